@@ -1,0 +1,32 @@
+"""Every hard bound in one place. A file beyond a bound is refused before memory is given to it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+
+MAX_JSON_BYTES: Final = 64 * MIB
+"""Snapshot, schema, tag, consumer and statistics files."""
+
+MAX_JSON_DEPTH: Final = 64
+
+MAX_AVRO_BYTES: Final = 512 * MIB
+"""One manifest, manifest list or index manifest, as stored."""
+
+MAX_AVRO_BLOCK_EXPANSION: Final = 64
+"""Decompressed bytes of an Avro block for each stored byte ..."""
+
+MAX_AVRO_BLOCK_BYTES: Final = 256 * MIB
+"""... and never more than this."""
+
+MIN_AVRO_BLOCK_ALLOWANCE: Final = 1 * MIB
+"""A block may always expand to this much, whatever its stored size."""
+
+MAX_NAME_BYTES: Final = 255
+"""Database, table, column, tag, branch and consumer names, UTF-8."""
+
+MAX_COLUMNS: Final = 16_384
+
+MAX_BUCKETS: Final = 32_768

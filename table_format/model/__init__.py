@@ -1,0 +1,1 @@
+"""Facts of the format: frozen values without I/O, clock or behaviour beyond their own consistency."""

@@ -1,0 +1,197 @@
+"""How types of the format and types of Arrow stand for each other.
+
+Every value column in memory is an Arrow array of exactly ``arrow_type(type)``. TIMESTAMP(p) is ``timestamp[s]`` for
+p = 0, ``[ms]`` up to 3, ``[us]`` up to 6, ``[ns]`` up to 9; with local time zone it carries ``UTC``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+import pyarrow as pa
+
+from table_format.errors import InvalidSchema
+from table_format.model.types import (
+    MAX_LENGTH,
+    ArrayType,
+    BigIntType,
+    BinaryType,
+    BooleanType,
+    CharType,
+    DataField,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowType,
+    SmallIntType,
+    TimestampType,
+    TimeType,
+    TinyIntType,
+    VarBinaryType,
+    VarCharType,
+)
+
+_PRECISION_OF_UNIT = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+
+
+def timestamp_unit(precision: int) -> str:
+    """The Arrow unit that holds TIMESTAMP(precision).
+
+    >>> [timestamp_unit(p) for p in (0, 1, 3, 4, 6, 7, 9)]
+    ['s', 'ms', 'ms', 'us', 'us', 'ns', 'ns']
+    """
+    if precision == 0:
+        return "s"
+    return "ms" if precision <= 3 else "us" if precision <= 6 else "ns"
+
+
+def arrow_type(data_type: DataType) -> pa.DataType:  # noqa: C901 - one line for each type of the format
+    """The Arrow type whose arrays hold values of ``data_type``."""
+    match data_type:
+        case BooleanType():
+            return pa.bool_()
+        case TinyIntType():
+            return pa.int8()
+        case SmallIntType():
+            return pa.int16()
+        case IntType():
+            return pa.int32()
+        case BigIntType():
+            return pa.int64()
+        case FloatType():
+            return pa.float32()
+        case DoubleType():
+            return pa.float64()
+        case DecimalType(precision=precision, scale=scale):
+            return pa.decimal128(precision, scale)
+        case CharType() | VarCharType():
+            return pa.string()
+        case BinaryType() | VarBinaryType():
+            return pa.binary()
+        case DateType():
+            return pa.date32()
+        case TimeType():
+            return pa.time32("ms")
+        case TimestampType(precision=precision):
+            return pa.timestamp(timestamp_unit(precision))
+        case LocalZonedTimestampType(precision=precision):
+            return pa.timestamp(timestamp_unit(precision), tz="UTC")
+        case ArrayType(element=element):
+            return pa.list_(pa.field("element", arrow_type(element), element.nullable))
+        case MapType(key=key, value=value):
+            return _arrow_map(key, value)
+        case MultisetType(element=element):
+            return _arrow_map(element, IntType(nullable=False))
+        case RowType(fields=fields):
+            return pa.struct([arrow_field(f) for f in fields])
+    message = f"{data_type} has no Arrow form"
+    raise InvalidSchema(message)
+
+
+def _arrow_map(key: DataType, value: DataType) -> pa.DataType:
+    return pa.map_(
+        pa.field("key", arrow_type(key), nullable=False),
+        pa.field("value", arrow_type(value), value.nullable),
+    )
+
+
+def arrow_field(field: DataField) -> pa.Field:
+    """A column as an Arrow field; its comment travels in the metadata key ``description``."""
+    metadata = {"description": field.description} if field.description else None
+    return pa.field(field.name, arrow_type(field.type), field.type.nullable, metadata)
+
+
+def arrow_schema(fields: Sequence[DataField]) -> pa.Schema:
+    """The Arrow schema of those columns."""
+    return pa.schema([arrow_field(f) for f in fields])
+
+
+def fields_from_arrow(schema: pa.Schema) -> tuple[DataField, ...]:
+    """Columns for an Arrow schema, with ids given depth first from 0 (format chapter 02, section 3).
+
+    Raises:
+        InvalidSchema: a column has a type the format cannot store.
+    """
+    ids = count()
+    return tuple(_field_from_arrow(f, ids) for f in schema)
+
+
+def type_from_arrow(arrow: pa.DataType, *, nullable: bool = True) -> DataType:
+    """The type of the format for an Arrow type; fields of ROWs are numbered from 0.
+
+    Raises:
+        InvalidSchema: the format cannot store the type.
+    """
+    return _type_from_arrow(arrow, nullable, count(), "value")
+
+
+def _field_from_arrow(field: pa.Field, ids: Iterator[int]) -> DataField:
+    identifier = next(ids)
+    metadata = field.metadata or {}
+    description = metadata.get(b"description")
+    return DataField(
+        id=identifier,
+        name=field.name,
+        type=_type_from_arrow(field.type, field.nullable, ids, field.name),
+        description=description.decode() if description else None,
+    )
+
+
+def _type_from_arrow(arrow: pa.DataType, nullable: bool, ids: Iterator[int], where: str) -> DataType:  # noqa: FBT001
+    scalar = _scalar_from_arrow(arrow, nullable)
+    if scalar is not None:
+        return scalar
+    if pa.types.is_dictionary(arrow):
+        return _type_from_arrow(arrow.value_type, nullable, ids, where)
+    if pa.types.is_list(arrow) or pa.types.is_large_list(arrow) or pa.types.is_fixed_size_list(arrow):
+        item = arrow.value_field
+        return ArrayType(element=_type_from_arrow(item.type, item.nullable, ids, where), nullable=nullable)
+    if pa.types.is_map(arrow):
+        key = _type_from_arrow(arrow.key_type, nullable=False, ids=ids, where=where)
+        value = _type_from_arrow(arrow.item_type, arrow.item_field.nullable, ids, where)
+        return MapType(key=key, value=value, nullable=nullable)
+    if pa.types.is_struct(arrow):
+        return RowType(fields=tuple(_field_from_arrow(f, ids) for f in arrow), nullable=nullable)
+    message = f"column '{where}': the Arrow type {arrow} has no counterpart in the table format; cast it first"
+    raise InvalidSchema(message)
+
+
+_SIMPLE: tuple[tuple[pa.DataType, type[DataType]], ...] = (
+    (pa.bool_(), BooleanType),
+    (pa.int8(), TinyIntType),
+    (pa.int16(), SmallIntType),
+    (pa.int32(), IntType),
+    (pa.int64(), BigIntType),
+    (pa.float32(), FloatType),
+    (pa.float64(), DoubleType),
+    (pa.date32(), DateType),
+)
+
+
+def _scalar_from_arrow(arrow: pa.DataType, nullable: bool) -> DataType | None:  # noqa: FBT001
+    for candidate, kind in _SIMPLE:
+        if arrow.equals(candidate):
+            return kind(nullable=nullable)
+    if pa.types.is_decimal128(arrow):
+        return DecimalType(precision=arrow.precision, scale=arrow.scale, nullable=nullable)
+    if pa.types.is_string(arrow) or pa.types.is_large_string(arrow) or pa.types.is_string_view(arrow):
+        return VarCharType(length=MAX_LENGTH, nullable=nullable)
+    if pa.types.is_fixed_size_binary(arrow):
+        return BinaryType(length=arrow.byte_width, nullable=nullable)
+    if pa.types.is_binary(arrow) or pa.types.is_large_binary(arrow) or pa.types.is_binary_view(arrow):
+        return VarBinaryType(length=MAX_LENGTH, nullable=nullable)
+    if pa.types.is_time(arrow):
+        return TimeType(precision=min(_PRECISION_OF_UNIT[arrow.unit], 3), nullable=nullable)
+    if pa.types.is_timestamp(arrow):
+        precision = _PRECISION_OF_UNIT[arrow.unit]
+        if arrow.tz is None:
+            return TimestampType(precision=precision, nullable=nullable)
+        return LocalZonedTimestampType(precision=precision, nullable=nullable)
+    return None

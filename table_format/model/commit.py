@@ -1,0 +1,57 @@
+"""What writers hand to the commit (format chapter 10, section 1; Java ``CommitMessage``, ``ManifestCommittable``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import IndexFileMeta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitMessage:
+    """The work of one writer in one bucket of one partition: nothing of it is visible before it is committed.
+
+    ``partition`` is a serialised BinaryRow. ``new_*`` members go to the APPEND snapshot, ``compact_*`` members to the
+    COMPACT snapshot.
+    """
+
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    new_files: tuple[DataFileMeta, ...] = ()
+    deleted_files: tuple[DataFileMeta, ...] = ()
+    changelog_files: tuple[DataFileMeta, ...] = ()
+    new_index_files: tuple[IndexFileMeta, ...] = ()
+    deleted_index_files: tuple[IndexFileMeta, ...] = ()
+    compact_before: tuple[DataFileMeta, ...] = ()
+    compact_after: tuple[DataFileMeta, ...] = ()
+    compact_changelog_files: tuple[DataFileMeta, ...] = ()
+    compact_new_index_files: tuple[IndexFileMeta, ...] = ()
+    compact_deleted_index_files: tuple[IndexFileMeta, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (
+            self.new_files
+            or self.deleted_files
+            or self.changelog_files
+            or self.new_index_files
+            or self.deleted_index_files
+            or self.compact_before
+            or self.compact_after
+            or self.compact_changelog_files
+            or self.compact_new_index_files
+            or self.compact_deleted_index_files
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committable:
+    """All messages of one transaction, with the identifier that makes it exactly once."""
+
+    identifier: int
+    messages: tuple[CommitMessage, ...]
+    watermark: int | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)

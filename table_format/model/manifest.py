@@ -1,0 +1,95 @@
+"""Manifest entries and manifest list entries (format chapter 04)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TypeAlias
+
+from table_format.model.data_file import DataFileMeta, SimpleStats
+
+
+class FileKind(IntEnum):
+    """The values are stored on disk; do not change them."""
+
+    ADD = 0
+    DELETE = 1
+
+
+FileIdentifier: TypeAlias = tuple[bytes, int, int, str, tuple[str, ...], bytes | None, str | None]
+"""Partition, bucket, level, file name, extra files, embedded index, external path: what makes two entries one file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestEntry:
+    """One addition or removal of a file. ``partition`` is a serialised BinaryRow of the partition values."""
+
+    kind: FileKind
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    file: DataFileMeta
+
+    @property
+    def identifier(self) -> FileIdentifier:
+        """What an ADD and a DELETE of the same file have in common; the level is part of it."""
+        file = self.file
+        return (
+            self.partition,
+            self.bucket,
+            file.level,
+            file.file_name,
+            file.extra_files,
+            file.embedded_file_index,
+            file.external_path,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestFileMeta:
+    """What a manifest list says about one manifest. ``file_size`` is bytes."""
+
+    file_name: str
+    file_size: int
+    num_added_files: int
+    num_deleted_files: int
+    partition_stats: SimpleStats
+    schema_id: int
+    min_bucket: int | None = None
+    max_bucket: int | None = None
+    min_level: int | None = None
+    max_level: int | None = None
+    min_row_id: int | None = None
+    max_row_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionVectorRange:
+    """Where the deletion vector of one data file lies in an index file; offset and length in bytes."""
+
+    data_file: str
+    offset: int
+    length: int
+    cardinality: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexFileMeta:
+    """One index file: ``HASH`` or ``DELETION_VECTORS``."""
+
+    index_type: str
+    file_name: str
+    file_size: int
+    row_count: int
+    deletion_vector_ranges: tuple[DeletionVectorRange, ...] | None = None
+    external_path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexManifestEntry:
+    """One live index file of a partition and bucket."""
+
+    kind: FileKind
+    partition: bytes
+    bucket: int
+    index_file: IndexFileMeta

@@ -1,0 +1,126 @@
+"""Predicates over columns: what a filter means, without how it is evaluated.
+
+A predicate is *bound*: it names columns of a schema and its literals are internal values of the column's type
+(``table_format.model.types``). Three-valued logic as in SQL: a comparison with null is unknown and selects nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from table_format.model.types import InternalValue
+
+
+class CompareOp(StrEnum):
+    EQ = "="
+    NE = "<>"
+    LT = "<"
+    LE = "<="
+    GT = ">"
+    GE = ">="
+    STARTS_WITH = "starts_with"
+    ENDS_WITH = "ends_with"
+    CONTAINS = "contains"
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """``column op value``; the value is never null."""
+
+    column: str
+    op: CompareOp
+    value: InternalValue
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """``column IN (values)``; no value is null."""
+
+    column: str
+    values: tuple[InternalValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """``column LIKE pattern`` with ``%`` and ``_`` and the escape character ``\\``."""
+
+    column: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    parts: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    parts: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    part: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A condition that does not depend on the row: TRUE, FALSE, or unknown (``None``)."""
+
+    value: bool | None
+
+
+Predicate: TypeAlias = Compare | In | Like | IsNull | And | Or | Not | Literal
+
+
+def columns_of(predicate: Predicate) -> frozenset[str]:
+    """The columns a predicate reads.
+
+    >>> sorted(columns_of(And((IsNull("a"), Compare("b", CompareOp.EQ, 1)))))
+    ['a', 'b']
+    """
+    return frozenset(_columns(predicate))
+
+
+def _columns(predicate: Predicate) -> Iterator[str]:
+    match predicate:
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from _columns(part)
+        case Not(part):
+            yield from _columns(part)
+        case Compare(column=column) | In(column=column) | Like(column=column) | IsNull(column=column):
+            yield column
+        case Literal():
+            return
+
+
+def conjuncts(predicate: Predicate | None) -> tuple[Predicate, ...]:
+    """The parts of a top-level AND, flattened; nothing for no predicate."""
+    match predicate:
+        case None:
+            return ()
+        case And(parts):
+            return tuple(inner for part in parts for inner in conjuncts(part))
+        case _:
+            return (predicate,)
+
+
+def conjunction(parts: tuple[Predicate, ...]) -> Predicate | None:
+    """One predicate for all parts; ``None`` for no part."""
+    if not parts:
+        return None
+    return parts[0] if len(parts) == 1 else And(parts)
+
+
+def only_on(predicate: Predicate | None, columns: frozenset[str]) -> Predicate | None:
+    """The strongest conjunction implied by ``predicate`` that reads nothing but ``columns``."""
+    return conjunction(tuple(p for p in conjuncts(predicate) if columns_of(p) <= columns))

@@ -1,0 +1,143 @@
+"""Schemas: the stored one (``TableSchema``) and the one a caller asks for (``Schema``).
+
+Format chapter 02; Java ``org.apache.paimon.schema.TableSchema``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+import pyarrow as pa
+
+from table_format.errors import ColumnNotFound
+from table_format.model.arrow_types import fields_from_arrow
+from table_format.model.types import BigIntType, DataField, TinyIntType
+
+CURRENT_SCHEMA_VERSION: Final = 3
+
+SYSTEM_FIELD_ID_START: Final = 1_073_741_823
+KEY_FIELD_PREFIX: Final = "_KEY_"
+SEQUENCE_NUMBER: Final = DataField(2_147_483_646, "_SEQUENCE_NUMBER", BigIntType(nullable=False))
+VALUE_KIND: Final = DataField(2_147_483_645, "_VALUE_KIND", TinyIntType(nullable=False))
+SYSTEM_FIELD_NAMES: Final = frozenset({"_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "_ROW_ID"})
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """One stored schema of a table; never changed once written.
+
+    ``options`` are the table's options as stored: text to text. ``time_millis`` is when the schema was made.
+    """
+
+    id: int
+    fields: tuple[DataField, ...]
+    highest_field_id: int
+    partition_keys: tuple[str, ...] = ()
+    primary_keys: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    comment: str | None = None
+    time_millis: int = 0
+    version: int = CURRENT_SCHEMA_VERSION
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # A mapping proxy does not travel between processes; the rest of the value does.
+        members = (
+            self.id,
+            self.fields,
+            self.highest_field_id,
+            self.partition_keys,
+            self.primary_keys,
+            dict(self.options),
+            self.comment,
+            self.time_millis,
+            self.version,
+        )
+        return (TableSchema, members)
+
+    @property
+    def field_names(self) -> tuple[str, ...]:
+        return tuple(f.name for f in self.fields)
+
+    @property
+    def trimmed_primary_keys(self) -> tuple[str, ...]:
+        """The primary key without partition columns: the key of the LSM tree."""
+        return tuple(k for k in self.primary_keys if k not in self.partition_keys)
+
+    @property
+    def bucket_keys(self) -> tuple[str, ...]:
+        """The columns whose hash picks the bucket, in hash order; empty for an append table without ``bucket-key``."""
+        declared = self.options.get("bucket-key", "")
+        if declared.strip():
+            return tuple(k.strip() for k in declared.split(","))
+        return self.trimmed_primary_keys
+
+    @property
+    def is_primary_key_table(self) -> bool:
+        return bool(self.primary_keys)
+
+    def field(self, name: str) -> DataField:
+        """The column of that name.
+
+        Raises:
+            ColumnNotFound: the schema has no such column.
+        """
+        for candidate in self.fields:
+            if candidate.name == name:
+                return candidate
+        message = f"column '{name}' does not exist; the columns are {', '.join(self.field_names)}"
+        raise ColumnNotFound(message)
+
+    def select(self, names: Sequence[str]) -> tuple[DataField, ...]:
+        """The columns of those names, in that order."""
+        return tuple(self.field(name) for name in names)
+
+    @property
+    def partition_fields(self) -> tuple[DataField, ...]:
+        return self.select(self.partition_keys)
+
+    @property
+    def key_fields(self) -> tuple[DataField, ...]:
+        """The ``_KEY_`` columns as data files store them."""
+        return tuple(
+            DataField(SYSTEM_FIELD_ID_START + f.id, KEY_FIELD_PREFIX + f.name, f.type.not_null())
+            for f in self.select(self.trimmed_primary_keys)
+        )
+
+    @property
+    def physical_fields(self) -> tuple[DataField, ...]:
+        """The columns of a data file in the standard layout, in file order (format chapter 06, section 1)."""
+        if not self.primary_keys:
+            return self.fields
+        return (*self.key_fields, SEQUENCE_NUMBER, VALUE_KIND, *self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What a caller asks for when creating a table; ids are given at creation."""
+
+    fields: tuple[DataField, ...]
+    partition_keys: tuple[str, ...] = ()
+    primary_keys: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+
+    @classmethod
+    def from_arrow(
+        cls,
+        schema: pa.Schema,
+        primary_keys: Sequence[str] | None = None,
+        partition_keys: Sequence[str] | None = None,
+        options: Mapping[str, str] | None = None,
+        comment: str | None = None,
+    ) -> Schema:
+        """A schema with the columns of an Arrow schema; a field's metadata key ``description`` becomes its comment."""
+        return cls(
+            fields=fields_from_arrow(schema),
+            partition_keys=tuple(partition_keys or ()),
+            primary_keys=tuple(primary_keys or ()),
+            options=dict(options or {}),
+            comment=comment,
+        )

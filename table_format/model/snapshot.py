@@ -1,0 +1,51 @@
+"""Snapshots: one committed state of a table (format chapter 03; Java ``org.apache.paimon.Snapshot``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+CURRENT_SNAPSHOT_VERSION: Final = 3
+FIRST_SNAPSHOT_ID: Final = 1
+BATCH_COMMIT_IDENTIFIER: Final = 9_223_372_036_854_775_807
+"""The identifier of jobs that commit once under a user of their own."""
+
+
+class CommitKind(StrEnum):
+    APPEND = "APPEND"
+    COMPACT = "COMPACT"
+    OVERWRITE = "OVERWRITE"
+    ANALYZE = "ANALYZE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The content of ``snapshot/snapshot-<id>``. Counts are physical rows; sizes are bytes; times are epoch ms."""
+
+    id: int
+    schema_id: int
+    base_manifest_list: str
+    delta_manifest_list: str
+    commit_user: str
+    commit_identifier: int
+    commit_kind: CommitKind
+    time_millis: int
+    version: int = CURRENT_SNAPSHOT_VERSION
+    base_manifest_list_size: int | None = None
+    delta_manifest_list_size: int | None = None
+    changelog_manifest_list: str | None = None
+    changelog_manifest_list_size: int | None = None
+    index_manifest: str | None = None
+    log_offsets: Mapping[int, int] = field(default_factory=dict)
+    total_record_count: int | None = 0
+    delta_record_count: int | None = 0
+    changelog_record_count: int | None = 0
+    watermark: int | None = None
+    statistics: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    next_row_id: int | None = None
+    uuid: str | None = None
+    writer_version: str | None = None
+    operation: str | None = None

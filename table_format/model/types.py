@@ -1,0 +1,241 @@
+"""Data types of the format (format chapter 02, section 2; Java ``org.apache.paimon.types``).
+
+``str(type)`` is the SQL form (``ARRAY<INT>``, ``DECIMAL(10, 2) NOT NULL``); the JSON form of schema files is made and
+parsed by ``table_format.codecs.type_json``.
+
+Values of a type outside Arrow (partition values, keys, statistics, literals) are *internal values*:
+``bool``, ``int``, ``float``, ``decimal.Decimal``, ``str``, ``bytes``; DATE is days since the epoch (``int``), TIME is
+milliseconds of the day (``int``), TIMESTAMP with or without local time zone is **nanoseconds** since the epoch (``int``
+of any size); null is ``None``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Final, Self, TypeAlias
+
+MAX_LENGTH: Final = 2_147_483_647
+"""Length of STRING and BYTES, the unbounded VARCHAR and VARBINARY."""
+
+InternalValue: TypeAlias = bool | int | float | str | bytes | Decimal | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataType:
+    """A type with its nullability."""
+
+    nullable: bool = True
+
+    def sql(self) -> str:
+        """The SQL form without nullability."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.sql() if self.nullable else f"{self.sql()} NOT NULL"
+
+    def with_nullable(self, nullable: bool) -> Self:  # noqa: FBT001
+        """The same type with that nullability."""
+        return self if nullable == self.nullable else replace(self, nullable=nullable)
+
+    def not_null(self) -> Self:
+        """The same type, NOT NULL."""
+        return self.with_nullable(False)
+
+
+@dataclass(frozen=True, slots=True)
+class BooleanType(DataType):
+    def sql(self) -> str:
+        return "BOOLEAN"
+
+
+@dataclass(frozen=True, slots=True)
+class TinyIntType(DataType):
+    def sql(self) -> str:
+        return "TINYINT"
+
+
+@dataclass(frozen=True, slots=True)
+class SmallIntType(DataType):
+    def sql(self) -> str:
+        return "SMALLINT"
+
+
+@dataclass(frozen=True, slots=True)
+class IntType(DataType):
+    def sql(self) -> str:
+        return "INT"
+
+
+@dataclass(frozen=True, slots=True)
+class BigIntType(DataType):
+    def sql(self) -> str:
+        return "BIGINT"
+
+
+@dataclass(frozen=True, slots=True)
+class FloatType(DataType):
+    def sql(self) -> str:
+        return "FLOAT"
+
+
+@dataclass(frozen=True, slots=True)
+class DoubleType(DataType):
+    def sql(self) -> str:
+        return "DOUBLE"
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalType(DataType):
+    """Requires 1 <= precision <= 38 and 0 <= scale <= precision."""
+
+    precision: int = 10
+    scale: int = 0
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.precision <= 38 and 0 <= self.scale <= self.precision):
+            message = f"DECIMAL({self.precision}, {self.scale}): precision is 1 to 38 and scale 0 to precision"
+            raise ValueError(message)
+
+    def sql(self) -> str:
+        return f"DECIMAL({self.precision}, {self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class CharType(DataType):
+    length: int = 1
+
+    def sql(self) -> str:
+        return f"CHAR({self.length})"
+
+
+@dataclass(frozen=True, slots=True)
+class VarCharType(DataType):
+    """VARCHAR(n); STRING is the longest of them."""
+
+    length: int = MAX_LENGTH
+
+    def sql(self) -> str:
+        return "STRING" if self.length == MAX_LENGTH else f"VARCHAR({self.length})"
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryType(DataType):
+    length: int = 1
+
+    def sql(self) -> str:
+        return f"BINARY({self.length})"
+
+
+@dataclass(frozen=True, slots=True)
+class VarBinaryType(DataType):
+    """VARBINARY(n); BYTES is the longest of them."""
+
+    length: int = MAX_LENGTH
+
+    def sql(self) -> str:
+        return "BYTES" if self.length == MAX_LENGTH else f"VARBINARY({self.length})"
+
+
+@dataclass(frozen=True, slots=True)
+class DateType(DataType):
+    def sql(self) -> str:
+        return "DATE"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeType(DataType):
+    """Milliseconds of the day, whatever the precision says."""
+
+    precision: int = 0
+
+    def __post_init__(self) -> None:
+        _check_precision("TIME", self.precision)
+
+    def sql(self) -> str:
+        return f"TIME({self.precision})"
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampType(DataType):
+    """A date and time of day without zone."""
+
+    precision: int = 6
+
+    def __post_init__(self) -> None:
+        _check_precision("TIMESTAMP", self.precision)
+
+    def sql(self) -> str:
+        return f"TIMESTAMP({self.precision})"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalZonedTimestampType(DataType):
+    """An instant, shown in the session's zone."""
+
+    precision: int = 6
+
+    def __post_init__(self) -> None:
+        _check_precision("TIMESTAMP WITH LOCAL TIME ZONE", self.precision)
+
+    def sql(self) -> str:
+        return f"TIMESTAMP({self.precision}) WITH LOCAL TIME ZONE"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType(DataType):
+    element: DataType
+
+    def sql(self) -> str:
+        return f"ARRAY<{self.element}>"
+
+
+@dataclass(frozen=True, slots=True)
+class MapType(DataType):
+    key: DataType
+    value: DataType
+
+    def sql(self) -> str:
+        return f"MAP<{self.key}, {self.value}>"
+
+
+@dataclass(frozen=True, slots=True)
+class MultisetType(DataType):
+    """A bag: physically MAP<element, INT NOT NULL>."""
+
+    element: DataType
+
+    def sql(self) -> str:
+        return f"MULTISET<{self.element}>"
+
+
+@dataclass(frozen=True, slots=True)
+class DataField:
+    """A column, or a field of a ROW: identified for ever by ``id``, shown as ``name``."""
+
+    id: int
+    name: str
+    type: DataType
+    description: str | None = None
+    default_value: str | None = None
+
+    def __str__(self) -> str:
+        return f"`{self.name}` {self.type}"
+
+
+@dataclass(frozen=True, slots=True)
+class RowType(DataType):
+    fields: tuple[DataField, ...]
+
+    def sql(self) -> str:
+        return f"ROW<{', '.join(map(str, self.fields))}>"
+
+
+NestedType: TypeAlias = ArrayType | MapType | MultisetType | RowType
+NESTED: Final = (ArrayType, MapType, MultisetType, RowType)
+
+
+def _check_precision(name: str, precision: int) -> None:
+    if not 0 <= precision <= 9:
+        message = f"{name}({precision}): the precision is 0 to 9"
+        raise ValueError(message)

@@ -1,0 +1,88 @@
+"""The world as a parameter: clock, randomness and ids.
+
+Nothing else in the library imports ``time``, ``random`` or ``uuid``; a simulation passes its own.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Where time comes from. All values are milliseconds."""
+
+    def now_ms(self) -> int:
+        """Milliseconds since the epoch, UTC."""
+        ...
+
+    def local_now_ms(self) -> int:
+        """The local wall clock read as if it were UTC (format chapter 04, ``_CREATION_TIME``)."""
+        ...
+
+    def monotonic_ms(self) -> int:
+        """A clock that never goes back; only differences mean something."""
+        ...
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        """Wait."""
+        ...
+
+
+class Randomness(Protocol):
+    """Where chance comes from."""
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+        ...
+
+
+class Ids(Protocol):
+    """Where unique names come from."""
+
+    def uuid(self) -> str:
+        """A fresh lower-case UUID with dashes."""
+        ...
+
+
+class SystemClock:
+    """The clock of this machine."""
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def local_now_ms(self) -> int:
+        now = time.time_ns()
+        return now // 1_000_000 + time.localtime(now // 1_000_000_000).tm_gmtoff * 1000
+
+    def monotonic_ms(self) -> int:
+        return time.monotonic_ns() // 1_000_000
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        time.sleep(duration_ms / 1000)
+
+
+class SystemRandomness:
+    """Chance of this machine; used for jitter and never for secrets."""
+
+    def random(self) -> float:
+        return random.random()  # noqa: S311
+
+
+class SystemIds:
+    """Random UUIDs."""
+
+    def uuid(self) -> str:
+        return str(uuid.uuid4())
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """Clock, randomness and ids together, as one argument."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    random: Randomness = field(default_factory=SystemRandomness)
+    ids: Ids = field(default_factory=SystemIds)
