@@ -1,0 +1,38 @@
+"""How manifests are written and merged (format chapter 04, section 8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from table_format.limits import MIB
+from table_format.options.declare import READ_AND_WRITE, Option, unsupported
+from table_format.options.values import boolean, choice, integer, size
+
+COMPRESSION = Option(
+    "manifest.compression", choice("zstd", "snappy", "deflate", "none"), "zstd", "Codec of the Avro manifests."
+)
+TARGET_FILE_SIZE = Option("manifest.target-file-size", size(1), 8 * MIB, "Size at which a manifest is closed.")
+MERGE_MIN_COUNT = Option(
+    "manifest.merge-min-count", integer(1), 30, "Number of small manifests at which they are merged into one."
+)
+FULL_COMPACTION_THRESHOLD = Option(
+    "manifest.full-compaction-threshold-size",
+    size(1),
+    16 * MIB,
+    "Size of changed manifests at which all manifests are rewritten without deleted entries.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestOptions:
+    compression: str = COMPRESSION.field()
+    target_file_size: int = TARGET_FILE_SIZE.field()
+    merge_min_count: int = MERGE_MIN_COUNT.field()
+    full_compaction_threshold: int = FULL_COMPACTION_THRESHOLD.field()
+
+
+REFUSED = (
+    unsupported("manifest.format", choice("avro", "parquet", "orc"), "avro", "Format of manifests.", *READ_AND_WRITE),
+    unsupported("manifest.delete-file-drop-stats", boolean, False, "Drop statistics of deleted files."),
+    unsupported("manifest-sort.enabled", boolean, False, "Sort manifest entries by partition."),
+)

@@ -1,0 +1,380 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.time.LocalTime;
+import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+import org.apache.paimon.catalog.Catalog;
+import org.apache.paimon.catalog.CatalogContext;
+import org.apache.paimon.catalog.CatalogFactory;
+import org.apache.paimon.catalog.Identifier;
+import org.apache.paimon.data.BinaryRow;
+import org.apache.paimon.data.BinaryString;
+import org.apache.paimon.data.Decimal;
+import org.apache.paimon.data.GenericArray;
+import org.apache.paimon.data.GenericMap;
+import org.apache.paimon.data.GenericRow;
+import org.apache.paimon.data.InternalArray;
+import org.apache.paimon.data.InternalMap;
+import org.apache.paimon.data.InternalRow;
+import org.apache.paimon.data.Timestamp;
+import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.options.Options;
+import org.apache.paimon.reader.RecordReaderIterator;
+import org.apache.paimon.schema.Schema;
+import org.apache.paimon.schema.SchemaChange;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.Table;
+import org.apache.paimon.table.sink.BatchTableCommit;
+import org.apache.paimon.table.sink.BatchTableWrite;
+import org.apache.paimon.table.sink.BatchWriteBuilder;
+import org.apache.paimon.table.source.DataSplit;
+import org.apache.paimon.table.source.ReadBuilder;
+import org.apache.paimon.table.source.Split;
+import org.apache.paimon.types.ArrayType;
+import org.apache.paimon.types.DataField;
+import org.apache.paimon.types.DataType;
+import org.apache.paimon.types.DataTypeJsonParser;
+import org.apache.paimon.types.DataTypes;
+import org.apache.paimon.types.DecimalType;
+import org.apache.paimon.types.LocalZonedTimestampType;
+import org.apache.paimon.types.MapType;
+import org.apache.paimon.types.MultisetType;
+import org.apache.paimon.types.RowKind;
+import org.apache.paimon.types.RowType;
+import org.apache.paimon.types.TimestampType;
+
+/**
+ * The real Apache Paimon as a peer in tests: a request in JSON per line in, an answer in JSON per line out. One source
+ * for every version that is tested against.
+ */
+public class PaimonPeer {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final JsonNodeFactory NODES = JsonNodeFactory.withExactBigDecimals(true);
+    private static final Map<String, Catalog> CATALOGS = new HashMap<>();
+
+    public static void main(String[] arguments) throws Exception {
+        PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+        System.setOut(System.err);
+        BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = requests.readLine(); line != null; line = requests.readLine()) {
+            ObjectNode answer;
+            try {
+                answer = perform(JSON.readTree(line));
+            } catch (Throwable failure) {
+                failure.printStackTrace();
+                answer = NODES.objectNode();
+                answer.put("error", describe(failure));
+            }
+            answers.println(JSON.writeValueAsString(answer));
+        }
+    }
+
+    private static String describe(Throwable failure) {
+        StringBuilder text = new StringBuilder();
+        for (Throwable t = failure; t != null && t != t.getCause(); t = t.getCause()) {
+            text.append(text.length() == 0 ? "" : " <- ").append(t.getClass().getName()).append(": ").append(t.getMessage());
+        }
+        return text.toString();
+    }
+
+    private static ObjectNode perform(JsonNode request) throws Exception {
+        switch (request.get("op").asText()) {
+            case "create_table":
+                return createTable(request);
+            case "alter_table":
+                return alterTable(request);
+            case "snapshots":
+                return snapshots(request);
+            case "read":
+                return read(request);
+            case "write":
+                return write(request);
+            case "compact":
+                return compact(request);
+            default:
+                throw new IllegalArgumentException("unknown operation " + request.get("op"));
+        }
+    }
+
+    private static Catalog catalog(JsonNode request) {
+        return CATALOGS.computeIfAbsent(request.get("warehouse").asText(), warehouse -> {
+            Options options = new Options();
+            options.set("warehouse", warehouse);
+            options.set("cache-enabled", "false");
+            return CatalogFactory.createCatalog(CatalogContext.create(options));
+        });
+    }
+
+    private static FileStoreTable table(JsonNode request) throws Exception {
+        Table table = catalog(request).getTable(Identifier.fromString(request.get("table").asText()));
+        return (FileStoreTable) table.copy(texts(request.get("options")));
+    }
+
+    private static Map<String, String> texts(JsonNode object) {
+        Map<String, String> result = new TreeMap<>();
+        if (object != null) {
+            object.fields().forEachRemaining(e -> result.put(e.getKey(), e.getValue().asText()));
+        }
+        return result;
+    }
+
+    private static List<String> strings(JsonNode array) {
+        List<String> result = new ArrayList<>();
+        if (array != null) {
+            array.forEach(item -> result.add(item.asText()));
+        }
+        return result;
+    }
+
+    private static ObjectNode createTable(JsonNode request) throws Exception {
+        Identifier name = Identifier.fromString(request.get("table").asText());
+        Schema.Builder schema = Schema.newBuilder();
+        for (JsonNode column : request.get("columns")) {
+            schema.column(column.get(0).asText(), DataTypeJsonParser.parseDataType(column.get(1)));
+        }
+        schema.primaryKey(strings(request.get("primary_keys")));
+        schema.partitionKeys(strings(request.get("partition_keys")));
+        schema.options(texts(request.get("options")));
+        catalog(request).createDatabase(name.getDatabaseName(), true);
+        catalog(request).createTable(name, schema.build(), false);
+        return NODES.objectNode();
+    }
+
+    private static ObjectNode alterTable(JsonNode request) throws Exception {
+        List<SchemaChange> changes = new ArrayList<>();
+        texts(request.get("options")).forEach((key, value) -> changes.add(SchemaChange.setOption(key, value)));
+        catalog(request).alterTable(Identifier.fromString(request.get("table").asText()), changes, false);
+        return NODES.objectNode();
+    }
+
+    private static ObjectNode snapshots(JsonNode request) throws Exception {
+        ObjectNode answer = NODES.objectNode();
+        ArrayNode ids = answer.putArray("ids");
+        Iterator<org.apache.paimon.Snapshot> all = table(request).snapshotManager().snapshots();
+        List<Long> found = new ArrayList<>();
+        all.forEachRemaining(snapshot -> found.add(snapshot.id()));
+        found.stream().sorted().forEach(ids::add);
+        return answer;
+    }
+
+    private static ObjectNode read(JsonNode request) throws Exception {
+        FileStoreTable table = table(request);
+        ReadBuilder builder = table.newReadBuilder();
+        RowType type = builder.readType();
+        ObjectNode answer = NODES.objectNode();
+        ArrayNode columns = answer.putArray("columns");
+        ArrayNode rows = answer.putArray("rows");
+        type.getFieldNames().forEach(columns::add);
+        int files = 0;
+        int raw = 0;
+        for (Split split : builder.newScan().plan().splits()) {
+            files += ((DataSplit) split).dataFiles().size();
+            raw += ((DataSplit) split).rawConvertible() ? 1 : 0;
+            IOManager spill = IOManager.create(System.getProperty("java.io.tmpdir"));
+            try (RecordReaderIterator<InternalRow> records =
+                    new RecordReaderIterator<>(builder.newRead().withIOManager(spill).createReader(split))) {
+                while (records.hasNext()) {
+                    rows.add(fromRow(records.next(), type));
+                }
+            }
+        }
+        answer.put("files", files);
+        answer.put("raw_splits", raw);
+        return answer;
+    }
+
+    private static ObjectNode write(JsonNode request) throws Exception {
+        FileStoreTable table = table(request);
+        BatchWriteBuilder builder = table.newBatchWriteBuilder();
+        try (BatchTableWrite write = builder.newWrite(); BatchTableCommit commit = builder.newCommit()) {
+            write.withIOManager(IOManager.create(System.getProperty("java.io.tmpdir")));
+            for (JsonNode row : request.get("rows")) {
+                GenericRow values = (GenericRow) toValue(row.get(1), table.rowType());
+                values.setRowKind(RowKind.fromShortString(row.get(0).asText()));
+                write.write(values);
+            }
+            commit.commit(write.prepareCommit());
+        }
+        return NODES.objectNode();
+    }
+
+    private static ObjectNode compact(JsonNode request) throws Exception {
+        FileStoreTable table = table(request);
+        BatchWriteBuilder builder = table.newBatchWriteBuilder();
+        TreeMap<String, DataSplit> buckets = new TreeMap<>();
+        for (Split split : table.newReadBuilder().newScan().plan().splits()) {
+            DataSplit data = (DataSplit) split;
+            buckets.put(data.partition().hashCode() + "/" + data.bucket() + "/" + data.partition(), data);
+        }
+        try (BatchTableWrite write = builder.newWrite(); BatchTableCommit commit = builder.newCommit()) {
+            write.withIOManager(IOManager.create(System.getProperty("java.io.tmpdir")));
+            for (DataSplit bucket : buckets.values()) {
+                BinaryRow partition = bucket.partition();
+                write.compact(partition, bucket.bucket(), true);
+            }
+            commit.commit(write.prepareCommit());
+        }
+        return NODES.objectNode();
+    }
+
+    // --- values: numbers as numbers, decimals as text, bytes as hex, times as ISO text ------------------------------
+
+    private static ArrayNode fromRow(InternalRow row, RowType type) {
+        ArrayNode result = NODES.arrayNode();
+        for (int i = 0; i < type.getFieldCount(); i++) {
+            DataType field = type.getTypeAt(i);
+            result.add(fromValue(InternalRow.createFieldGetter(field, i).getFieldOrNull(row), field));
+        }
+        return result;
+    }
+
+    private static JsonNode fromValue(Object value, DataType type) {
+        if (value == null) {
+            return NODES.nullNode();
+        }
+        switch (type.getTypeRoot()) {
+            case BOOLEAN:
+                return NODES.booleanNode((Boolean) value);
+            case TINYINT:
+            case SMALLINT:
+            case INTEGER:
+            case BIGINT:
+                return NODES.numberNode(((Number) value).longValue());
+            case FLOAT:
+            case DOUBLE:
+                double number = ((Number) value).doubleValue();
+                boolean finite = !Double.isNaN(number) && !Double.isInfinite(number);
+                return finite ? NODES.numberNode(new BigDecimal(value.toString()).doubleValue()) : NODES.textNode(value.toString());
+            case DECIMAL:
+                return NODES.textNode(((Decimal) value).toBigDecimal().toPlainString());
+            case BINARY:
+            case VARBINARY:
+                return NODES.textNode(HexFormat.of().formatHex((byte[]) value));
+            case DATE:
+                return NODES.textNode(LocalDate.ofEpochDay((Integer) value).toString());
+            case TIME_WITHOUT_TIME_ZONE:
+                LocalTime time = LocalTime.ofNanoOfDay((Integer) value * 1_000_000L);
+                return NODES.textNode(time.format(DateTimeFormatter.ofPattern("HH:mm:ss.SSS")));
+            case TIMESTAMP_WITHOUT_TIME_ZONE:
+                return NODES.textNode(timestamp((Timestamp) value, ((TimestampType) type).getPrecision()));
+            case TIMESTAMP_WITH_LOCAL_TIME_ZONE:
+                return NODES.textNode(timestamp((Timestamp) value, ((LocalZonedTimestampType) type).getPrecision()) + "Z");
+            case ARRAY:
+                return fromArray((InternalArray) value, ((ArrayType) type).getElementType());
+            case MAP:
+                return fromMap((InternalMap) value, ((MapType) type).getKeyType(), ((MapType) type).getValueType());
+            case MULTISET:
+                return fromMap((InternalMap) value, ((MultisetType) type).getElementType(), DataTypes.INT());
+            case ROW:
+                ObjectNode object = NODES.objectNode();
+                ArrayNode members = fromRow((InternalRow) value, (RowType) type);
+                List<DataField> fields = ((RowType) type).getFields();
+                IntStream.range(0, fields.size()).forEach(i -> object.set(fields.get(i).name(), members.get(i)));
+                return object;
+            default:
+                return NODES.textNode(value.toString());
+        }
+    }
+
+    private static String timestamp(Timestamp value, int precision) {
+        String pattern = "uuuu-MM-dd'T'HH:mm:ss" + (precision == 0 ? "" : "." + "S".repeat(precision));
+        return value.toLocalDateTime().format(DateTimeFormatter.ofPattern(pattern));
+    }
+
+    private static ArrayNode fromArray(InternalArray array, DataType element) {
+        ArrayNode result = NODES.arrayNode();
+        InternalArray.ElementGetter getter = InternalArray.createElementGetter(element);
+        IntStream.range(0, array.size()).forEach(i -> result.add(fromValue(getter.getElementOrNull(array, i), element)));
+        return result;
+    }
+
+    private static ArrayNode fromMap(InternalMap map, DataType key, DataType value) {
+        ArrayNode keys = fromArray(map.keyArray(), key);
+        ArrayNode values = fromArray(map.valueArray(), value);
+        ArrayNode result = NODES.arrayNode();
+        TreeMap<String, ArrayNode> sorted = new TreeMap<>();
+        IntStream.range(0, keys.size())
+                .forEach(i -> sorted.put(keys.get(i).toString(), NODES.arrayNode().add(keys.get(i)).add(values.get(i))));
+        sorted.values().forEach(result::add);
+        return result;
+    }
+
+    private static Object toValue(JsonNode node, DataType type) {
+        if (node == null || node.isNull()) {
+            return null;
+        }
+        switch (type.getTypeRoot()) {
+            case BOOLEAN:
+                return node.asBoolean();
+            case TINYINT:
+                return (byte) node.asInt();
+            case SMALLINT:
+                return (short) node.asInt();
+            case INTEGER:
+                return node.asInt();
+            case BIGINT:
+                return node.asLong();
+            case FLOAT:
+                return Float.parseFloat(node.asText());
+            case DOUBLE:
+                return Double.parseDouble(node.asText());
+            case DECIMAL:
+                DecimalType decimal = (DecimalType) type;
+                return Decimal.fromBigDecimal(new BigDecimal(node.asText()), decimal.getPrecision(), decimal.getScale());
+            case CHAR:
+            case VARCHAR:
+                return BinaryString.fromString(node.asText());
+            case BINARY:
+            case VARBINARY:
+                return HexFormat.of().parseHex(node.asText());
+            case DATE:
+                return (int) LocalDate.parse(node.asText()).toEpochDay();
+            case TIME_WITHOUT_TIME_ZONE:
+                return (int) (LocalTime.parse(node.asText()).toNanoOfDay() / 1_000_000L);
+            case TIMESTAMP_WITHOUT_TIME_ZONE:
+            case TIMESTAMP_WITH_LOCAL_TIME_ZONE:
+                return Timestamp.fromLocalDateTime(LocalDateTime.parse(node.asText().replace("Z", "")));
+            case ARRAY:
+                List<Object> elements = new ArrayList<>();
+                node.forEach(item -> elements.add(toValue(item, ((ArrayType) type).getElementType())));
+                return new GenericArray(elements.toArray());
+            case MAP:
+                Map<Object, Object> entries = new HashMap<>();
+                MapType map = (MapType) type;
+                node.forEach(pair -> entries.put(toValue(pair.get(0), map.getKeyType()), toValue(pair.get(1), map.getValueType())));
+                return new GenericMap(entries);
+            case MULTISET:
+                Map<Object, Object> bag = new HashMap<>();
+                DataType element = ((MultisetType) type).getElementType();
+                node.forEach(pair -> bag.put(toValue(pair.get(0), element), pair.get(1).asInt()));
+                return new GenericMap(bag);
+            case ROW:
+                List<DataField> fields = ((RowType) type).getFields();
+                GenericRow row = new GenericRow(fields.size());
+                for (int i = 0; i < fields.size(); i++) {
+                    JsonNode member = node.isArray() ? node.get(i) : node.get(fields.get(i).name());
+                    row.setField(i, toValue(member, fields.get(i).type()));
+                }
+                return row;
+            default:
+                throw new IllegalArgumentException("type " + type + " cannot be written through this peer");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+"""Fetches the real Apache Paimon for the interoperability tests: ``python -m tests.oracle.install [directory]``.
+
+Needs Java 17 with ``javac`` and Maven. The directory (default ``.oracle``) holds the jars, one compiled peer for each
+version, and an environment with the older Spark that runs Paimon 0.9.0. Running it again does nothing.
+Exits with 3 when Maven Central cannot be reached, so that a caller can skip loudly.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+VERSIONS = ("0.9.0", "1.4.2")
+BUNDLES = {version: f"org.apache.paimon:paimon-bundle:{version}" for version in VERSIONS}
+SPARK_CONNECTOR = "org.apache.paimon:paimon-spark-3.5:0.9.0"
+SPARK = "pyspark==3.5.9"
+LIBRARIES = (
+    "org.apache.hadoop:hadoop-client-api:3.3.4",
+    "org.apache.hadoop:hadoop-client-runtime:3.3.4",
+    "commons-logging:commons-logging:1.2",
+    "org.slf4j:slf4j-api:2.0.7",
+    "org.xerial.snappy:snappy-java:1.1.10.5",
+    "org.lz4:lz4-java:1.8.0",
+)
+UNREACHABLE = 3
+DEFAULT_DIRECTORY = Path(__file__).parent.parent.parent / ".oracle"
+SOURCE = Path(__file__).parent / "PaimonPeer.java"
+
+
+def jar_name(coordinates: str) -> str:
+    """``group:artifact:version`` as a file name."""
+    _, artifact, version = coordinates.split(":")
+    return f"{artifact}-{version}.jar"
+
+
+def main(directory: Path) -> int:
+    """Make everything that is missing; the exit code."""
+    for tool in ("mvn", "javac"):
+        if shutil.which(tool) is None:
+            print(f"'{tool}' is not installed; the real Paimon cannot be set up", file=sys.stderr)
+            return UNREACHABLE
+    jars = directory / "jars"
+    jars.mkdir(parents=True, exist_ok=True)
+    for coordinates in (*BUNDLES.values(), SPARK_CONNECTOR, *LIBRARIES):
+        if not _fetch(coordinates, jars):
+            print(f"{coordinates} could not be fetched from Maven Central", file=sys.stderr)
+            return UNREACHABLE
+    for version in VERSIONS:
+        _compile(version, jars, directory / "classes" / version)
+    _spark_environment(directory / "spark")
+    print(f"the real Paimon is ready in {directory}")
+    return 0
+
+
+def _fetch(coordinates: str, jars: Path) -> bool:
+    if (jars / jar_name(coordinates)).exists():
+        return True
+    print(f"fetching {coordinates}", flush=True)
+    goal = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={coordinates}", f"-DoutputDirectory={jars}"]
+    return subprocess.run(goal, check=False).returncode == 0
+
+
+def class_path(directory: Path, version: str) -> list[Path]:
+    """The jars that one version of the peer runs on."""
+    jars = directory / "jars"
+    return [jars / jar_name(BUNDLES[version]), *(jars / jar_name(library) for library in LIBRARIES)]
+
+
+def _compile(version: str, jars: Path, target: Path) -> None:
+    compiled = target / "PaimonPeer.class"
+    if compiled.exists() and compiled.stat().st_mtime > SOURCE.stat().st_mtime:
+        return
+    target.mkdir(parents=True, exist_ok=True)
+    path = ":".join(str(jar) for jar in class_path(jars.parent, version))
+    command = ["javac", "-nowarn", "-encoding", "UTF-8", "-cp", path, "-d", str(target), str(SOURCE)]
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+
+
+def _spark_environment(directory: Path) -> None:
+    if (directory / "ready").exists():
+        return
+    print(f"installing {SPARK}", flush=True)
+    venv.create(directory, with_pip=True, clear=True)
+    subprocess.run([directory / "bin" / "pip", "install", "-q", SPARK, "setuptools<81"], check=True)
+    (directory / "ready").touch()
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_DIRECTORY))

@@ -1,0 +1,91 @@
+"""The real Apache Paimon as a running peer: one Java process, JSON lines in and out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tests.oracle.install import DEFAULT_DIRECTORY, class_path
+
+DIRECTORY = Path(os.environ.get("PAIMON_ORACLE_DIR", DEFAULT_DIRECTORY))
+_OPENED = ("java.base/java.nio", "java.base/java.lang", "java.base/java.util")
+
+
+class PeerError(Exception):
+    """The real Paimon refused or failed; the text holds its chain of exceptions."""
+
+
+class PaimonPeer:
+    """``with PaimonPeer("1.4.2") as paimon: paimon.read(warehouse, "db.t")``."""
+
+    def __init__(self, version: str) -> None:
+        path = ":".join(map(str, [DIRECTORY / "classes" / version, *class_path(DIRECTORY, version)]))
+        opens = [f"--add-opens={module}=ALL-UNNAMED" for module in _OPENED]
+        options = ["-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC"]
+        self.version = version
+        self._process = subprocess.Popen(
+            ["java", *options, *opens, "-cp", path, "PaimonPeer"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            encoding="utf-8",
+        )
+
+    def read(self, warehouse: Path, table: str, **options: str) -> dict[str, Any]:
+        """Columns and rows of the table, with dynamic options such as ``scan.snapshot-id``."""
+        return self._call("read", warehouse, table, options={k.replace("_", "-"): v for k, v in options.items()})
+
+    def read_at(self, warehouse: Path, table: str, snapshot_id: int) -> dict[str, Any]:
+        """Columns and rows at one snapshot."""
+        return self._call("read", warehouse, table, options={"scan.snapshot-id": str(snapshot_id)})
+
+    def snapshot_ids(self, warehouse: Path, table: str) -> list[int]:
+        """The ids of the snapshots that exist."""
+        return self._call("snapshots", warehouse, table)["ids"]
+
+    def write(self, warehouse: Path, table: str, rows: list[list[Any]], **options: str) -> None:
+        """Commit ``[[kind, [values]], ...]`` in one batch."""
+        self._call("write", warehouse, table, rows=rows, options=options)
+
+    def compact(self, warehouse: Path, table: str) -> None:
+        """Compact every bucket in full."""
+        self._call("compact", warehouse, table)
+
+    def create_table(self, warehouse: Path, table: str, **request: Any) -> None:
+        """Create a table: ``columns`` [[name, type]], ``primary_keys``, ``partition_keys``, ``options``."""
+        self._call("create_table", warehouse, table, **request)
+
+    def alter_options(self, warehouse: Path, table: str, options: dict[str, str]) -> None:
+        """Set options of a table."""
+        self._call("alter_table", warehouse, table, options=options)
+
+    def _call(self, operation: str, warehouse: Path, table: str, **request: Any) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        message = {"op": operation, "warehouse": str(Path(warehouse).absolute()), "table": table, **request}
+        self._process.stdin.write(json.dumps(message) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            text = f"the Java process of Paimon {self.version} ended"
+            raise PeerError(text)
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise PeerError(answer["error"])
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.stdin.close()  # type: ignore[union-attr]
+        self._process.stdout.close()  # type: ignore[union-attr]
+        self._process.wait(30)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
