@@ -1,1 +1,1 @@
-""""""
+"""Catalogs: the databases and tables of a warehouse."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from table_format.options.declare import Option, unsupported
+from table_format.options.declare import AnyOption, Option, unsupported
 from table_format.options.values import boolean, duration, integer, optional, text
 
 MAX_RETRIES = Option("commit.max-retries", integer(0), 10, "Attempts after the first when other writers win.")
@@ -49,7 +49,7 @@ class CommitOptions:
     user_prefix: str | None = USER_PREFIX.field()
 
 
-REFUSED = (
+REFUSED: tuple[AnyOption, ...] = (
     unsupported("snapshot.ignore-empty-commit", optional(boolean), None, "Whether empty commits make snapshots."),
     unsupported("commit.callbacks", text, "", "Java classes called after a commit."),
     unsupported("commit.callback.#.param", optional(text), None, "Their parameters."),
@@ -57,5 +57,4 @@ REFUSED = (
     unsupported("tag.callback.#.param", optional(text), None, "Their parameters."),
     unsupported("commit.discard-duplicate-files", boolean, False, "Drop files that are committed already."),
     unsupported("commit.strict-mode.last-safe-snapshot", optional(integer(-1)), None, "Detect foreign commits."),
-    unsupported("overwrite-upgrade", boolean, False, "Overwritten files go to the highest level."),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from table_format.options.declare import Option, unsupported
+from table_format.options.declare import AnyOption, Option, unsupported
 from table_format.options.values import boolean, duration, integer, optional, ratio, size
 
 WRITE_ONLY = Option(
@@ -23,9 +23,7 @@ STOP_TRIGGER = Option(
     None,
     "Number of sorted runs at which a writer waits for compaction; the trigger plus 3 when absent.",
 )
-NUM_LEVELS = Option(
-    "num-levels", optional(integer(2)), None, "Levels of the LSM tree; the trigger plus 1 when absent."
-)
+NUM_LEVELS = Option("num-levels", optional(integer(2)), None, "Levels of the LSM tree; the trigger plus 1 when absent.")
 MAX_SIZE_AMPLIFICATION = Option(
     "compaction.max-size-amplification-percent",
     integer(0),
@@ -75,7 +73,7 @@ class CompactionOptions:
         return self.trigger + 1 if self.explicit_num_levels is None else self.explicit_num_levels
 
 
-REFUSED = (
+REFUSED: tuple[AnyOption, ...] = (
     unsupported("compaction.max.file-num", optional(integer(1)), None, "Small files at which 0.9 compacts."),
     unsupported("compaction.optimization-interval", optional(duration), None, "Time between full compactions."),
     unsupported("compaction.total-size-threshold", optional(size()), None, "Size below which all is compacted."),

@@ -74,7 +74,7 @@ class Option(Generic[T]):
 
     def field(self) -> T:
         """The member of a group that holds the value."""
-        return cast("T", dataclasses.field(default=self.default, metadata={_METADATA: self}))
+        return dataclasses.field(default=self.default, metadata={_METADATA: self})
 
 
 @dataclass(frozen=True, slots=True)

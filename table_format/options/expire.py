@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from table_format.options.declare import Option, unsupported
+from table_format.options.declare import AnyOption, Option, unsupported
 from table_format.options.values import MAX_INT, boolean, duration, integer, optional
 
 NUM_RETAINED_MIN = Option("snapshot.num-retained.min", integer(1), 10, "Snapshots kept whatever their age.")
@@ -29,7 +29,7 @@ class ExpireOptions:
     clean_empty_directories: bool = CLEAN_EMPTY_DIRECTORIES.field()
 
 
-REFUSED = (
+REFUSED: tuple[AnyOption, ...] = (
     unsupported("changelog.num-retained.min", optional(integer(1)), None, "Changelogs kept whatever their age."),
     unsupported("changelog.num-retained.max", optional(integer(1)), None, "Changelogs kept at most."),
     unsupported("changelog.time-retained", optional(duration), None, "Age from which a changelog may be expired."),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from table_format.limits import MIB
-from table_format.options.declare import READ_AND_WRITE, WRITES, Option, OptionPattern, unsupported
+from table_format.options.declare import READ_AND_WRITE, WRITES, AnyOption, Option, OptionPattern, unsupported
 from table_format.options.values import (
     MAX_LONG,
     boolean,
@@ -107,7 +107,7 @@ class FileOptions:
         return {PARQUET_DICTIONARY.key: str(self.parquet_dictionary).lower()}
 
 
-REFUSED = (
+REFUSED: tuple[AnyOption, ...] = (
     unsupported("file.format.per.level", levels, (), "File format by level.", *WRITES),
     unsupported("file.compression.per.level", levels, (), "Compression by level."),
     unsupported("file.suffix.include.compression", boolean, False, "Compression in the file name."),

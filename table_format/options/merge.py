@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from table_format.options.declare import READ_AND_WRITE, WRITES, Option, OptionPattern, unsupported
+from table_format.options.declare import READ_AND_WRITE, WRITES, AnyOption, Option, OptionPattern, unsupported
 from table_format.options.values import boolean, choice, names, one_of, optional, text
 
 
@@ -53,7 +53,7 @@ ROWKIND_FIELD = Option(
 
 @dataclass(frozen=True, slots=True)
 class MergeOptions:
-    engine: MergeEngine = MERGE_ENGINE.field()
+    engine: MergeEngine = MERGE_ENGINE.field()  # noqa: RUF009 - a field, and the default in it is frozen
     ignore_delete: bool = IGNORE_DELETE.field()
     ignore_update_before: bool = IGNORE_UPDATE_BEFORE.field()
     sequence_fields: tuple[str, ...] = SEQUENCE_FIELDS.field()
@@ -65,7 +65,7 @@ class MergeOptions:
         return self.sequence_order == "descending"
 
 
-REFUSED = (
+REFUSED: tuple[AnyOption, ...] = (
     unsupported("sequence.snapshot-ordering", boolean, False, "Order by snapshot.", *READ_AND_WRITE, immutable=True),
     unsupported(
         "partial-update.remove-record-on-delete",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from table_format.limits import MIB
-from table_format.options.declare import Operation, Option, unsupported
+from table_format.options.declare import AnyOption, Operation, Option, unsupported
 from table_format.options.values import MAX_LONG, choice, integer, optional, size, text
 
 MODE = Option(
@@ -27,6 +27,7 @@ MODE = Option(
     "Where the scan starts; it follows from the other scan options. A batch scan of 'latest' and 'latest-full' reads "
     "the latest snapshot.",
     honoured=("default", "latest-full", "full", "latest", "from-timestamp", "from-snapshot", "from-snapshot-full"),
+    fallback_keys=("log.scan",),
     blocks=(Operation.READ,),
 )
 SNAPSHOT_ID = Option("scan.snapshot-id", optional(integer(1, MAX_LONG)), None, "Read this snapshot.")
@@ -72,7 +73,7 @@ TIME_TRAVEL: tuple[Option[int | None] | Option[str | None], ...] = (
 )
 """At most one of them may be given."""
 
-REFUSED = (
+REFUSED: tuple[AnyOption, ...] = (
     *(
         unsupported(key, optional(text), None, doc, Operation.READ)
         for key, doc in (

@@ -1,4 +1,4 @@
-"""The text forms of option values and what they mean: format chapter 13; Java ``TimeUtils``, ``MemorySize``, ``Options``.
+"""The text forms of option values and what they mean (format chapter 13; Java ``TimeUtils``, ``MemorySize``).
 
 A parser turns text into a value or raises ``ValueError``; ``accepts`` says in words what it takes, for error messages
 and for the documentation. Durations become milliseconds, sizes become bytes.
@@ -227,4 +227,4 @@ levels: Final = Parser(
 
 def optional(parser: Parser[T]) -> Parser[T | None]:
     """The same values; for options that may be absent."""
-    return Parser(parser.accepts, parser.parse, lambda value: "–" if value is None else parser.show(value))
+    return Parser(parser.accepts, parser.parse, lambda value: "none" if value is None else parser.show(value))

@@ -1,0 +1,12 @@
+"""The change feed of a small shop: made up, yet the same bytes for the same (seed, table, day), for ever.
+
+It has the faults of a real feed, each with its own switch in ``FeedPlan``: events that come late, twice or out of
+order, deletes, hot keys, and a schema that changes on the eighth day.
+"""
+
+from __future__ import annotations
+
+from assets.feed.delivery import delivered_events, json_lines
+from assets.feed.plan import FEED_TABLES, FeedPlan, FeedTable, source_columns
+
+__all__ = ["FEED_TABLES", "FeedPlan", "FeedTable", "delivered_events", "json_lines", "source_columns"]

@@ -1,0 +1,68 @@
+"""This project in one process, without Spark."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.arrow_aggregate import aggregate
+from benchmarks.measure import Recorder
+from benchmarks.source import BUCKETS, UPSERTS, Source
+from table_format import Schema, load_catalog
+
+SMALL_COMMITS = 1000
+
+
+def main(source: Source, scratch: Path) -> None:
+    record = Recorder()
+    catalog = load_catalog({"warehouse": str(scratch / "process")})
+    catalog.create_database("bench", ignore_if_exists=True)
+    arrow_schema = pq.read_schema(source.base)
+    keyed = {"bucket": str(BUCKETS), "write-only": "true"}
+    for name in ("warm", "load-0", "load-1", "load-2"):
+        catalog.create_table(f"bench.{name}", Schema.from_arrow(arrow_schema, primary_keys=["k"], options=keyed))
+    catalog.load_table("bench.warm").append(pq.read_table(source.upsert(0)))
+    for number in range(3):
+        table = catalog.load_table(f"bench.load-{number}")
+        record.run("load", lambda table=table: table.append(pq.read_table(source.base)) and None)
+    for number in range(UPSERTS):
+        record.run("upsert", lambda number=number: table.append(pq.read_table(source.upsert(number))) and None)
+    record.best_of(3, "merge-on-read scan", lambda: aggregate(table.scan().to_batches()))
+    record.run("full compaction", lambda: table.compact(full=True) and None)
+    record.best_of(3, "scan after compaction", lambda: aggregate(table.scan().to_batches()))
+    _append(record, source, catalog, arrow_schema)
+    _small_commits(record, catalog)
+
+
+def _append(record: Recorder, source: Source, catalog, arrow_schema: pa.Schema) -> None:  # noqa: ANN001
+    for number in range(3):
+        catalog.create_table(f"bench.append-{number}", Schema.from_arrow(arrow_schema))
+        table = catalog.load_table(f"bench.append-{number}")
+        record.run("append write", lambda table=table: table.append(pq.read_table(source.base)) and None)
+    record.best_of(3, "append scan", lambda: aggregate(table.scan().to_batches()))
+
+
+def _small_commits(record: Recorder, catalog) -> None:  # noqa: ANN001
+    schema = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.string())])
+    catalog.create_table("bench.small", Schema.from_arrow(schema, primary_keys=["k"], options={"bucket": "1"}))
+    table = catalog.load_table("bench.small")
+    times: list[float] = []
+
+    def commits() -> str:
+        for number in range(SMALL_COMMITS):
+            row = pa.table({"k": [number % 50], "v": [str(number)]}, schema=schema)
+            began = time.perf_counter()
+            table.append(row)
+            times.append(time.perf_counter() - began)
+        first, last = sorted(times[:100])[50], sorted(times[-100:])[50]
+        return f"{1000 * first:.1f} ms -> {1000 * last:.1f} ms"
+
+    record.run(f"{SMALL_COMMITS} one-row commits", commits)
+
+
+if __name__ == "__main__":
+    main(Source(Path(sys.argv[1]), int(sys.argv[2])), Path(sys.argv[3]))

@@ -1,0 +1,47 @@
+"""This project on Spark: the shuffle is Spark's, the files are written and merged in its tasks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from benchmarks.measure import Recorder
+from benchmarks.source import BUCKETS, UPSERTS, Source
+from benchmarks.spark_session import aggregate, session
+from table_format import Schema
+from table_format.spark import paimon
+
+
+def main(source: Source, scratch: Path) -> None:
+    spark = session(scratch)
+    record = Recorder()
+    lake = paimon(spark, {"warehouse": str(scratch / "lake")})
+    lake.catalog.create_database("bench", ignore_if_exists=True)
+    arrow_schema = pq.read_schema(source.base)
+    keyed = {"bucket": str(BUCKETS), "write-only": "true"}
+    for name in ("warm", "load-0", "load-1", "load-2"):
+        lake.catalog.create_table(f"bench.{name}", Schema.from_arrow(arrow_schema, primary_keys=["k"], options=keyed))
+    rows = spark.read.parquet(str(source.base))
+    lake.write(rows, "bench.warm")
+    lake.write(spark.read.parquet(str(source.upsert(0))), "bench.warm")
+    aggregate(lake.table("bench.warm"))
+    for number in range(3):
+        record.run("load", lambda number=number: lake.write(rows, f"bench.load-{number}") and None)
+    table = "bench.load-2"
+    for number in range(UPSERTS):
+        batch = spark.read.parquet(str(source.upsert(number)))
+        record.run("upsert", lambda batch=batch: lake.write(batch, table) and None)
+    record.best_of(3, "merge-on-read scan", lambda: aggregate(lake.table(table)))
+    record.run("full compaction", lambda: lake.compact(table, full=True) and None)
+    record.best_of(3, "scan after compaction", lambda: aggregate(lake.table(table)))
+    for number in range(3):
+        lake.catalog.create_table(f"bench.append-{number}", Schema.from_arrow(arrow_schema))
+        record.run("append write", lambda number=number: lake.write(rows, f"bench.append-{number}") and None)
+    record.best_of(3, "append scan", lambda: aggregate(lake.table("bench.append-2")))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Source(Path(sys.argv[1]), int(sys.argv[2])), Path(sys.argv[3]))

@@ -1,0 +1,146 @@
+"""Run every engine on the same rows and print the ratios to plain Spark: ``python -m benchmarks.run``.
+
+Each engine runs in a process of its own, one after the other; the Python clients of Apache Paimon in an environment of
+their own (``--peers``, made on first use). A figure is the median of its repetitions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import venv
+from collections import defaultdict
+from pathlib import Path
+
+from benchmarks.measure import Figure
+from benchmarks.source import Source
+
+PEERS = ("pypaimon==2.1.0", "pypaimon-rust==0.4.0")
+ROOT = Path(__file__).parent.parent
+YARDSTICK = "plain Spark"
+Figures = dict[str, dict[str, list[Figure]]]
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--rows", type=int, default=1_000_000)
+    arguments.add_argument("--engines", default="plain,spark,process,rust,python")
+    arguments.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()) / "lakehouse-bench")
+    arguments.add_argument("--write", type=Path, help="also write the table to this Markdown file")
+    chosen = arguments.parse_args()
+    source = Source(chosen.scratch / f"source-{chosen.rows}", chosen.rows)
+    source.make()
+    figures: Figures = {}
+    for engine in chosen.engines.split(","):
+        name, command = _command(engine, chosen.scratch)
+        figures[name] = _run(name, command, source, chosen.scratch / "tables")
+    text = report(figures, chosen.rows)
+    print(text)
+    if chosen.write:
+        chosen.write.write_text(text)
+
+
+def _command(engine: str, scratch: Path) -> tuple[str, list[str]]:
+    own = [sys.executable, "-m"]
+    match engine:
+        case "plain":
+            return YARDSTICK, [*own, "benchmarks.engines.plain_spark"]
+        case "spark":
+            return "this project on Spark", [*own, "benchmarks.engines.lake_spark"]
+        case "process":
+            return "this project, one process", [*own, "benchmarks.engines.lake_process"]
+        case "rust" | "python":
+            client = str(ROOT / "benchmarks" / "engines" / "pypaimon_client.py")
+            name = "pypaimon-rust 0.4.0" if engine == "rust" else "pypaimon 2.1.0"
+            return name, [str(_peer_python(scratch / "peers")), client]
+    sys.exit(f"unknown engine '{engine}'; known are plain, spark, process, rust, python")
+
+
+def _peer_python(directory: Path) -> Path:
+    python = directory / "bin" / "python"
+    if not (directory / "ready").exists():
+        print(f"installing {', '.join(PEERS)}", flush=True)
+        venv.create(directory, with_pip=True, clear=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", *PEERS], check=True)
+        (directory / "ready").touch()
+    return python
+
+
+def _run(name: str, command: list[str], source: Source, tables: Path) -> dict[str, list[Figure]]:
+    shutil.rmtree(tables, ignore_errors=True)
+    tables.mkdir(parents=True)
+    call = [*command, str(source.directory), str(source.rows), str(tables)]
+    if "pypaimon" in name:
+        call.append("rust" if "rust" in name else "python")
+    found: dict[str, list[Figure]] = defaultdict(list)
+    with subprocess.Popen(call, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None  # noqa: S101
+        for line in process.stdout:
+            if line.startswith("FIGURE "):
+                figure = Figure(**json.loads(line.removeprefix("FIGURE ")))
+                found[figure.workload].append(figure)
+                print(f"{name:28} {figure.workload:24} {figure.wall_s:8.2f} s {figure.check}", flush=True)
+    if process.returncode:
+        print(f"{name} stopped with exit code {process.returncode}", flush=True)
+    return found
+
+
+def report(figures: Figures, rows: int) -> str:
+    """The Markdown table: wall ratio / CPU ratio to plain Spark, and peak memory."""
+    names = [name for name in figures if name != YARDSTICK]
+    yard = figures.get(YARDSTICK, {})
+    workloads = list(dict.fromkeys(w for engine in figures.values() for w in engine))
+    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {rows:,} base rows"
+    lines = [
+        f"Wall ratio / CPU ratio to plain Spark (peak memory of the process tree in MB). {machine}.",
+        "",
+        "| workload | plain Spark: wall s / CPU s (MB) | " + " | ".join(names) + " |",
+        "|---" * (len(names) + 2) + "|",
+    ]
+    for workload in workloads:
+        base = yard.get(workload)
+        first = _absolute(base) if base else "-"
+        lines.append(
+            f"| {workload} | {first} | " + " | ".join(_cell(figures[n].get(workload), base) for n in names) + " |"
+        )
+    lines += ["", *_disagreements(figures)]
+    return "\n".join(lines) + "\n"
+
+
+def _absolute(found: list[Figure]) -> str:
+    return f"{_median(found, 'wall_s'):.2f} / {_median(found, 'cpu_s'):.2f} ({max(f.peak_mb for f in found):.0f})"
+
+
+def _cell(found: list[Figure] | None, base: list[Figure] | None) -> str:
+    if not found:
+        return "cannot"
+    if not base:
+        return found[-1].check or f"{_median(found, 'wall_s'):.2f} s"
+    wall = _median(found, "wall_s") / _median(base, "wall_s")
+    cpu = _median(found, "cpu_s") / max(_median(base, "cpu_s"), 0.01)
+    return f"{wall:.2f} / {cpu:.2f} ({max(f.peak_mb for f in found):.0f})"
+
+
+def _median(found: list[Figure], member: str) -> float:
+    return statistics.median(getattr(f, member) for f in found)
+
+
+def _disagreements(figures: Figures) -> list[str]:
+    """Scans that did not answer the same are named: a wrong answer has no speed."""
+    lines = []
+    for workload in ("merge-on-read scan", "scan after compaction", "append scan"):
+        answers = {name: {f.check for f in engine[workload]} for name, engine in figures.items() if workload in engine}
+        if len({a for answer in answers.values() for a in answer}) > 1:
+            lines.append(f"**Different answers** to '{workload}': {answers}")
+    return lines
+
+
+if __name__ == "__main__":
+    main()

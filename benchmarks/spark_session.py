@@ -1,0 +1,45 @@
+"""One Spark session for measurements: two cores, no UI, the same settings for every engine."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from resources.java import use_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def session(scratch: Path) -> SparkSession:
+    """A fresh local session."""
+    use_java()
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    from pyspark.sql import SparkSession
+
+    spark: SparkSession = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.memory", "4g")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.local.dir", str(scratch))
+        .config("spark.sql.warehouse.dir", str(scratch / "spark-warehouse"))
+        .config("spark.sql.parquet.compression.codec", "zstd")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def aggregate(frame: DataFrame) -> str:
+    """Touch every column; the text is equal for equal rows."""
+    from pyspark.sql import functions as F
+
+    row = frame.agg(
+        F.count("*"), F.sum("k"), F.sum("i1"), F.sum("i2"), F.sum("i3"), F.max("d1"), F.min("d2"),
+        F.sum(F.length("s1")), F.max("s2"), F.min("s3"), F.sum("amount"), F.max("ts"),
+    ).collect()[0]  # fmt: skip
+    return f"{row[0]} {row[1]} {row[3]} {row[4]} {row[10]}"

@@ -1,0 +1,70 @@
+"""The writer of one bucket of an append table (format chapter 06, sections 4 and 6; Java ``AppendOnlyWriter``).
+
+Rows go straight to the open file, in order of arrival: memory is that of one row group. Sequence numbers count rows;
+where the rows of a bucket are ordered they go on from the bucket's last.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from table_format.append.sequence import numbered
+from table_format.formats.bucket_files import BucketFiles
+from table_format.formats.rolling_writer import RollingDataFileWriter
+from table_format.io.table_store import TableStore
+from table_format.model.commit import CommitMessage
+from table_format.model.data_file import FileSource
+from table_format.model.schema import TableSchema
+from table_format.options.table_options import TableOptions
+
+
+class AppendWriter:
+    """Write to one bucket; ``existing_max_sequence`` is -1 for an empty bucket and for a table without buckets."""
+
+    def __init__(
+        self,
+        store: TableStore,
+        schema: TableSchema,
+        options: TableOptions,
+        *,
+        partition: bytes,
+        partition_text: str,
+        bucket: int,
+        total_buckets: int,
+        existing_max_sequence: int = -1,
+    ) -> None:
+        self._bucket = BucketFiles(
+            store=store,
+            schema=schema,
+            schemas={schema.id: schema},
+            options=options,
+            partition=partition,
+            partition_text=partition_text,
+            bucket=bucket,
+            total_buckets=total_buckets,
+        )
+        self._next_sequence = existing_max_sequence + 1
+        self._files: RollingDataFileWriter | None = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append rows: exactly the table's columns."""
+        if not batch.num_rows:
+            return
+        if self._files is None:
+            self._files = self._bucket.writer(level=0, source=FileSource.APPEND)
+        self._files.write(batch)
+
+    def prepare(self) -> CommitMessage:
+        """Close the files and hand them over; the message is empty when no row came since the last call."""
+        written = () if self._files is None else self._files.close()
+        self._files = None
+        files = numbered(written, self._next_sequence)
+        if files:
+            self._next_sequence = files[-1].max_sequence_number + 1
+        return self._bucket.message(new_files=files)
+
+    def abort(self) -> None:
+        """Delete what was written since the last ``prepare``."""
+        if self._files is not None:
+            self._files.abort()
+            self._files = None

@@ -1,0 +1,183 @@
+"""Avro object container files, read with distrust and written in one piece (format chapter 04, section 1).
+
+Whatever a file declares - sizes, counts, its schema - is checked against the bytes that are there before memory is
+given to it. A block of records is read and written as one Avro array, so that the loop over records is fastavro's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any, Final
+
+import fastavro
+
+from table_format.codecs.avro_schema import reading_schema
+from table_format.codecs.block_compression import avro_codec, compress, decompress
+from table_format.errors import BadEncoding, LimitExceeded, Truncated
+from table_format.limits import MAX_AVRO_BYTES
+
+AVRO_MAGIC: Final = b"Obj\x01"
+_SYNC_BYTES: Final = 16
+_RECORDS_PER_BLOCK: Final = 4096
+_MAX_HEADER_ENTRIES: Final = 1024
+_MAX_VARINT_BYTES: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerSchema:
+    """A schema to write with: its text as the header has it, and the parsed array of its records."""
+
+    text: bytes
+    array: Any
+
+    @classmethod
+    def of(cls, schema: Mapping[str, object]) -> ContainerSchema:
+        """Parse a record schema once, for all files."""
+        text = json.dumps(schema, separators=(",", ":")).encode()
+        return cls(text, fastavro.parse_schema({"type": "array", "items": json.loads(text)}))
+
+
+def write_container(schema: ContainerSchema, records: Sequence[Mapping[str, object]], *, compression: str) -> bytes:
+    """A whole file. The sync marker is a digest of the content: equal records make equal files.
+
+    Raises:
+        UnsupportedFeature: no such compression.
+    """
+    codec = avro_codec(compression)
+    blocks = [
+        _encode_block(schema, records[start : start + _RECORDS_PER_BLOCK], codec)
+        for start in range(0, len(records), _RECORDS_PER_BLOCK)
+    ]
+    header = {b"avro.schema": schema.text, b"avro.codec": codec.encode()}
+    parts = [AVRO_MAGIC, _long(len(header))]
+    for key, value in header.items():
+        parts += (_long(len(key)), key, _long(len(value)), value)
+    sync = hashlib.blake2b(b"".join(blocks), digest_size=_SYNC_BYTES).digest()
+    return b"".join([*parts, b"\0", sync, *(part for block in blocks for part in (block, sync))])
+
+
+def _encode_block(schema: ContainerSchema, records: Sequence[Mapping[str, object]], codec: str) -> bytes:
+    out = BytesIO()
+    fastavro.schemaless_writer(out, schema.array, records)
+    count = _long(len(records))
+    # The array is its count, the items, and a zero; the block is the items alone.
+    stored = compress(codec, out.getvalue()[len(count) : -1])
+    return b"".join((count, _long(len(stored)), stored))
+
+
+def read_container(data: bytes, *, path: str) -> list[dict[str, Any]]:
+    """All records of a file, as the file's own schema shapes them, timestamps as integers.
+
+    Raises:
+        BadEncoding: the bytes are no Avro file, or not one that sound writers make.
+        Truncated: the file ends inside a block.
+        LimitExceeded: it declares more than any sound file holds.
+        UnsupportedFeature: it is compressed with a codec outside the format.
+    """
+    if len(data) > MAX_AVRO_BYTES:
+        message = f"{len(data)} bytes of Avro; at most {MAX_AVRO_BYTES} are read"
+        raise LimitExceeded(path, message)
+    cursor = _Cursor(data, path)
+    if cursor.take(len(AVRO_MAGIC)) != AVRO_MAGIC:
+        message = f"expected an Avro file, found one that begins with {data[: len(AVRO_MAGIC)]!r}"
+        raise BadEncoding(path, message)
+    header = _read_header(cursor)
+    schema = reading_schema(header.get(b"avro.schema", b""), path=path)
+    codec = header.get(b"avro.codec", b"null").decode("ascii", "replace")
+    sync = cursor.take(_SYNC_BYTES)
+    records: list[dict[str, Any]] = []
+    expanded = 0
+    while not cursor.at_end:
+        count, size = cursor.long(), cursor.long()
+        block = decompress(codec, cursor.take(size), path=path)
+        if cursor.take(_SYNC_BYTES) != sync:
+            message = f"the sync marker is missing at byte {cursor.at - _SYNC_BYTES}"
+            raise BadEncoding(path, message)
+        expanded += len(block)
+        if expanded > MAX_AVRO_BYTES:
+            message = f"the blocks expand to more than {MAX_AVRO_BYTES} bytes"
+            raise LimitExceeded(path, message)
+        records += _decode_block(schema, block, count, path)
+    return records
+
+
+def _read_header(cursor: _Cursor) -> dict[bytes, bytes]:
+    header: dict[bytes, bytes] = {}
+    while count := cursor.long():
+        if count < 0:
+            cursor.long()  # the size of the group in bytes, for readers that skip it
+        if len(header) + abs(count) > _MAX_HEADER_ENTRIES:
+            message = f"{abs(count)} entries in an Avro header"
+            raise LimitExceeded(cursor.path, message)
+        for _ in range(abs(count)):
+            key = cursor.take(cursor.long())
+            header[key] = cursor.take(cursor.long())
+    return header
+
+
+def _decode_block(schema: Any, block: bytes, count: int, path: str) -> list[dict[str, Any]]:  # noqa: ANN401
+    # Every record takes at least one byte, see ``avro_schema``.
+    if not (0 < count <= len(block) or count == len(block) == 0):
+        message = f"a block of {len(block)} bytes declares {count} records"
+        raise LimitExceeded(path, message)
+    if not block:
+        return []
+    framed = BytesIO(b"".join((_long(count), block, b"\0")))
+    try:
+        records = fastavro.schemaless_reader(framed, schema, None)
+    except (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError) as e:
+        message = f"a block of {len(block)} bytes does not hold the {count} records it declares: {e!r}"
+        raise BadEncoding(path, message) from e
+    if len(records) != count or framed.read(1) or any(record is None for record in records):
+        message = f"a block of {len(block)} bytes does not hold exactly the {count} records it declares"
+        raise BadEncoding(path, message)
+    return records  # type: ignore[no-any-return]
+
+
+@dataclass(slots=True)
+class _Cursor:
+    """A place in the bytes of a container; nothing is taken beyond their end."""
+
+    data: bytes
+    path: str
+    at: int = 0
+
+    @property
+    def at_end(self) -> bool:
+        return self.at == len(self.data)
+
+    def take(self, size: int) -> bytes:
+        if size < 0:
+            message = f"a negative size at byte {self.at}"
+            raise BadEncoding(self.path, message)
+        end = self.at + size
+        if end > len(self.data):
+            raise Truncated(self.path, expected_bytes=end, found_bytes=len(self.data))
+        piece = self.data[self.at : end]
+        self.at = end
+        return piece
+
+    def long(self) -> int:
+        value = 0
+        for shift in range(0, 7 * _MAX_VARINT_BYTES, 7):
+            byte = self.take(1)[0]
+            value |= (byte & 0x7F) << shift
+            if not byte & 0x80:
+                return (value >> 1) ^ -(value & 1)
+        message = f"a number of more than {_MAX_VARINT_BYTES} bytes at byte {self.at}"
+        raise BadEncoding(self.path, message)
+
+
+def _long(value: int) -> bytes:
+    """Zigzag varint of a count or size (never negative here)."""
+    rest = value << 1
+    out = bytearray()
+    while rest > 0x7F:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)

@@ -1,0 +1,124 @@
+"""Compression of Avro blocks, with the expansion bounded before memory is given to it (format chapter 04, section 1).
+
+Names are those of the Avro container; zstd blocks we write carry a content checksum, which Java readers verify.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Final
+
+import cramjam
+import zstandard
+
+from table_format.errors import BadEncoding, LimitExceeded, UnsupportedFeature
+from table_format.limits import MAX_AVRO_BLOCK_BYTES, MAX_AVRO_BLOCK_EXPANSION, MIN_AVRO_BLOCK_ALLOWANCE
+
+_ZSTD_LEVEL: Final = 1
+_ZSTD_MAX_WINDOW: Final = 1 << 27
+_CRC_BYTES: Final = 4
+_CODECS: Final = {
+    "zstd": "zstandard",
+    "zstandard": "zstandard",
+    "snappy": "snappy",
+    "deflate": "deflate",
+    "null": "null",
+    "none": "null",
+    "uncompressed": "null",
+}
+
+
+def avro_codec(compression: str) -> str:
+    """The container's name for a compression as the option ``manifest.compression`` writes it.
+
+    >>> avro_codec("zstd")
+    'zstandard'
+
+    Raises:
+        UnsupportedFeature: no such compression.
+    """
+    codec = _CODECS.get(compression.lower())
+    if codec is None:
+        feature = f"compression '{compression}' of manifests"
+        message = f"{feature} is not supported; use one of {', '.join(_CODECS)}"
+        raise UnsupportedFeature(feature, message)
+    return codec
+
+
+def compress(codec: str, data: bytes) -> bytes:
+    """A block as the container stores it."""
+    match codec:
+        case "zstandard":
+            return zstandard.ZstdCompressor(level=_ZSTD_LEVEL, write_checksum=True).compress(data)
+        case "snappy":
+            return bytes(cramjam.snappy.compress_raw(data)) + zlib.crc32(data).to_bytes(_CRC_BYTES, "big")
+        case "deflate":
+            deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+            return deflate.compress(data) + deflate.flush()
+    return data
+
+
+def decompress(codec: str, data: bytes, *, path: str) -> bytes:
+    """The content of a block.
+
+    Raises:
+        LimitExceeded: it expands to more than any sound block.
+        BadEncoding: it cannot be decompressed.
+        UnsupportedFeature: the codec is none of the four of the format.
+    """
+    bound = min(MAX_AVRO_BLOCK_BYTES, max(MIN_AVRO_BLOCK_ALLOWANCE, MAX_AVRO_BLOCK_EXPANSION * len(data)))
+    try:
+        match codec:
+            case "zstandard":
+                content = _zstd(data, bound)
+            case "snappy":
+                content = _snappy(data, bound)
+            case "deflate":
+                content = _deflate(data, bound)
+            case "null":
+                content = data
+            case _:
+                feature = f"Avro codec '{codec[:40]}'"
+                raise UnsupportedFeature(feature, f"{path}: {feature} is not supported")
+    except (zstandard.ZstdError, zlib.error, cramjam.DecompressionError, ValueError) as e:
+        message = f"a block of {len(data)} bytes cannot be decompressed with {codec}: {e}"
+        raise BadEncoding(path, message) from e
+    if content is None or len(content) > bound:
+        message = f"a block of {len(data)} bytes expands to more than {bound}"
+        raise LimitExceeded(path, message)
+    return content
+
+
+def _zstd(data: bytes, bound: int) -> bytes | None:
+    declared = zstandard.get_frame_parameters(data).content_size
+    if declared == zstandard.CONTENTSIZE_UNKNOWN:
+        # Java streams into a frame that does not say its size: read one byte more than allowed.
+        reader = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW).stream_reader(
+            data, read_across_frames=True
+        )
+        return reader.read(bound + 1)
+    if declared > bound:
+        return None
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW)
+    return decompressor.decompress(data, allow_extra_data=False)
+
+
+def _snappy(data: bytes, bound: int) -> bytes | None:
+    if cramjam.snappy.decompress_raw_len(data[:-_CRC_BYTES]) > bound:
+        return None
+    content = bytes(cramjam.snappy.decompress_raw(data[:-_CRC_BYTES]))
+    if zlib.crc32(content).to_bytes(_CRC_BYTES, "big") != data[-_CRC_BYTES:]:
+        message = "the checksum does not match"
+        raise ValueError(message)
+    return content
+
+
+def _deflate(data: bytes, bound: int) -> bytes | None:
+    inflate = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
+    content = inflate.decompress(data, bound + 1)
+    if len(content) > bound:
+        return None
+    if not inflate.eof or inflate.unused_data:
+        message = "the stream does not end with the block"
+        raise ValueError(message)
+    return content

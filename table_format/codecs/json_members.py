@@ -1,0 +1,109 @@
+"""Typed access to the members of a JSON object that came from a file: what is not as expected names path and key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from table_format.codecs.file_names import is_safe_file_name
+from table_format.errors import BadEncoding
+from table_format.model.types import InternalValue
+
+
+@dataclass(frozen=True, slots=True)
+class JsonMembers:
+    """A JSON object and the file it came from. A member that is ``null`` counts as absent."""
+
+    path: str
+    values: Mapping[str, object]
+
+    def integer(self, key: str, default: int | None = None) -> int:
+        """The integer under ``key``; absent, the default.
+
+        Raises:
+            BadEncoding: the member is absent without a default, or no integer of 64 bits.
+        """
+        value = self.optional_integer(key)
+        if value is None:
+            value = default
+        if value is None:
+            self._refuse(key, "an integer", None)
+        return value
+
+    def optional_integer(self, key: str) -> int | None:
+        """The integer under ``key``, if there is one."""
+        value = self.values.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, int) or isinstance(value, bool) or not -(1 << 63) <= value < 1 << 63:
+            self._refuse(key, "an integer of 64 bits", value)
+        return value
+
+    def text(self, key: str) -> str:
+        """The text under ``key``."""
+        value = self.optional_text(key)
+        if value is None:
+            self._refuse(key, "a text", None)
+        return value
+
+    def optional_text(self, key: str) -> str | None:
+        """The text under ``key``, if there is one."""
+        value = self.values.get(key)
+        if value is not None and not isinstance(value, str):
+            self._refuse(key, "a text", value)
+        return value
+
+    def file_name(self, key: str) -> str:
+        """The name of a file under ``key``: without any directory."""
+        value = self.optional_file_name(key)
+        if value is None:
+            self._refuse(key, "a file name", None)
+        return value
+
+    def optional_file_name(self, key: str) -> str | None:
+        """The name of a file under ``key``, if there is one."""
+        value = self.optional_text(key)
+        if value is not None and not is_safe_file_name(value):
+            self._refuse(key, "a file name without directory", value)
+        return value
+
+    def items(self, key: str) -> list[object]:
+        """The list under ``key``; absent, an empty one."""
+        value = self.values.get(key)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            self._refuse(key, "a list", value)
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """The list of texts under ``key``; absent, an empty one."""
+        items = self.items(key)
+        texts = tuple(item for item in items if isinstance(item, str))
+        if len(texts) != len(items):
+            self._refuse(key, "a list of texts", items)
+        return texts
+
+    def text_map(self, key: str) -> dict[str, str]:
+        """The object of texts under ``key``; absent, an empty one. Other scalars become text, as Jackson does."""
+        value = self.values.get(key)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            self._refuse(key, "an object of texts", value)
+        return {name: self._scalar_text(key, member) for name, member in value.items() if member is not None}
+
+    def _scalar_text(self, key: str, member: InternalValue) -> str:
+        if isinstance(member, str):
+            return member
+        if isinstance(member, bool):
+            return "true" if member else "false"
+        if isinstance(member, dict | list):
+            self._refuse(key, "an object of texts", member)
+        return str(member)
+
+    def _refuse(self, key: str, expected: str, found: object) -> NoReturn:
+        shown = "nothing" if found is None else repr(found)[:100]
+        message = f"member '{key}': expected {expected}, found {shown}"
+        raise BadEncoding(self.path, message)

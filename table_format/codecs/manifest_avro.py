@@ -1,0 +1,203 @@
+"""Manifests, manifest lists and index manifests (format chapter 04; Java ``ManifestEntrySerializer`` and siblings).
+
+Written for all readers from 0.9 on; read from all writers, whatever fields they know. ``_VERSION`` is not evolving: it
+is 2, and 1 in index manifests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from table_format.codecs.avro import ContainerSchema, read_container, write_container
+from table_format.codecs.data_file_avro import (
+    checked_file_name,
+    data_file_of,
+    data_file_record,
+    data_file_schema,
+    nullable_field,
+    plain_field,
+    stats_of,
+    stats_record,
+    stats_schema,
+)
+from table_format.codecs.index_file_avro import index_file_fields, index_file_members, index_file_of
+from table_format.errors import BadEncoding
+from table_format.model.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
+
+_Fact = TypeVar("_Fact")
+
+_MANIFEST_VERSION: Final = 2
+_INDEX_MANIFEST_VERSION: Final = 1
+_KINDS: Final = {0: FileKind.ADD, 1: FileKind.DELETE}
+_ROOT: Final = {"type": "record", "name": "record", "namespace": "org.apache.paimon.avro.generated"}
+
+_MANIFEST: Final = ContainerSchema.of(
+    _ROOT
+    | {
+        "fields": [
+            plain_field("_VERSION", "int"),
+            plain_field("_KIND", "int"),
+            plain_field("_PARTITION", "bytes"),
+            plain_field("_BUCKET", "int"),
+            plain_field("_TOTAL_BUCKETS", "int"),
+            plain_field("_FILE", data_file_schema("record__FILE")),
+        ]
+    }
+)
+_MANIFEST_LIST: Final = ContainerSchema.of(
+    _ROOT
+    | {
+        "fields": [
+            plain_field("_VERSION", "int"),
+            plain_field("_FILE_NAME", "string"),
+            plain_field("_FILE_SIZE", "long"),
+            plain_field("_NUM_ADDED_FILES", "long"),
+            plain_field("_NUM_DELETED_FILES", "long"),
+            plain_field("_PARTITION_STATS", stats_schema("record__PARTITION_STATS")),
+            plain_field("_SCHEMA_ID", "long"),
+            nullable_field("_MIN_BUCKET", "int"),
+            nullable_field("_MAX_BUCKET", "int"),
+            nullable_field("_MIN_LEVEL", "int"),
+            nullable_field("_MAX_LEVEL", "int"),
+            nullable_field("_MIN_ROW_ID", "long"),
+            nullable_field("_MAX_ROW_ID", "long"),
+        ]
+    }
+)
+_INDEX_MANIFEST: Final = ContainerSchema.of(
+    _ROOT
+    | {
+        "fields": [
+            plain_field("_VERSION", "int"),
+            plain_field("_KIND", "int"),
+            plain_field("_PARTITION", "bytes"),
+            plain_field("_BUCKET", "int"),
+            *index_file_fields("record"),
+        ]
+    }
+)
+
+
+def encode_manifest(entries: Sequence[ManifestEntry], *, compression: str = "zstd") -> bytes:
+    """The content of a manifest file."""
+    records = [
+        {
+            "_VERSION": _MANIFEST_VERSION,
+            "_KIND": entry.kind,
+            "_PARTITION": entry.partition,
+            "_BUCKET": entry.bucket,
+            "_TOTAL_BUCKETS": entry.total_buckets,
+            "_FILE": data_file_record(entry.file),
+        }
+        for entry in entries
+    ]
+    return write_container(_MANIFEST, records, compression=compression)
+
+
+def decode_manifest(data: bytes, *, path: str) -> list[ManifestEntry]:
+    """The entries of a manifest file, in file order.
+
+    Raises:
+        CorruptionError: the bytes are no manifest, or end early, or declare too much.
+        UnsupportedFeature: they are compressed with a codec outside the format.
+    """
+    return _decode(data, path, _MANIFEST_VERSION, _manifest_entry)
+
+
+def encode_manifest_list(manifests: Sequence[ManifestFileMeta], *, compression: str = "zstd") -> bytes:
+    """The content of a manifest list; it may be empty."""
+    records = [
+        {
+            "_VERSION": _MANIFEST_VERSION,
+            "_FILE_NAME": manifest.file_name,
+            "_FILE_SIZE": manifest.file_size,
+            "_NUM_ADDED_FILES": manifest.num_added_files,
+            "_NUM_DELETED_FILES": manifest.num_deleted_files,
+            "_PARTITION_STATS": stats_record(manifest.partition_stats),
+            "_SCHEMA_ID": manifest.schema_id,
+            "_MIN_BUCKET": manifest.min_bucket,
+            "_MAX_BUCKET": manifest.max_bucket,
+            "_MIN_LEVEL": manifest.min_level,
+            "_MAX_LEVEL": manifest.max_level,
+            "_MIN_ROW_ID": manifest.min_row_id,
+            "_MAX_ROW_ID": manifest.max_row_id,
+        }
+        for manifest in manifests
+    ]
+    return write_container(_MANIFEST_LIST, records, compression=compression)
+
+
+def decode_manifest_list(data: bytes, *, path: str) -> list[ManifestFileMeta]:
+    """The manifests of a list, in replay order; raises as ``decode_manifest``."""
+    return _decode(data, path, _MANIFEST_VERSION, _manifest_file)
+
+
+def encode_index_manifest(entries: Sequence[IndexManifestEntry], *, compression: str = "zstd") -> bytes:
+    """The content of an index manifest."""
+    records = [
+        {
+            "_VERSION": _INDEX_MANIFEST_VERSION,
+            "_KIND": entry.kind,
+            "_PARTITION": entry.partition,
+            "_BUCKET": entry.bucket,
+            **index_file_members(entry.index_file),
+        }
+        for entry in entries
+    ]
+    return write_container(_INDEX_MANIFEST, records, compression=compression)
+
+
+def decode_index_manifest(data: bytes, *, path: str) -> list[IndexManifestEntry]:
+    """The live index files an index manifest names; raises as ``decode_manifest``."""
+    return _decode(data, path, _INDEX_MANIFEST_VERSION, _index_entry)
+
+
+def _decode(data: bytes, path: str, version: int, fact: Callable[[dict[str, Any], str], _Fact]) -> list[_Fact]:
+    records = read_container(data, path=path)
+    try:
+        for record in records:
+            if record["_VERSION"] != version:
+                message = f"expected entries of version {version}, found version {record['_VERSION']}"
+                raise BadEncoding(path, message)
+        return [fact(record, path) for record in records]
+    except (KeyError, TypeError, AttributeError) as e:
+        # The file's own schema decides which fields there are and of which type.
+        message = f"the entries lack a field or have one of another type: {e!r}"
+        raise BadEncoding(path, message) from e
+
+
+def _manifest_entry(record: dict[str, Any], path: str) -> ManifestEntry:
+    return ManifestEntry(
+        kind=_KINDS[record["_KIND"]],
+        partition=record["_PARTITION"],
+        bucket=record["_BUCKET"],
+        total_buckets=record["_TOTAL_BUCKETS"],
+        file=data_file_of(record["_FILE"], path=path),
+    )
+
+
+def _manifest_file(record: dict[str, Any], path: str) -> ManifestFileMeta:
+    return ManifestFileMeta(
+        file_name=checked_file_name(record["_FILE_NAME"], path=path),
+        file_size=record["_FILE_SIZE"],
+        num_added_files=record["_NUM_ADDED_FILES"],
+        num_deleted_files=record["_NUM_DELETED_FILES"],
+        partition_stats=stats_of(record["_PARTITION_STATS"]),
+        schema_id=record["_SCHEMA_ID"],
+        min_bucket=record.get("_MIN_BUCKET"),
+        max_bucket=record.get("_MAX_BUCKET"),
+        min_level=record.get("_MIN_LEVEL"),
+        max_level=record.get("_MAX_LEVEL"),
+        min_row_id=record.get("_MIN_ROW_ID"),
+        max_row_id=record.get("_MAX_ROW_ID"),
+    )
+
+
+def _index_entry(record: dict[str, Any], path: str) -> IndexManifestEntry:
+    return IndexManifestEntry(
+        kind=_KINDS[record["_KIND"]],
+        partition=record["_PARTITION"],
+        bucket=record["_BUCKET"],
+        index_file=index_file_of(record, path=path),
+    )

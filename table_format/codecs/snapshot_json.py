@@ -1,0 +1,124 @@
+"""Snapshot files, ``snapshot/snapshot-<id>`` (format chapter 03, section 1; Java ``org.apache.paimon.Snapshot``).
+
+What is written is readable by 0.9 and later: ``logOffsets`` and ``changelogManifestList`` always stand there, whatever
+is newer only when it has a value. Unknown members are ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from table_format.codecs.json_members import JsonMembers
+from table_format.codecs.pretty_json import dump_pretty, load_json
+from table_format.errors import BadEncoding, UnsupportedFeature
+from table_format.model.snapshot import CURRENT_SNAPSHOT_VERSION, FIRST_SNAPSHOT_ID, CommitKind, Snapshot
+
+_ALWAYS: Final = frozenset({"changelogManifestList", "totalRecordCount", "deltaRecordCount"})
+"""Members written as ``null`` when there is no value; readers of 0.9 expect the keys."""
+
+
+def encode_snapshot(snapshot: Snapshot) -> bytes:
+    """The content of the snapshot's file."""
+    return dump_pretty(snapshot_members(snapshot))
+
+
+def snapshot_members(snapshot: Snapshot) -> dict[str, object]:
+    """The members of the JSON object, in order of the file."""
+    s = snapshot
+    members: dict[str, object] = {
+        "version": s.version,
+        "uuid": s.uuid,
+        "id": s.id,
+        "schemaId": s.schema_id,
+        "baseManifestList": s.base_manifest_list,
+        "baseManifestListSize": s.base_manifest_list_size,
+        "deltaManifestList": s.delta_manifest_list,
+        "deltaManifestListSize": s.delta_manifest_list_size,
+        "changelogManifestList": s.changelog_manifest_list,
+        "changelogManifestListSize": s.changelog_manifest_list_size,
+        "indexManifest": s.index_manifest,
+        "commitUser": s.commit_user,
+        "writerVersion": s.writer_version,
+        "commitIdentifier": s.commit_identifier,
+        "commitKind": s.commit_kind.value,
+        "timeMillis": s.time_millis,
+        "logOffsets": s.log_offsets,
+        "totalRecordCount": s.total_record_count,
+        "deltaRecordCount": s.delta_record_count,
+        "changelogRecordCount": s.changelog_record_count,
+        "watermark": s.watermark,
+        "statistics": s.statistics,
+        "properties": s.properties or None,
+        "nextRowId": s.next_row_id,
+        "operation": s.operation,
+    }
+    return {key: value for key, value in members.items() if value is not None or key in _ALWAYS}
+
+
+def decode_snapshot(data: bytes, *, path: str) -> Snapshot:
+    """The snapshot a file holds: of a snapshot, a long-lived changelog, or the snapshot of a tag.
+
+    Raises:
+        BadEncoding: the file is no snapshot.
+        LimitExceeded: it is larger than any sound one.
+        UnsupportedFeature: it has a version of a newer release.
+    """
+    return snapshot_of(JsonMembers(path, load_json(data, path=path)))
+
+
+def snapshot_of(members: JsonMembers) -> Snapshot:
+    """The snapshot those members describe; raises as ``decode_snapshot``."""
+    m = members
+    version = m.integer("version", default=1)
+    if version > CURRENT_SNAPSHOT_VERSION:
+        feature = f"snapshot version {version}"
+        message = f"{m.path}: {feature} is not supported; versions up to {CURRENT_SNAPSHOT_VERSION} are"
+        raise UnsupportedFeature(feature, message)
+    identifier = m.integer("id")
+    if identifier < FIRST_SNAPSHOT_ID:
+        message = f"member 'id': expected {FIRST_SNAPSHOT_ID} or more, found {identifier}"
+        raise BadEncoding(m.path, message)
+    return Snapshot(
+        version=version,
+        uuid=m.optional_text("uuid"),
+        id=identifier,
+        schema_id=m.integer("schemaId"),
+        base_manifest_list=m.file_name("baseManifestList"),
+        base_manifest_list_size=m.optional_integer("baseManifestListSize"),
+        delta_manifest_list=m.file_name("deltaManifestList"),
+        delta_manifest_list_size=m.optional_integer("deltaManifestListSize"),
+        changelog_manifest_list=m.optional_file_name("changelogManifestList"),
+        changelog_manifest_list_size=m.optional_integer("changelogManifestListSize"),
+        index_manifest=m.optional_file_name("indexManifest"),
+        commit_user=m.text("commitUser"),
+        writer_version=m.optional_text("writerVersion"),
+        commit_identifier=m.integer("commitIdentifier"),
+        commit_kind=_commit_kind(m),
+        time_millis=m.integer("timeMillis"),
+        log_offsets=_log_offsets(m),
+        total_record_count=m.optional_integer("totalRecordCount"),
+        delta_record_count=m.optional_integer("deltaRecordCount"),
+        changelog_record_count=m.optional_integer("changelogRecordCount"),
+        watermark=m.optional_integer("watermark"),
+        statistics=m.optional_file_name("statistics"),
+        properties=m.text_map("properties"),
+        next_row_id=m.optional_integer("nextRowId"),
+        operation=m.optional_text("operation"),
+    )
+
+
+def _commit_kind(members: JsonMembers) -> CommitKind:
+    text = members.text("commitKind")
+    if text not in CommitKind.__members__:
+        message = f"member 'commitKind': expected one of {', '.join(CommitKind)}, found {text[:100]!r}"
+        raise BadEncoding(members.path, message)
+    return CommitKind(text)
+
+
+def _log_offsets(members: JsonMembers) -> dict[int, int]:
+    offsets = members.text_map("logOffsets")
+    try:
+        return {int(partition): int(offset) for partition, offset in offsets.items()}
+    except ValueError as e:
+        message = f"member 'logOffsets': expected integers, found {str(offsets)[:100]}"
+        raise BadEncoding(members.path, message) from e

@@ -1,0 +1,83 @@
+"""The data files of one bucket of one partition: how they are read, written, deleted and handed over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from table_format.formats.data_file_reader import DataFileReader
+from table_format.formats.rolling_writer import RollingDataFileWriter
+from table_format.io.table_store import TableStore
+from table_format.model.commit import CommitMessage
+from table_format.model.data_file import DataFileMeta, FileSource
+from table_format.model.schema import TableSchema
+from table_format.options.table_options import TableOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketFiles:
+    """A bucket as those see it who work on its files.
+
+    ``schema`` is the one to write and to read as; ``schemas`` holds, by id, every schema that a file may have been
+    written with. ``partition`` is a serialised BinaryRow, ``partition_text`` the directory it stands for.
+    """
+
+    store: TableStore
+    schema: TableSchema
+    schemas: Mapping[int, TableSchema]
+    options: TableOptions
+    partition: bytes
+    partition_text: str
+    bucket: int
+    total_buckets: int
+
+    @property
+    def target_file_bytes(self) -> int:
+        """Size at which a file is closed and the next begun."""
+        return self.options.files.target_file_size_of(has_primary_key=self.schema.is_primary_key_table)
+
+    @property
+    def small_file_bytes(self) -> int:
+        """Files below this size are worth being rewritten by a compaction."""
+        return int(self.target_file_bytes * self.options.compaction.small_file_ratio)
+
+    def reader(self) -> DataFileReader:
+        """A reader of the files as rows of ``schema``."""
+        return DataFileReader(self.store, self.schemas, self.schema, self.options)
+
+    def writer(self, *, level: int, source: FileSource) -> RollingDataFileWriter:
+        """A writer of new files at a level."""
+        return RollingDataFileWriter(
+            self.store,
+            self.schema,
+            self.options,
+            partition=self.partition,
+            partition_text=self.partition_text,
+            bucket=self.bucket,
+            level=level,
+            source=source,
+        )
+
+    def delete(self, file: DataFileMeta) -> None:
+        """Delete a file that no snapshot names."""
+        paths = self.store.paths
+        self.store.io.delete(paths.data_file(self.partition_text, self.bucket, file))
+        for path in paths.extra_files(self.partition_text, self.bucket, file):
+            self.store.io.delete(path)
+
+    def message(
+        self,
+        *,
+        new_files: tuple[DataFileMeta, ...] = (),
+        compact_before: tuple[DataFileMeta, ...] = (),
+        compact_after: tuple[DataFileMeta, ...] = (),
+    ) -> CommitMessage:
+        """What to commit for this bucket."""
+        return CommitMessage(
+            partition=self.partition,
+            bucket=self.bucket,
+            total_buckets=self.total_buckets,
+            new_files=new_files,
+            compact_before=compact_before,
+            compact_after=compact_after,
+        )

@@ -1,0 +1,26 @@
+"""Parquet data files (format chapter 06; Java ``ParquetFileFormat``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from table_format.formats.parquet_reader import ParquetFileReader
+from table_format.formats.parquet_writer import ParquetFileWriter
+from table_format.formats.protocol import FormatReader, FormatWriter
+from table_format.model.types import DataField
+from table_format.options.files import FileOptions
+
+
+class ParquetFormat:
+    """Files with the extension ``parquet``."""
+
+    identifier: Final = "parquet"
+
+    def open_writer(self, sink: pa.NativeFile, fields: Sequence[DataField], options: FileOptions) -> FormatWriter:
+        return ParquetFileWriter(sink, fields, options)
+
+    def open_reader(self, source: pa.NativeFile, path: str, *, use_threads: bool) -> FormatReader:
+        return ParquetFileReader(source, path, use_threads=use_threads)

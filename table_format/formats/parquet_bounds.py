@@ -1,0 +1,89 @@
+"""Column bounds out of Parquet footers, from the raw statistics: exact, without the detours of datetime or float."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Context, Decimal
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from table_format.formats.parquet_types import is_int96
+from table_format.kernels.pruning import ColumnBounds
+from table_format.model.types import (
+    NESTED,
+    BooleanType,
+    CharType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    InternalValue,
+    LocalZonedTimestampType,
+    TimestampType,
+    VarCharType,
+)
+
+MAX_STATISTICS_BYTES: Final = 4096
+"""Arrow's writer leaves out a minimum or maximum that is longer."""
+
+_EXACT: Final = Context(prec=100)
+_NANOS_PER_MILLI: Final = 1_000_000
+_NANOS_PER_MICRO: Final = 1_000
+_FILE_MILLI_PRECISION: Final = 3
+
+
+def leaf_positions(schema: pa.Schema) -> list[range]:
+    """For each column of a file the positions of its leaves among all leaves."""
+    positions = []
+    start = 0
+    for field in schema:
+        width = _leaf_count(field.type)
+        positions.append(range(start, start + width))
+        start += width
+    return positions
+
+
+def _leaf_count(arrow: pa.DataType) -> int:
+    if arrow.num_fields == 0:
+        return 1
+    return sum(_leaf_count(arrow.field(i).type) for i in range(arrow.num_fields))
+
+
+def footer_bounds(group: pq.RowGroupMetaData, leaves: Sequence[int], data_type: DataType) -> ColumnBounds:
+    """The bounds of one column in one row group, as far as the footer states them."""
+    rows = group.num_rows
+    if isinstance(data_type, NESTED) or is_int96(data_type) or len(leaves) != 1:
+        return ColumnBounds(None, None, None, rows)
+    statistics = group.column(leaves[0]).statistics
+    if statistics is None:
+        return ColumnBounds(None, None, None, rows)
+    nulls = statistics.null_count if statistics.has_null_count else None
+    if not statistics.has_min_max or nulls == rows:
+        return ColumnBounds(None, None, nulls, rows)
+    minimum = _internal(statistics.min_raw, data_type)
+    maximum = _internal(statistics.max_raw, data_type)
+    if minimum is None or maximum is None:
+        minimum = maximum = None
+    return ColumnBounds(minimum, maximum, nulls, rows)
+
+
+def _internal(raw: bool | float | bytes, data_type: DataType) -> InternalValue:
+    match data_type:
+        case DecimalType(scale=scale):
+            unscaled = int.from_bytes(raw, "big", signed=True) if isinstance(raw, bytes) else int(raw)
+            return Decimal(unscaled).scaleb(-scale, _EXACT)
+        case CharType() | VarCharType() if isinstance(raw, bytes):
+            try:
+                return raw.decode()
+            except UnicodeDecodeError:
+                return None
+        case TimestampType(precision=precision) | LocalZonedTimestampType(precision=precision):
+            return int(raw) * (_NANOS_PER_MILLI if precision <= _FILE_MILLI_PRECISION else _NANOS_PER_MICRO)
+        case FloatType() | DoubleType():
+            # Whoever wrote NaN as a bound did not order its values.
+            return raw if raw == raw else None  # noqa: PLR0124
+        case BooleanType():
+            return bool(raw)
+    return raw

@@ -1,0 +1,114 @@
+"""Reading one Parquet file: bounded batches of named columns, row groups left out by their statistics.
+
+Checksums of pages are verified wherever the writer made them. Whatever Arrow reports about a broken file becomes
+``BadEncoding`` with its path; errors of the store pass through as ``OSError``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from table_format.errors import BadEncoding
+from table_format.formats.nested import empty_columns
+from table_format.formats.parquet_bounds import footer_bounds, leaf_positions
+from table_format.formats.parquet_footer import has_int96, with_int96_as_bytes
+from table_format.formats.parquet_types import from_storage
+from table_format.formats.protocol import RowGroupFilter
+from table_format.limits import MIB
+from table_format.model.arrow_types import arrow_schema
+from table_format.model.types import DataField
+
+_BUFFER_BYTES: Final = 1 * MIB
+
+
+class ParquetFileReader:
+    """Reads one file; see ``FormatReader``."""
+
+    def __init__(self, source: pa.NativeFile, path: str, *, use_threads: bool) -> None:
+        self._path = path
+        self._use_threads = use_threads
+        with _decoding(path):
+            self._file = _open(source, None)
+            if has_int96(self._file.metadata):
+                self._file = _open(source, with_int96_as_bytes(source))
+            self._metadata = self._file.metadata
+            schema = self._file.schema_arrow
+            self._names = tuple(schema.names)
+            self._leaves = dict(zip(schema.names, leaf_positions(schema), strict=True))
+
+    @property
+    def row_count(self) -> int:
+        return int(self._metadata.num_rows)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self._names
+
+    def batches(
+        self, fields: Sequence[DataField], *, row_groups: RowGroupFilter | None, batch_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        with _decoding(self._path):
+            wanted = [i for i in range(self._metadata.num_row_groups) if self._may_match(i, row_groups)]
+        expected = sum(self._metadata.row_group(i).num_rows for i in wanted)
+        found = 0
+        for batch in self._decoded(fields, wanted, batch_rows):
+            found += batch.num_rows
+            yield batch
+        if found != expected:
+            raise BadEncoding(self._path, f"the footer states {expected} rows in {len(wanted)} row groups, found {found}")
+
+    def _decoded(self, fields: Sequence[DataField], groups: list[int], batch_rows: int) -> Iterator[pa.RecordBatch]:
+        if not fields:
+            for group in groups:
+                rows = self._metadata.row_group(group).num_rows
+                for start in range(0, rows, batch_rows):
+                    yield empty_columns(min(batch_rows, rows - start))
+            return
+        # Positions and not names: Arrow takes a dot in a name for a path.
+        leaves = [leaf for name in self._names if any(f.name == name for f in fields) for leaf in self._leaves[name]]
+        schema = arrow_schema(fields)
+        with _decoding(self._path):
+            stream = self._file.reader.iter_batches(
+                batch_rows, row_groups=groups, column_indices=leaves, use_threads=self._use_threads
+            )
+            for batch in stream:
+                columns = [from_storage(batch.column(f.name), f.type) for f in fields]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def _may_match(self, index: int, row_groups: RowGroupFilter | None) -> bool:
+        if row_groups is None:
+            return True
+        group = self._metadata.row_group(index)
+        bounds = {f.name: footer_bounds(group, self._leaves[f.name], f.type) for f in row_groups.fields}
+        return row_groups.may_match(bounds)
+
+
+def _open(source: pa.NativeFile, metadata: pq.FileMetaData | None) -> pq.ParquetFile:
+    return pq.ParquetFile(
+        source,
+        metadata=metadata,
+        pre_buffer=False,
+        buffer_size=_BUFFER_BYTES,
+        page_checksum_verification=True,
+    )
+
+
+@contextmanager
+def _decoding(path: str) -> Iterator[None]:
+    """Name the file in every error that comes from its bytes."""
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise BadEncoding(path, f"not a sound Parquet file: {error}") from error
+    except OSError as error:
+        # Arrow reports broken Parquet as an OSError without number; one with a number is the store's.
+        if error.errno is not None:
+            raise
+        raise BadEncoding(path, f"not a sound Parquet file: {error}") from error
+    except (ValueError, KeyError, UnicodeDecodeError) as error:
+        raise BadEncoding(path, f"not a sound Parquet file: {error}") from error

@@ -1,0 +1,173 @@
+"""The Parquet schema of a data file: physical types, nullability and field ids (format chapter 06, section 3).
+
+Field ids of columns and ROW fields are those of the table schema; elements, keys and values have ids derived from the
+enclosing column (format chapter 02, section 4). Java ``ParquetSchemaConverter``, ``SpecialFields``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from table_format.formats.int96 import INT96, decode_int96, encode_int96
+from table_format.formats.nested import (
+    list_values,
+    map_entries,
+    struct_fields,
+    with_list_values,
+    with_map_entries,
+    with_struct_fields,
+)
+from table_format.model.arrow_types import arrow_type
+from table_format.model.types import (
+    ArrayType,
+    DataField,
+    DataType,
+    IntType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowType,
+    TimestampType,
+)
+
+_NESTED_ID_START: Final = 536_870_911
+_IDS_PER_COLUMN: Final = 1024
+_MAX_INT64_PRECISION: Final = 6
+
+
+def parquet_schema(fields: Sequence[DataField]) -> pa.Schema:
+    """The Arrow schema that Arrow's writer turns into Java's Parquet schema (INT96 as twelve bytes)."""
+    return pa.schema([_parquet_field(f.name, f.type, f.id) for f in fields])
+
+
+def is_int96(data_type: DataType) -> bool:
+    """Whether values of the type are stored as INT96."""
+    return isinstance(data_type, (TimestampType, LocalZonedTimestampType)) and (
+        data_type.precision > _MAX_INT64_PRECISION
+    )
+
+
+def holds_int96(data_type: DataType) -> bool:
+    """Whether INT96 values are stored for the type or anywhere below it.
+
+    >>> holds_int96(ArrayType(element=TimestampType(precision=9))), holds_int96(TimestampType(precision=6))
+    (True, False)
+    """
+    return is_int96(data_type) or any(holds_int96(child) for _, child in _children(data_type))
+
+
+def int96_paths(fields: Sequence[DataField]) -> set[tuple[str, ...]]:
+    """The paths of all INT96 columns in the Parquet schema."""
+    return {path for field in fields for path in _int96_paths((field.name,), field.type)}
+
+
+def to_storage(array: pa.Array, data_type: DataType) -> pa.Array:
+    """Values of ``arrow_type(data_type)`` as they are handed to Arrow's writer."""
+    if not holds_int96(data_type):
+        return array
+    if is_int96(data_type):
+        return encode_int96(array)
+    target = _parquet_type(data_type, 0, 0)
+    match data_type:
+        case ArrayType(element=element):
+            return with_list_values(array, to_storage(list_values(array), element), target)
+        case RowType(fields=fields):
+            children = [to_storage(c, f.type) for c, f in zip(struct_fields(array), fields, strict=True)]
+            return with_struct_fields(array, children, target)
+    keys, items = map_entries(array)
+    key_type, item_type = (child for _, child in _children(data_type))
+    return with_map_entries(array, to_storage(keys, key_type), to_storage(items, item_type), target)
+
+
+def from_storage(array: pa.Array, data_type: DataType) -> pa.Array:
+    """Values as Arrow's reader gave them, as ``arrow_type(data_type)`` of the column in the file's schema.
+
+    Raises:
+        pa.ArrowInvalid: the file holds something else in this column.
+    """
+    target = arrow_type(data_type)
+    if array.type == target:
+        return array
+    if pa.types.is_timestamp(target):
+        return _timestamps(array, target)
+    match data_type:
+        case ArrayType(element=element) if pa.types.is_list(array.type):
+            return with_list_values(array, from_storage(list_values(array), element), target)
+        case MapType() | MultisetType() if pa.types.is_map(array.type):
+            keys, items = map_entries(array)
+            key_type, item_type = (child for _, child in _children(data_type))
+            return with_map_entries(array, from_storage(keys, key_type), from_storage(items, item_type), target)
+        case RowType(fields=fields) if pa.types.is_struct(array.type):
+            return with_struct_fields(array, _rows_from_storage(array, fields), target)
+    return array.cast(target)
+
+
+def _timestamps(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if array.type == INT96:
+        return decode_int96(array, target)
+    if pa.types.is_timestamp(array.type) or pa.types.is_int64(array.type):
+        # TIMESTAMP(0) is stored with milliseconds; Java drops what the precision does not show as well.
+        return array.cast(target, safe=False)
+    return array.cast(target)
+
+
+def _rows_from_storage(array: pa.StructArray, fields: tuple[DataField, ...]) -> list[pa.Array]:
+    columns = dict(zip((f.name for f in array.type), struct_fields(array), strict=True))
+    missing = [f.name for f in fields if f.name not in columns]
+    if missing:
+        message = f"ROW field '{missing[0]}' is not in the file; its fields are {', '.join(columns)}"
+        raise pa.ArrowInvalid(message)
+    return [from_storage(columns[f.name], f.type) for f in fields]
+
+
+def _parquet_field(name: str, data_type: DataType, field_id: int) -> pa.Field:
+    return _field(name, _parquet_type(data_type, field_id, 0), data_type.nullable, field_id)
+
+
+def _field(name: str, arrow: pa.DataType, nullable: bool, field_id: int) -> pa.Field:  # noqa: FBT001
+    return pa.field(name, arrow, nullable, {b"PARQUET:field_id": str(field_id).encode()})
+
+
+def _parquet_type(data_type: DataType, column_id: int, depth: int) -> pa.DataType:
+    """``column_id`` is the id of the enclosing column or ROW field, ``depth`` the containers passed since."""
+    if is_int96(data_type):
+        return INT96
+    below = depth + 1
+    value_id = _NESTED_ID_START + column_id * _IDS_PER_COLUMN + below
+    key_id = _NESTED_ID_START - column_id * _IDS_PER_COLUMN - below
+    match data_type:
+        case ArrayType(element=element):
+            return pa.list_(_field("element", _parquet_type(element, column_id, below), element.nullable, value_id))
+        case MapType() | MultisetType():
+            (_, key), (_, item) = _children(data_type)
+            return pa.map_(
+                _field("key", _parquet_type(key, column_id, below), False, key_id),  # noqa: FBT003
+                _field("value", _parquet_type(item, column_id, below), item.nullable, value_id),
+            )
+        case RowType(fields=fields):
+            return pa.struct([_parquet_field(f.name, f.type, f.id) for f in fields])
+    return arrow_type(data_type)
+
+
+def _children(data_type: DataType) -> Sequence[tuple[tuple[str, ...], DataType]]:
+    """The types directly below a type, with their path in the Parquet schema."""
+    match data_type:
+        case ArrayType(element=element):
+            return [(("list", "element"), element)]
+        case MapType(key=key, value=value):
+            return [(("key_value", "key"), key), (("key_value", "value"), value)]
+        case MultisetType(element=element):
+            return [(("key_value", "key"), element), (("key_value", "value"), IntType(nullable=False))]
+        case RowType(fields=fields):
+            return [((f.name,), f.type) for f in fields]
+    return []
+
+
+def _int96_paths(path: tuple[str, ...], data_type: DataType) -> Iterator[tuple[str, ...]]:
+    if is_int96(data_type):
+        yield path
+    for below, child in _children(data_type):
+        yield from _int96_paths((*path, *below), child)

@@ -1,0 +1,230 @@
+"""Writing one Parquet file as Java Paimon would: same schema and field ids, data pages v1, checksums on every page.
+
+Rows are collected up to a row group and then encoded at once. Which columns get a dictionary is decided from a sample
+of the first row group: a dictionary that is tried and given up costs more than all the rest. Bounds come from the
+footer, except where Arrow's statistics are missing or would be wrong for readers (NaN, INT96, very long values).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from table_format.errors import InvalidData
+from table_format.formats.parquet_bounds import MAX_STATISTICS_BYTES, footer_bounds, leaf_positions
+from table_format.formats.parquet_footer import rewrite_tail
+from table_format.formats.parquet_types import holds_int96, int96_paths, is_int96, parquet_schema, to_storage
+from table_format.formats.protocol import WrittenFile
+from table_format.kernels.pruning import ColumnBounds
+from table_format.kernels.statistics import column_bounds, has_nan, merge_bounds
+from table_format.limits import MIB
+from table_format.model.arrow_types import arrow_type
+from table_format.model.types import NESTED, DataField, DataType
+from table_format.options.files import FileOptions
+
+MAX_ROW_GROUP_ROWS: Final = 1_000_000
+ROW_GROUP_BYTES: Final = 64 * MIB
+"""Bytes of Arrow data in a row group when ``file.block-size`` is not set; the memory one open file takes."""
+
+_SAMPLE_ROWS: Final = 8192
+_MIN_ROWS_FOR_DICTIONARY: Final = 64
+_MAX_DISTINCT_SHARE: Final = 0.1
+_SMALL_CHUNK_ROWS: Final = 4096
+_CLOSE_ENOUGH: Final = 0.95
+_CODECS: Final = {"none": "NONE", "zstd": "ZSTD", "snappy": "SNAPPY", "gzip": "GZIP", "lz4": "LZ4"}
+
+
+class ParquetFileWriter:
+    """Writes one file; see ``FormatWriter``."""
+
+    def __init__(self, sink: pa.NativeFile, fields: Sequence[DataField], options: FileOptions) -> None:
+        self._sink = _HeldBackSink(sink)
+        self._fields = tuple(fields)
+        self._types = [arrow_type(f.type) for f in fields]
+        self._options = options
+        self._schema = parquet_schema(fields)
+        self._int96 = int96_paths(fields)
+        self._group_bytes = options.block_size or ROW_GROUP_BYTES
+        self._writer: pq.ParquetWriter | None = None
+        self._metadata: list[pq.FileMetaData] = []
+        self._pending: list[pa.RecordBatch] = []
+        self._pending_rows = 0
+        self._pending_bytes = 0
+        self._encoded_bytes = 0
+        # For each row group the bounds the footer will not state, by column.
+        self._measured: list[list[ColumnBounds | None]] = []
+        self._with_nan: set[tuple[str, ...]] = set()
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        if batch.schema.types != self._types:
+            message = f"expected columns of types {list(map(str, self._types))}, found {batch.schema}"
+            raise InvalidData(message)
+        for piece in self._pieces(batch):
+            self._pending.append(piece)
+            self._pending_rows += piece.num_rows
+            self._pending_bytes += piece.nbytes
+            if self._pending_rows >= MAX_ROW_GROUP_ROWS or self._pending_bytes >= self._group_bytes:
+                self._encode()
+
+    def reaches(self, target_bytes: int) -> bool:
+        ratio = self._sink.tell() / self._encoded_bytes if self._encoded_bytes else 1.0
+        if self._sink.tell() + self._pending_bytes * ratio < target_bytes:
+            return False
+        # Only an estimate so far: encode what is there and look.
+        self._encode()
+        return self._sink.tell() >= target_bytes * _CLOSE_ENOUGH
+
+    def close(self) -> WrittenFile:
+        self._encode()
+        writer = self._open([]) if self._writer is None else self._writer
+        self._sink.hold()
+        writer.close()
+        tail = self._sink.held()
+        if self._int96 or self._with_nan:
+            tail = rewrite_tail(tail, int96=self._int96, without_statistics=self._with_nan)
+        self._sink.release(tail)
+        metadata = self._metadata[0]
+        return WrittenFile(metadata.num_rows, self._sink.tell(), tuple(self._bounds(metadata)))
+
+    def discard(self) -> None:
+        self._pending.clear()
+        if self._writer is not None:
+            # Closing writes a footer; nobody needs it.
+            self._sink.hold()
+            self._writer.close()
+
+    def _pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The batch in parts, none of which makes the row group much larger than it may be."""
+        row_bytes = max(batch.nbytes / max(batch.num_rows, 1), 1)
+        start = 0
+        while start < batch.num_rows:
+            room = int((self._group_bytes - self._pending_bytes) / row_bytes) + 1
+            rows = max(min(room, MAX_ROW_GROUP_ROWS - self._pending_rows), 1)
+            yield batch.slice(start, rows)
+            start += rows
+
+    def _encode(self) -> None:
+        """Write what is pending as one row group."""
+        if not self._pending_rows:
+            return
+        columns = [pa.chunked_array([b.column(i) for b in self._pending]) for i in range(len(self._fields))]
+        if len(self._pending) * _SMALL_CHUNK_ROWS > self._pending_rows:
+            columns = [pa.chunked_array([column.combine_chunks()]) for column in columns]
+        self._measured.append([self._measure(c, f) for c, f in zip(columns, self._fields, strict=True)])
+        stored = [_stored(c, f.type) for c, f in zip(columns, self._fields, strict=True)]
+        if self._writer is None:
+            self._writer = self._open(stored)
+        try:
+            self._writer.write_table(pa.Table.from_arrays(stored, schema=self._schema), MAX_ROW_GROUP_ROWS)
+        except pa.ArrowInvalid as error:
+            message = f"rows cannot be stored in a Parquet file: {error}"
+            raise InvalidData(message) from error
+        self._encoded_bytes += self._pending_bytes
+        self._pending.clear()
+        self._pending_rows = self._pending_bytes = 0
+
+    def _open(self, first: Sequence[pa.ChunkedArray]) -> pq.ParquetWriter:
+        names = [f.name for f in self._fields]
+        has_statistics = [f.name for f in self._fields if not isinstance(f.type, NESTED) and not is_int96(f.type)]
+        dictionary: bool | list[str] | None = self._options.parquet_dictionary
+        if dictionary is None:
+            dictionary = [name for name, column in zip(names, first, strict=False) if _pays_as_dictionary(column)]
+        compression = self._options.compression.lower()
+        return pq.ParquetWriter(
+            self._sink,
+            self._schema,
+            version="1.0",
+            data_page_version="1.0",
+            compression=_CODECS[compression],
+            compression_level=self._options.zstd_level if compression == "zstd" else None,
+            use_dictionary=dictionary,
+            write_statistics=has_statistics,
+            write_page_checksum=True,
+            store_schema=False,
+            store_decimal_as_integer=True,
+            write_time_adjusted_to_utc=True,
+            metadata_collector=self._metadata,
+        )
+
+    def _measure(self, column: pa.ChunkedArray, field: DataField) -> ColumnBounds | None:
+        """The bounds of a column that its statistics in the footer will lack, or state wrongly."""
+        if is_int96(field.type) or _has_long_values(column):
+            return column_bounds(column, field.type)
+        if has_nan(column):
+            self._with_nan.add((field.name,))
+            return ColumnBounds(None, None, column.null_count, len(column))
+        return None
+
+    def _bounds(self, metadata: pq.FileMetaData) -> Iterator[ColumnBounds]:
+        positions = leaf_positions(self._schema)
+        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+        for index, field in enumerate(self._fields):
+            yield merge_bounds(
+                measured[index] or footer_bounds(group, positions[index], field.type)
+                for group, measured in zip(groups, self._measured, strict=True)
+            )
+
+
+class _HeldBackSink:
+    """A sink whose last bytes can be held back and exchanged: the footer, before it is written."""
+
+    def __init__(self, sink: pa.NativeFile) -> None:
+        self._sink = sink
+        self._held: list[bytes] | None = None
+        self._size = 0
+        self.closed = False
+
+    def write(self, data: bytes) -> int:
+        if self._held is None:
+            self._sink.write(data)
+        else:
+            self._held.append(bytes(data))
+        self._size += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._size
+
+    def flush(self) -> None:
+        """The owner of the sink closes it, which makes it durable."""
+
+    def hold(self) -> None:
+        """Keep everything that is written from now on."""
+        self._held = []
+
+    def held(self) -> bytes:
+        return b"".join(self._held or ())
+
+    def release(self, tail: bytes) -> None:
+        """Write ``tail`` in place of what was kept."""
+        self._size += len(tail) - len(self.held())
+        self._held = None
+        self._sink.write(tail)
+
+
+def _stored(column: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray:
+    if not holds_int96(data_type):
+        return column
+    return pa.chunked_array([to_storage(chunk, data_type) for chunk in column.chunks])
+
+
+def _pays_as_dictionary(column: pa.ChunkedArray) -> bool:
+    """Whether few distinct values stand for many rows, judged by rows spread over the column."""
+    rows = len(column)
+    if rows < _MIN_ROWS_FOR_DICTIONARY or pa.types.is_boolean(column.type) or pa.types.is_nested(column.type):
+        return False
+    if rows > _SAMPLE_ROWS:
+        column = column.take(pa.array(np.linspace(0, rows - 1, _SAMPLE_ROWS).astype(np.int64)))
+    return pc.count_distinct(column).as_py() < _MAX_DISTINCT_SHARE * len(column)
+
+
+def _has_long_values(column: pa.ChunkedArray) -> bool:
+    if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
+        return False
+    longest = pc.max(pc.binary_length(column)).as_py()
+    return longest is not None and longest > MAX_STATISTICS_BYTES

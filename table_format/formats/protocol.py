@@ -1,0 +1,107 @@
+"""What a file format is to the rest of the library: it writes batches to a sink and reads them back.
+
+A format knows columns and their types, but no tables: keys, sequence numbers, schema evolution and metadata are the
+business of ``rolling_writer`` and ``data_file_reader``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import pyarrow as pa
+
+from table_format.kernels.pruning import ColumnBounds
+from table_format.model.types import DataField
+from table_format.options.files import FileOptions
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """What a writer knows about the file it closed; ``bounds`` are exact and belong to the fields by position."""
+
+    row_count: int
+    file_size: int
+    bounds: tuple[ColumnBounds, ...]
+
+
+BoundsTest: TypeAlias = Callable[[Mapping[str, ColumnBounds]], bool]
+"""Whether rows within those bounds may be wanted; bounds are given by column name, unknown ones are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroupFilter:
+    """Which parts of a file need not be read: those whose bounds of ``fields`` fail the test."""
+
+    fields: tuple[DataField, ...]
+    may_match: BoundsTest
+
+
+class FormatWriter(Protocol):
+    """Writes one file. The sink belongs to the caller, who closes it after ``close``."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take rows whose columns are the fields of the file, in order.
+
+        Raises:
+            InvalidData: a value cannot be stored.
+        """
+        ...
+
+    def reaches(self, target_bytes: int) -> bool:
+        """Whether the file is that large by now."""
+        ...
+
+    def close(self) -> WrittenFile:
+        """Write what is buffered and the footer."""
+        ...
+
+    def discard(self) -> None:
+        """Forget what is buffered; the file stays incomplete."""
+        ...
+
+
+class FormatReader(Protocol):
+    """Reads one file. The source belongs to the caller, who closes it."""
+
+    @property
+    def row_count(self) -> int:
+        """Rows in the whole file."""
+        ...
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The columns of the file in order."""
+        ...
+
+    def batches(
+        self, fields: Sequence[DataField], *, row_groups: RowGroupFilter | None, batch_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        """The columns of those names as arrays of exactly ``arrow_type``, in order, at most ``batch_rows`` at a time.
+
+        Raises:
+            BadEncoding: the file does not hold what its footer says, or other types than the fields have.
+        """
+        ...
+
+
+class FileFormat(Protocol):
+    """One file format."""
+
+    @property
+    def identifier(self) -> str:
+        """Its name in options, and the extension of its files."""
+        ...
+
+    def open_writer(self, sink: pa.NativeFile, fields: Sequence[DataField], options: FileOptions) -> FormatWriter:
+        """Begin a file."""
+        ...
+
+    def open_reader(self, source: pa.NativeFile, path: str, *, use_threads: bool) -> FormatReader:
+        """Open a file; ``path`` is for messages only.
+
+        Raises:
+            BadEncoding: it is not a file of this format.
+        """
+        ...

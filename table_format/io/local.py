@@ -1,0 +1,224 @@
+"""Files of this machine. ``create`` is a hard link, the one POSIX call that refuses an existing name atomically.
+
+What a verb promises to be durable is durable when it returns: the bytes by ``fsync`` of the file, the name by ``fsync``
+of its directory. A rename is never used to publish, since it replaces what is there (Java ``LocalFileIO`` can lose a
+commit so); where the file system has no hard links ``create`` fails and says so.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeVar
+
+import pyarrow as pa
+
+from table_format.io.file_io import FileStatus
+from table_format.io.paths import base_name, checked_path, is_hidden, parent, temporary_name
+from table_format.runtime import Ids, SystemIds
+
+_T = TypeVar("_T")
+
+_NO_HARD_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
+_ATTEMPTS: Final = 8
+"""How often a directory may vanish between making it and using it before that is an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFileIO:
+    """FileIO on a local file system; holds no open files and travels between processes."""
+
+    ids: Ids = field(default_factory=SystemIds)
+
+    def read(self, path: str) -> bytes:
+        return Path(checked_path(path)).read_bytes()
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        return pa.OSFile(checked_path(path), "rb")
+
+    def create(self, path: str, data: bytes) -> None:
+        temporary = self._write_temporary(path, data)
+        try:
+            _link(temporary, path)
+        finally:
+            Path(temporary).unlink()
+        _sync_directory(parent(path))
+
+    def overwrite(self, path: str, data: bytes) -> None:
+        temporary = self._write_temporary(path, data)
+        try:
+            # No sync of the directory: after a power cut the old bytes are as good as the new.
+            Path(temporary).replace(path)
+        except OSError:
+            Path(temporary).unlink()
+            raise
+
+    def open_output(self, path: str) -> pa.NativeFile:
+        os.close(_in_directory_of(path, lambda: _open_new(checked_path(path))))
+        return _DurableFile(path, "wb")
+
+    def status(self, path: str) -> FileStatus | None:
+        try:
+            found = Path(checked_path(path)).stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return _status(base_name(path), found)
+
+    def list(self, directory: str) -> list[FileStatus]:
+        found: list[FileStatus] = []
+        try:
+            with os.scandir(checked_path(directory)) as entries:
+                for entry in entries:
+                    if not is_hidden(entry.name):
+                        # The file may go away while we look: then it is not there.
+                        with suppress(FileNotFoundError):
+                            found.append(_status(entry.name, entry.stat()))
+        except FileNotFoundError:
+            return []
+        return sorted(found, key=lambda status: status.name)
+
+    def delete(self, path: str) -> None:
+        Path(checked_path(path)).unlink(missing_ok=True)
+
+    def delete_tree(self, directory: str) -> None:
+        checked_path(directory)
+        for _ in range(_ATTEMPTS):
+            # Others may delete below us, which makes rmtree stop in the middle.
+            with suppress(FileNotFoundError):
+                shutil.rmtree(directory)
+            if not Path(directory).exists():
+                return
+        raise OSError(errno.EBUSY, "the directory is being written to", directory)
+
+    def delete_empty_directory(self, directory: str) -> bool:
+        try:
+            Path(checked_path(directory)).rmdir()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                return False
+            raise
+        return True
+
+    def rename_directory(self, source: str, target: str) -> None:
+        if not Path(checked_path(source)).is_dir():
+            raise FileNotFoundError(errno.ENOENT, "no such directory", source)
+        # POSIX replaces an empty directory; making it first is what refuses a target that exists.
+        _in_directory_of(target, lambda: Path(checked_path(target)).mkdir())
+        try:
+            Path(source).rename(target)
+        except OSError as error:
+            with suppress(OSError):
+                Path(target).rmdir()
+            if error.errno == errno.ENOTEMPTY:
+                raise FileExistsError(errno.EEXIST, "the target exists", target) from error
+            raise
+        _sync_directory(parent(source))
+        _sync_directory(parent(target))
+
+    def make_directory(self, directory: str) -> None:
+        _make_directories(checked_path(directory))
+
+    def _write_temporary(self, path: str, data: bytes) -> str:
+        temporary = f"{parent(checked_path(path))}/{temporary_name(base_name(path), self.ids.uuid())}"
+        handle = _in_directory_of(temporary, lambda: _open_new(temporary))
+        try:
+            with os.fdopen(handle, "wb", buffering=0) as file:
+                _write_all(file.fileno(), data)
+                os.fsync(file.fileno())
+        except OSError:
+            Path(temporary).unlink()
+            raise
+        return temporary
+
+
+class _DurableFile(pa.OSFile):  # type: ignore[misc]  # pyarrow has no types
+    """An output file whose ``close`` returns when the bytes and the name are on disk."""
+
+    def __init__(self, path: str, _mode: str) -> None:
+        self._path = path
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        super().close()
+        _sync(self._path, os.O_RDONLY)
+        _sync_directory(parent(self._path))
+
+
+def absolute_path(path: str) -> str:
+    """A path of this machine as the absolute, normal text every verb wants."""
+    return os.path.abspath(Path(path).expanduser())  # noqa: PTH100 - Path.absolute keeps '..'
+
+
+def _open_new(path: str) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+
+
+def _in_directory_of(path: str, action: Callable[[], _T]) -> _T:
+    for _ in range(_ATTEMPTS):
+        try:
+            return action()
+        except FileNotFoundError:
+            _make_directories(parent(path))
+    raise FileNotFoundError(errno.ENOENT, "the directory is deleted as often as it is made", parent(path))
+
+
+def _make_directories(directory: str) -> None:
+    path = Path(directory)
+    if path.is_dir():
+        return
+    _make_directories(parent(directory))
+    try:
+        path.mkdir()
+    except FileNotFoundError:
+        return  # somebody deleted the parent; the caller tries again
+    except FileExistsError:
+        if path.is_file():
+            raise NotADirectoryError(errno.ENOTDIR, "a file has the name of a directory", directory) from None
+    _sync_directory(parent(directory))
+
+
+def _link(temporary: str, path: str) -> None:
+    try:
+        os.link(temporary, path)
+    except OSError as error:
+        if error.errno not in _NO_HARD_LINKS:
+            raise
+        message = (
+            "the file system has no hard links, so no file can be created atomically; keep the warehouse elsewhere"
+        )
+        raise OSError(error.errno, message, path) from error
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(handle, rest) :]
+
+
+def _sync(path: str, flags: int) -> None:
+    handle = os.open(path, flags | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync_directory(directory: str) -> None:
+    # A directory somebody deleted meanwhile took the file with it; its name needs no disk.
+    with suppress(FileNotFoundError):
+        _sync(directory, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _status(name: str, found: os.stat_result) -> FileStatus:
+    if stat.S_ISDIR(found.st_mode):
+        return FileStatus(name, 0, 0, is_directory=True)
+    return FileStatus(name, found.st_size, found.st_mtime_ns // 1_000_000, is_directory=False)

@@ -1,0 +1,392 @@
+"""The only maker and parser of the names a table and a warehouse consist of (format chapter 01).
+
+Every path this module returns lies below the root it was made from: names are checked by grammar, and a name that came
+out of a metadata file is refused when it is more than one plain file name. Java ``FileStorePathFactory``,
+``DataFilePathFactory``, ``BranchManager``, ``TagManager``.
+"""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass, replace
+from typing import Final
+
+from table_format.errors import BadEncoding, InvalidIdentifier, UnsupportedFeature
+from table_format.io.partition_path import DEFAULT_PARTITION_NAME, escape, partition_text
+from table_format.model.data_file import DataFileMeta
+from table_format.model.identifier import MAIN_BRANCH, check_name
+
+__all__ = [
+    "DEFAULT_PARTITION_NAME",
+    "POSTPONE_BUCKET",
+    "TablePaths",
+    "base_name",
+    "branch_name_of",
+    "changelog_id_of",
+    "checked_path",
+    "consumer_name_of",
+    "data_file_name",
+    "database_directory",
+    "database_name_of",
+    "escape",
+    "extension_of",
+    "file_index_name",
+    "index_manifest_name",
+    "index_name",
+    "is_hidden",
+    "is_plain_path",
+    "manifest_list_name",
+    "manifest_name",
+    "parent",
+    "partition_text",
+    "schema_id_of",
+    "snapshot_id_of",
+    "statistics_name",
+    "table_root",
+    "tag_name_of",
+    "temporary_name",
+    "without_scheme",
+]
+
+POSTPONE_BUCKET: Final = -2
+_DATABASE_SUFFIX: Final = ".db"
+_SNAPSHOT: Final = "snapshot-"
+_CHANGELOG: Final = "changelog-"
+_SCHEMA: Final = "schema-"
+_TAG: Final = "tag-"
+_BRANCH: Final = "branch-"
+_CONSUMER: Final = "consumer-"
+
+
+@dataclass(frozen=True, slots=True)
+class TablePaths:
+    """Where the parts of one table lie.
+
+    A branch has its own snapshots, schemas, tags, consumers and changelogs; all other files lie in the table's root and
+    are shared. ``data_directory`` is the option ``data-file.path-directory``.
+    """
+
+    root: str
+    branch: str = MAIN_BRANCH
+    data_directory: str = ""
+
+    def __post_init__(self) -> None:
+        if not is_plain_path(self.root):
+            message = f"table root {self.root!r} must be an absolute path without '.', '..' or empty parts"
+            raise InvalidIdentifier(message)
+        if self.branch != MAIN_BRANCH:
+            _check_branch(self.branch)
+        if self.data_directory and not is_plain_path(f"/{self.data_directory}"):
+            message = f"'data-file.path-directory' = {self.data_directory!r} must be a relative path below the table"
+            raise InvalidIdentifier(message)
+
+    def for_branch(self, branch: str) -> TablePaths:
+        """The paths of another branch of the table."""
+        return replace(self, branch=branch)
+
+    def branch_root(self, branch: str) -> str:
+        """The directory with the snapshots, schemas, tags and consumers of a branch.
+
+        >>> TablePaths("/w/shop.db/orders").branch_root("dev")
+        '/w/shop.db/orders/branch/branch-dev'
+        """
+        return self.root if branch == MAIN_BRANCH else f"{self.branch_directory}/{_BRANCH}{_check_branch(branch)}"
+
+    @property
+    def branch_directory(self) -> str:
+        return f"{self.root}/branch"
+
+    @property
+    def snapshot_directory(self) -> str:
+        return f"{self.branch_root(self.branch)}/snapshot"
+
+    def snapshot(self, snapshot_id: int) -> str:
+        return f"{self.snapshot_directory}/{_SNAPSHOT}{snapshot_id}"
+
+    @property
+    def latest_hint(self) -> str:
+        return f"{self.snapshot_directory}/LATEST"
+
+    @property
+    def earliest_hint(self) -> str:
+        return f"{self.snapshot_directory}/EARLIEST"
+
+    @property
+    def changelog_directory(self) -> str:
+        return f"{self.branch_root(self.branch)}/changelog"
+
+    def changelog(self, snapshot_id: int) -> str:
+        return f"{self.changelog_directory}/{_CHANGELOG}{snapshot_id}"
+
+    @property
+    def schema_directory(self) -> str:
+        return f"{self.branch_root(self.branch)}/schema"
+
+    def schema(self, schema_id: int) -> str:
+        return f"{self.schema_directory}/{_SCHEMA}{schema_id}"
+
+    @property
+    def tag_directory(self) -> str:
+        return f"{self.branch_root(self.branch)}/tag"
+
+    def tag(self, name: str) -> str:
+        """The file of a tag.
+
+        Raises:
+            InvalidIdentifier: the name is not legal, or purely numeric.
+        """
+        return f"{self.tag_directory}/{_TAG}{_check_not_numeric(name, 'tag')}"
+
+    @property
+    def consumer_directory(self) -> str:
+        return f"{self.branch_root(self.branch)}/consumer"
+
+    def consumer(self, name: str) -> str:
+        return f"{self.consumer_directory}/{_CONSUMER}{check_name(name, 'consumer')}"
+
+    @property
+    def manifest_directory(self) -> str:
+        return f"{self.root}/manifest"
+
+    def manifest(self, name: str) -> str:
+        """A manifest, manifest list or index manifest."""
+        return _child(self.manifest_directory, name)
+
+    @property
+    def index_directory(self) -> str:
+        return f"{self.root}/index"
+
+    def index(self, name: str) -> str:
+        return _child(self.index_directory, name)
+
+    @property
+    def statistics_directory(self) -> str:
+        return f"{self.root}/statistics"
+
+    def statistics(self, name: str) -> str:
+        return _child(self.statistics_directory, name)
+
+    def partition_directory(self, partition: str) -> str:
+        """The directory of a partition, given the text of ``partition_text``."""
+        data_root = f"{self.root}/{self.data_directory}" if self.data_directory else self.root
+        directory = f"{data_root}/{partition}" if partition else data_root
+        if not is_plain_path(directory):
+            raise BadEncoding(self.root, f"the partition text {partition!r} is not a path below the table")
+        return directory
+
+    def bucket_directory(self, partition: str, bucket: int) -> str:
+        """The directory with the data files of a bucket.
+
+        >>> TablePaths("/w/shop.db/orders").bucket_directory("dt=2024-01-01", 3)
+        '/w/shop.db/orders/dt=2024-01-01/bucket-3'
+        """
+        name = "postpone" if bucket == POSTPONE_BUCKET else str(bucket)
+        return f"{self.partition_directory(partition)}/bucket-{name}"
+
+    def data_file(self, partition: str, bucket: int, file: DataFileMeta) -> str:
+        """The path of a data or changelog file.
+
+        Raises:
+            BadEncoding: the metadata holds a name that is more than a file name.
+            UnsupportedFeature: the file lies outside the table.
+        """
+        if file.external_path is not None:
+            feature = f"the data file '{file.external_path}' outside its table ('data-file.external-paths')"
+            raise UnsupportedFeature(feature)
+        return _child(self.bucket_directory(partition, bucket), file.file_name)
+
+    def extra_files(self, partition: str, bucket: int, file: DataFileMeta) -> tuple[str, ...]:
+        """The paths of the files that live and die with a data file: its file index, its changelog companion."""
+        directory = parent(self.data_file(partition, bucket, file))
+        return tuple(_child(directory, name) for name in file.extra_files)
+
+
+# --- names of new files: a kind, a UUID of the writer, a counter ----------------------------------------------------
+
+
+def data_file_name(prefix: str, uuid: str, counter: int, extension: str) -> str:
+    """The name of a new data or changelog file; ``extension`` comes without dot.
+
+    >>> data_file_name("data-", "7f60b530-056b-4692-9e07-7c8e9fd4e68a", 0, "parquet")
+    'data-7f60b530-056b-4692-9e07-7c8e9fd4e68a-0.parquet'
+    """
+    return f"{prefix}{uuid}-{counter}.{extension}"
+
+
+def file_index_name(data_file: str) -> str:
+    return f"{data_file}.index"
+
+
+def manifest_name(uuid: str, counter: int) -> str:
+    return f"manifest-{uuid}-{counter}"
+
+
+def manifest_list_name(uuid: str, counter: int) -> str:
+    return f"manifest-list-{uuid}-{counter}"
+
+
+def index_manifest_name(uuid: str, counter: int) -> str:
+    return f"index-manifest-{uuid}-{counter}"
+
+
+def index_name(uuid: str, counter: int) -> str:
+    return f"index-{uuid}-{counter}"
+
+
+def statistics_name(uuid: str, counter: int) -> str:
+    return f"stat-{uuid}-{counter}"
+
+
+def temporary_name(name: str, uuid: str) -> str:
+    """The name under which a file is written before it gets its own; hidden from listings."""
+    return f".{name}.{uuid}.tmp"
+
+
+# --- names of the warehouse -----------------------------------------------------------------------------------------
+
+
+def database_directory(warehouse: str, database: str) -> str:
+    """The directory of a database.
+
+    >>> database_directory("/w", "shop")
+    '/w/shop.db'
+
+    Raises:
+        InvalidIdentifier: the name is not legal.
+    """
+    return f"{warehouse.rstrip('/')}/{check_name(database, 'database')}{_DATABASE_SUFFIX}"
+
+
+def table_root(warehouse: str, database: str, table: str) -> str:
+    """The directory of a table.
+
+    Raises:
+        InvalidIdentifier: a name is not legal.
+    """
+    return f"{database_directory(warehouse, database)}/{check_name(table, 'table')}"
+
+
+# --- names read back ------------------------------------------------------------------------------------------------
+
+
+def snapshot_id_of(file_name: str) -> int | None:
+    """The id in ``snapshot-<id>``, or ``None`` for any other name.
+
+    >>> [snapshot_id_of(n) for n in ("snapshot-12", "LATEST", "snapshot-x", "snapshot-012")]
+    [12, None, None, None]
+    """
+    return _number_after(_SNAPSHOT, file_name)
+
+
+def changelog_id_of(file_name: str) -> int | None:
+    return _number_after(_CHANGELOG, file_name)
+
+
+def schema_id_of(file_name: str) -> int | None:
+    return _number_after(_SCHEMA, file_name)
+
+
+def tag_name_of(file_name: str) -> str | None:
+    return _text_after(_TAG, file_name)
+
+
+def consumer_name_of(file_name: str) -> str | None:
+    return _text_after(_CONSUMER, file_name)
+
+
+def branch_name_of(directory_name: str) -> str | None:
+    return _text_after(_BRANCH, directory_name)
+
+
+def database_name_of(directory_name: str) -> str | None:
+    """The database whose directory has that name, or ``None`` for any other directory."""
+    name = directory_name.removesuffix(_DATABASE_SUFFIX)
+    return name if name and name != directory_name else None
+
+
+def extension_of(file_name: str) -> str:
+    """What follows the last dot: the file format. Empty without a dot.
+
+    >>> extension_of("data-7f60b530-0.zstd.parquet")
+    'parquet'
+    """
+    return file_name.rpartition(".")[2] if "." in file_name else ""
+
+
+# --- paths as text --------------------------------------------------------------------------------------------------
+
+
+def is_hidden(name: str) -> bool:
+    """Whether listings skip the name: temporary files, and what other tools put there."""
+    return name.startswith(".")
+
+
+def is_plain_path(path: str) -> bool:
+    """Whether the path is absolute and each of its parts names a child.
+
+    >>> [is_plain_path(p) for p in ("/w/a", "/", "w/a", "/w/../a", "/w//a", "/w/a/")]
+    [True, True, False, False, False, False]
+    """
+    if path == "/":
+        return True
+    first, *parts = path.split("/")
+    return not first and bool(parts) and "\0" not in path and not any(part in ("", ".", "..") for part in parts)
+
+
+def checked_path(path: str) -> str:
+    """The path itself when it is absolute and normal.
+
+    Raises:
+        OSError: it is not, so nobody can say which file it means.
+    """
+    if not is_plain_path(path):
+        raise OSError(errno.EINVAL, "expected an absolute path without '.', '..' or empty parts", path)
+    return path
+
+
+def parent(path: str) -> str:
+    return path.rpartition("/")[0] or "/"
+
+
+def base_name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def without_scheme(path: str) -> str:
+    """A local path without ``file:`` and without slashes at its end.
+
+    >>> [without_scheme(p) for p in ("file:///w/a/", "file:/w/a", "/w/a", "/")]
+    ['/w/a', '/w/a', '/w/a', '/']
+    """
+    if path.startswith("file:"):
+        path = "/" + path.removeprefix("file:").lstrip("/")
+    return path.rstrip("/") or "/"
+
+
+def _child(directory: str, name: str) -> str:
+    if not name or "/" in name or "\0" in name or name in (".", ".."):
+        raise BadEncoding(directory, f"expected the name of a file in this directory, found {name!r}")
+    return f"{directory}/{name}"
+
+
+def _check_branch(name: str) -> str:
+    if name == MAIN_BRANCH:
+        message = f"branch name {name!r} is the table itself"
+        raise InvalidIdentifier(message)
+    return _check_not_numeric(name, "branch")
+
+
+def _check_not_numeric(name: str, what: str) -> str:
+    if name.isascii() and name.isdigit():
+        message = f"{what} name {name!r} is not legal: it is purely numeric"
+        raise InvalidIdentifier(message)
+    return check_name(name, what)
+
+
+def _number_after(prefix: str, name: str) -> int | None:
+    text = name.removeprefix(prefix) if name.startswith(prefix) else ""
+    return int(text) if text.isascii() and text.isdigit() and text == str(int(text)) else None
+
+
+def _text_after(prefix: str, name: str) -> str | None:
+    return name.removeprefix(prefix) if name.startswith(prefix) and name != prefix else None

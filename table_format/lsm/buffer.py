@@ -1,0 +1,37 @@
+"""Rows waiting to be sorted and written."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+
+class WriteBuffer:
+    """Batches up to a number of bytes."""
+
+    def __init__(self, capacity_bytes: int) -> None:
+        self._capacity_bytes = capacity_bytes
+        self._batches: list[pa.RecordBatch] = []
+        self._bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self._bytes >= self._capacity_bytes
+
+    def take_in(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Keep the rows that there is room for, at least one, and return the others."""
+        room = max(self._capacity_bytes - self._bytes, 0)
+        size = max(batch.nbytes, 1)
+        rows = batch.num_rows if size <= room else max(1, batch.num_rows * room // size)
+        kept = batch.slice(0, rows)
+        self._batches.append(kept)
+        # A part is charged its share, and more than it takes rather than less, so that the buffer does get full.
+        self._bytes += size if rows == batch.num_rows else max(kept.nbytes, room)
+        return batch.slice(rows)
+
+    def drain(self) -> pa.Table | None:
+        """All rows in order of arrival, and none are left; ``None`` when there are no rows."""
+        if not self._batches:
+            return None
+        rows = pa.Table.from_batches(self._batches)
+        self._batches, self._bytes = [], 0
+        return rows

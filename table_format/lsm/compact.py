@@ -1,0 +1,120 @@
+"""Compaction of one bucket (format chapter 07, sections 3 and 4; Java ``MergeTreeCompactManager``).
+
+Rows keep their sequence numbers, retract rows end only where nothing older is left, and the merge streams: memory does
+not depend on the size of the bucket. Nothing of it is visible before the message is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from table_format.formats.bucket_files import BucketFiles
+from table_format.lsm.intervals import Section
+from table_format.lsm.keys import key_ranges
+from table_format.lsm.levels import Levels, levels_of
+from table_format.lsm.merge_spec import merge_spec
+from table_format.lsm.runs import RunSource, batch_rows_of, has_disjoint_sequences, is_add, merge_section
+from table_format.lsm.task import Rewrite, Upgrade, plan_steps
+from table_format.lsm.universal import CompactUnit, drops_deletes, full_compaction, pick_compaction
+from table_format.model.arrow_types import arrow_schema
+from table_format.model.commit import CommitMessage
+from table_format.model.data_file import DataFileMeta, FileSource
+from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class CompactResult:
+    """Files gone and files come. An upgraded file is in both, at another level."""
+
+    before: tuple[DataFileMeta, ...]
+    after: tuple[DataFileMeta, ...]
+
+
+def compact_bucket(bucket: BucketFiles, files: Sequence[DataFileMeta], *, full: bool) -> CommitMessage:
+    """Compact all live files of a bucket: to the highest level, or what is due; the message may be empty.
+
+    Raises:
+        UnsupportedFeature: the table has another merge engine than ``deduplicate``.
+        CorruptionError: a file is missing or damaged.
+    """
+    levels = levels_of(files, bucket.options.compaction.num_levels, key_ranges(bucket.schema))
+    unit = full_compaction(levels) if full else pick_compaction(levels, bucket.options.compaction)
+    if unit is None:
+        return bucket.message()
+    result = run_compaction(bucket, levels, unit)
+    return bucket.message(compact_before=result.before, compact_after=result.after)
+
+
+def run_compaction(bucket: BucketFiles, levels: Levels, unit: CompactUnit) -> CompactResult:
+    """Carry out one compaction; if it fails, the files it made are deleted again."""
+    steps = plan_steps(
+        unit,
+        max_level=levels.max_level,
+        small_file_bytes=bucket.small_file_bytes,
+        key_range=key_ranges(bucket.schema),
+    )
+    drop = drops_deletes(unit, levels)
+    before: list[DataFileMeta] = []
+    after: list[DataFileMeta] = []
+    written: list[DataFileMeta] = []
+    complete = False
+    try:
+        for step in steps:
+            match step:
+                case Rewrite():
+                    files = _rewrite(bucket, step, unit.output_level, drop_retracts=drop)
+                    written.extend(files)
+                    before.extend(step.files)
+                    after.extend(files)
+                case Upgrade(file):
+                    before.append(file)
+                    after.append(file.upgrade(unit.output_level))
+        complete = True
+    finally:
+        if not complete:
+            for file in written:
+                bucket.delete(file)
+    return CompactResult(tuple(before), tuple(after))
+
+
+def _rewrite(bucket: BucketFiles, step: Rewrite, level: int, *, drop_retracts: bool) -> tuple[DataFileMeta, ...]:
+    writer = bucket.writer(level=level, source=FileSource.COMPACT)
+    complete = False
+    try:
+        for section in step.sections:
+            for batch in _merged_rows(bucket, section, drop_retracts=drop_retracts):
+                writer.write(physical_batch(batch, bucket.schema))
+        files = writer.close()
+        complete = True
+    finally:
+        if not complete:
+            writer.abort()
+    return files
+
+
+def _merged_rows(bucket: BucketFiles, section: Section, *, drop_retracts: bool) -> Iterator[pa.RecordBatch]:
+    """The merged rows of a section in key order: sequence number, kind and the table's columns."""
+    source = RunSource(bucket.reader(), bucket.partition, bucket.bucket)
+    fields = (SEQUENCE_NUMBER, VALUE_KIND, *bucket.schema.fields)
+    members = [file for run in section for file in run]
+    if len(section) == 1:
+        rows = source.run(section[0], fields, batch_rows=batch_rows_of(members, fields, runs=1))
+    else:
+        spec = merge_spec(bucket.schema, bucket.options)
+        spec = replace(spec, by_sequence_number=not has_disjoint_sequences(section))
+        rows = merge_section(source, section, fields, spec)
+    filtering = drop_retracts and any(file.delete_row_count != 0 for file in members)
+    for batch in rows:
+        kept = batch.filter(is_add(batch.column(VALUE_KIND.name))) if filtering else batch
+        if kept.num_rows:
+            yield kept
+
+
+def physical_batch(batch: pa.RecordBatch, schema: TableSchema) -> pa.RecordBatch:
+    """Rows in the layout of a data file: the key columns once more, in front (format chapter 06, section 1)."""
+    names = [*schema.trimmed_primary_keys, SEQUENCE_NUMBER.name, VALUE_KIND.name, *schema.field_names]
+    columns = [batch.column(name) for name in names]
+    return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(schema.physical_fields))

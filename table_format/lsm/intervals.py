@@ -1,0 +1,55 @@
+"""Sections: which files of a bucket have to be merged with which (format chapter 07, section 4).
+
+Java ``IntervalPartition``: sections have disjoint key ranges and come in key order; a section is the smallest number
+of runs its files can be dealt out to. A section of one run needs no merge.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from itertools import count
+from typing import TypeAlias
+
+from table_format.lsm.keys import Key, KeyRangeOf
+from table_format.model.data_file import DataFileMeta
+
+Run: TypeAlias = tuple[DataFileMeta, ...]
+"""Files with ascending, disjoint key ranges, of whatever levels."""
+
+Section: TypeAlias = tuple[Run, ...]
+
+
+def partition_into_sections(files: Iterable[DataFileMeta], key_range: KeyRangeOf) -> tuple[Section, ...]:
+    """Divide files into sections, in key order."""
+    sections: list[Section] = []
+    members: list[DataFileMeta] = []
+    bound: Key | None = None
+    for file in sorted(files, key=key_range):
+        first, last = key_range(file)
+        if bound is not None and first > bound:
+            sections.append(_deal_out(members, key_range))
+            members, bound = [], None
+        members.append(file)
+        bound = last if bound is None or last > bound else bound
+    if members:
+        sections.append(_deal_out(members, key_range))
+    return tuple(sections)
+
+
+def _deal_out(files: list[DataFileMeta], key_range: KeyRangeOf) -> Section:
+    """Deal files, sorted by first key, to as few runs as possible: each to the run that ends first, if it fits."""
+    arrival = count()
+    open_runs: list[tuple[Key, int, list[DataFileMeta]]] = []
+    runs: list[list[DataFileMeta]] = []
+    for file in files:
+        first, last = key_range(file)
+        if open_runs and first > open_runs[0][0]:
+            _, _, run = open_runs[0]
+            run.append(file)
+            heapq.heapreplace(open_runs, (last, next(arrival), run))
+        else:
+            run = [file]
+            runs.append(run)
+            heapq.heappush(open_runs, (last, next(arrival), run))
+    return tuple(tuple(run) for run in runs)

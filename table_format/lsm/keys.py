@@ -1,0 +1,65 @@
+"""Keys of data files as values that Python can order (format chapter 06, section 5).
+
+``DataFileMeta`` carries its first and last key as BinaryRows; levels and sections compare them. The order is that of
+the merge kernel: null first, NaN after every number, -0.0 equal to 0.0, text by code point (which is the order of its
+UTF-8 bytes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import TypeAlias
+
+from table_format.codecs.binary_row import deserialize_row
+from table_format.model.data_file import DataFileMeta
+from table_format.model.schema import TableSchema
+from table_format.model.types import DataType, InternalValue
+
+KeyPart: TypeAlias = tuple[int, bool | int | float | str | bytes | Decimal]
+"""A rank (0 null, 1 value, 2 NaN) and the value, 0 where there is none."""
+
+Key: TypeAlias = tuple[KeyPart, ...]
+KeyRange: TypeAlias = tuple[Key, Key]
+"""The first and the last key of a file."""
+
+KeyRangeOf: TypeAlias = Callable[[DataFileMeta], KeyRange]
+
+
+def key_ranges(schema: TableSchema) -> KeyRangeOf:
+    """How to tell the key range of a file of the table; keys are decoded once."""
+    types = tuple(f.type for f in schema.key_fields)
+    known: dict[tuple[bytes, bytes], KeyRange] = {}
+
+    def key_range(file: DataFileMeta) -> KeyRange:
+        stored = (file.min_key, file.max_key)
+        found = known.get(stored)
+        if found is None:
+            found = (_decode(types, file.min_key, file), _decode(types, file.max_key, file))
+            known[stored] = found
+        return found
+
+    return key_range
+
+
+def sort_key(values: Sequence[InternalValue]) -> Key:
+    """Internal values of the key columns as a key that orders as the format orders them.
+
+    >>> sort_key([1, "b"]) < sort_key([2, "a"]), sort_key([float("nan")]) > sort_key([float("inf")])
+    (True, True)
+    """
+    return tuple(_part(value) for value in values)
+
+
+def _part(value: InternalValue) -> KeyPart:
+    if value is None:
+        return (0, 0)
+    if isinstance(value, float) and value != value:  # noqa: PLR0124 - the test for NaN
+        return (2, 0)
+    return (1, value)
+
+
+def _decode(types: tuple[DataType, ...], data: bytes, file: DataFileMeta) -> Key:
+    return sort_key(deserialize_row(types, data, path=file.file_name))
+
+

@@ -1,0 +1,99 @@
+"""The levels of one bucket's LSM tree as sorted runs (format chapter 06, section 7; Java ``Levels``, ``SortedRun``).
+
+Invariant: at level 0 every file is a run of its own, newest first; every higher level is at most one run, whose files
+are sorted by key and do not overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from table_format.errors import CorruptionError
+from table_format.lsm.keys import KeyRangeOf
+from table_format.model.data_file import DataFileMeta
+
+
+@dataclass(frozen=True, slots=True)
+class SortedRun:
+    """Files with ascending, disjoint key ranges, all of one level."""
+
+    level: int
+    files: tuple[DataFileMeta, ...]
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(file.file_size for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """All live files of a bucket: the level-0 files newest first, and the non-empty higher levels, lowest first."""
+
+    level0: tuple[DataFileMeta, ...]
+    higher: tuple[SortedRun, ...]
+    number_of_levels: int
+
+    @property
+    def max_level(self) -> int:
+        return self.number_of_levels - 1
+
+    @property
+    def highest_non_empty(self) -> int:
+        """The highest level that holds a file; -1 when there is none."""
+        if self.higher:
+            return self.higher[-1].level
+        return 0 if self.level0 else -1
+
+    @property
+    def runs(self) -> tuple[SortedRun, ...]:
+        """All runs, newest first."""
+        return (*(SortedRun(0, (file,)) for file in self.level0), *self.higher)
+
+    @property
+    def files(self) -> tuple[DataFileMeta, ...]:
+        return (*self.level0, *(file for run in self.higher for file in run.files))
+
+
+def levels_of(files: Iterable[DataFileMeta], num_levels: int, key_range: KeyRangeOf) -> Levels:
+    """Arrange the files of one bucket.
+
+    ``num_levels`` is what the options say; files above it, left by a larger setting, are kept.
+
+    Raises:
+        CorruptionError: two files of one level above 0 overlap.
+    """
+    by_level: dict[int, list[DataFileMeta]] = {}
+    for file in files:
+        by_level.setdefault(file.level, []).append(file)
+    level0 = tuple(sorted(by_level.pop(0, []), key=_newest_first))
+    higher = tuple(SortedRun(level, _sorted_by_key(by_level[level], key_range)) for level in sorted(by_level))
+    highest = higher[-1].level if higher else 0
+    return Levels(level0, higher, max(num_levels, highest + 1))
+
+
+def replace_files(
+    levels: Levels, before: Sequence[DataFileMeta], after: Sequence[DataFileMeta], key_range: KeyRangeOf
+) -> Levels:
+    """The levels once ``before`` is gone and ``after`` is there."""
+    gone = {(file.file_name, file.level) for file in before}
+    kept = [file for file in levels.files if (file.file_name, file.level) not in gone]
+    return levels_of([*kept, *after], levels.number_of_levels, key_range)
+
+
+def _newest_first(file: DataFileMeta) -> tuple[int, int, int, str]:
+    # Two writers that did not see each other may have given out the same numbers; Java Levels breaks the tie so.
+    return (-file.max_sequence_number, file.min_sequence_number, file.creation_time or 0, file.file_name)
+
+
+def _sorted_by_key(files: list[DataFileMeta], key_range: KeyRangeOf) -> tuple[DataFileMeta, ...]:
+    ordered = sorted(files, key=lambda file: key_range(file)[0])
+    for left, right in pairwise(ordered):
+        if key_range(right)[0] <= key_range(left)[1]:
+            message = (
+                f"its key range overlaps that of {left.file_name} on level {left.level}, where files must be disjoint; "
+                "compact fully from a sound snapshot, or restore one"
+            )
+            raise CorruptionError(right.file_name, message)
+    return tuple(ordered)

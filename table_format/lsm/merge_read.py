@@ -1,0 +1,141 @@
+"""Rows of a bucket as a reader sees them (format chapter 06, section 8; Java ``MergeFileSplitRead``).
+
+Only what decides is read: sections of one run are passed through, sequence numbers are left out where the order of
+the runs says the same, row kinds where no file holds a retract row, and a key column is read once, as the table's own
+column. A condition on other columns than the key is applied to merged rows only. No order is promised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_format.formats.data_file_reader import DataFileReader
+from table_format.kernels.merge import MergeSpec
+from table_format.kernels.predicate import matches
+from table_format.lsm.intervals import Section, partition_into_sections
+from table_format.lsm.keys import key_ranges
+from table_format.lsm.merge_spec import merge_spec
+from table_format.lsm.runs import RunSource, batch_rows_of, has_disjoint_sequences, is_add, merge_section
+from table_format.model.data_file import DataFileMeta
+from table_format.model.predicate import Predicate, columns_of, only_on
+from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
+from table_format.model.types import DataField
+from table_format.options.table_options import TableOptions
+
+
+def read_bucket(
+    reader: DataFileReader,
+    partition: bytes,
+    bucket: int,
+    files: Sequence[DataFileMeta],
+    schema: TableSchema,
+    options: TableOptions,
+    fields: Sequence[DataField],
+    predicate: Predicate | None,
+    *,
+    drop_retracts: bool = True,
+    decode_ahead: bool = False,
+) -> Iterator[pa.RecordBatch]:
+    """One row for each key of the files that matches the predicate, with exactly ``fields``; system fields may be asked.
+
+    ``files`` must hold every file of the bucket that may overlap another of them. ``decode_ahead`` uses threads.
+
+    Raises:
+        UnsupportedFeature: the table has another merge engine than ``deduplicate``.
+    """
+    spec = merge_spec(schema, options)
+    source = RunSource(reader, partition, bucket, decode_ahead)
+    request = _Request(schema, tuple(fields), predicate, drop_retracts)
+    for section in partition_into_sections(files, key_ranges(schema)):
+        if len(section) == 1:
+            yield from _pass_through(source, section[0], request)
+        else:
+            yield from _merged(source, section, request, spec)
+
+
+def read_raw(
+    reader: DataFileReader,
+    partition: bytes,
+    bucket: int,
+    files: Sequence[DataFileMeta],
+    schema: TableSchema,
+    fields: Sequence[DataField],
+    predicate: Predicate | None,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of the files one after the other that match the predicate, with exactly ``fields``.
+
+    For files where ``is_raw_convertible`` holds, and for append tables.
+    """
+    request = _Request(schema, tuple(fields), predicate, drop_retracts=False)
+    yield from _pass_through(RunSource(reader, partition, bucket), files, request)
+
+
+def is_raw_convertible(files: Sequence[DataFileMeta]) -> bool:
+    """Whether concatenating these files of one bucket is the answer: compacted, without retracts, on one level."""
+    settled = all(file.level != 0 and file.delete_row_count == 0 for file in files)
+    return settled and len({file.level for file in files}) <= 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What a reader asks for."""
+
+    schema: TableSchema
+    fields: tuple[DataField, ...]
+    predicate: Predicate | None
+    drop_retracts: bool
+
+    def fields_with(self, names: Sequence[str], *, sequence: bool = False, kind: bool = False) -> tuple[DataField, ...]:
+        """The fields to read: what is asked, what the condition reads, and these."""
+        wanted = {f.name: f for f in self.fields}
+        further = columns_of(self.predicate) if self.predicate is not None else frozenset()
+        for name in (*sorted(further), *names):
+            wanted.setdefault(name, self.schema.field(name))
+        system = (SEQUENCE_NUMBER,) * sequence + (VALUE_KIND,) * kind
+        return tuple({**wanted, **{f.name: f for f in system}}.values())
+
+    def answer(self, batch: pa.RecordBatch, *, may_hold_retracts: bool) -> pa.RecordBatch:
+        """The rows and columns that are left of a batch of final rows."""
+        mask = is_add(batch.column(VALUE_KIND.name)) if self.drop_retracts and may_hold_retracts else None
+        if self.predicate is not None:
+            chosen = matches(self.predicate, batch, self.schema.fields)
+            mask = chosen if mask is None else pc.and_(mask, chosen)
+        if mask is not None and mask.true_count < len(mask):
+            # The mask is applied while there is a column left to apply it to: a count asks for none.
+            kept = batch.select([f.name for f in self.fields]) if self.fields else batch
+            return kept.filter(mask).select([f.name for f in self.fields])
+        return batch.select([f.name for f in self.fields])
+
+
+def _pass_through(source: RunSource, files: Sequence[DataFileMeta], request: _Request) -> Iterator[pa.RecordBatch]:
+    for file in files:
+        retracts = file.delete_row_count != 0
+        fields = request.fields_with((), kind=request.drop_retracts and retracts)
+        rows = batch_rows_of((file,), fields, runs=1)
+        for batch in source.run((file,), fields, predicate=request.predicate, batch_rows=rows):
+            answer = request.answer(batch, may_hold_retracts=retracts)
+            if answer.num_rows:
+                yield answer
+
+
+def _merged(source: RunSource, section: Section, request: _Request, spec: MergeSpec) -> Iterator[pa.RecordBatch]:
+    retracts = any(file.delete_row_count != 0 for run in section for file in run)
+    spec = replace(
+        spec,
+        by_sequence_number=not has_disjoint_sequences(section),
+        ignore_delete=spec.ignore_delete and retracts,
+    )
+    fields = request.fields_with(
+        (*spec.key_columns, *spec.sequence_columns),
+        sequence=spec.by_sequence_number,
+        kind=retracts and (request.drop_retracts or spec.ignore_delete),
+    )
+    on_key = only_on(request.predicate, frozenset(request.schema.primary_keys))
+    for batch in merge_section(source, section, fields, spec, predicate=on_key, ordered=False):
+        answer = request.answer(batch, may_hold_retracts=retracts)
+        if answer.num_rows:
+            yield answer

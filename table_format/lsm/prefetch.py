@@ -1,0 +1,22 @@
+"""Decode batches ahead on a thread, so that the next batch of a run is read while the last is merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pyarrow as pa
+
+
+def prefetched(batches: Iterator[pa.RecordBatch], pool: ThreadPoolExecutor) -> Iterator[pa.RecordBatch]:
+    """The same batches; one is always being decoded. Closing the result waits for it and closes ``batches``."""
+    ahead: Future[pa.RecordBatch | None] = pool.submit(next, batches, None)
+    try:
+        while (batch := ahead.result()) is not None:
+            ahead = pool.submit(next, batches, None)
+            yield batch
+    finally:
+        ahead.exception()
+        close = getattr(batches, "close", None)
+        if close is not None:
+            close()

@@ -1,0 +1,129 @@
+"""Sorted runs as streams of batches, and their merge (format chapter 07, sections 1 and 4).
+
+Invariant: memory is a few batches for each run, whatever the size of the files. A merge of very many runs is a tree of
+merges, because each step of a merge costs time for every run that takes part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_format.formats.data_file_reader import DataFileReader
+from table_format.kernels.merge import MergeSpec, merge_batches
+from table_format.limits import MIB
+from table_format.lsm.intervals import Run, Section
+from table_format.lsm.prefetch import prefetched
+from table_format.model.data_file import DataFileMeta
+from table_format.model.predicate import Predicate
+from table_format.model.types import DataField
+
+MAX_BATCH_ROWS: Final = 65_536
+MIN_BATCH_ROWS: Final = 1_024
+MAX_FAN_IN: Final = 16
+"""Runs merged at once; more are merged in groups first."""
+
+_SECTION_BYTES: Final = 256 * MIB
+"""Decoded batches of all runs of a section together ..."""
+
+_RUN_BYTES: Final = 24 * MIB
+"""... and of one run."""
+
+_EXPANSION: Final = 5
+"""Bytes in memory for each stored byte, as a guess."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSource:
+    """Where the files of one bucket are read from. ``decode_ahead`` reads each run on a thread of its own."""
+
+    reader: DataFileReader
+    partition: bytes
+    bucket: int
+    decode_ahead: bool = False
+
+    def run(
+        self, run: Run, fields: Sequence[DataField], *, predicate: Predicate | None = None, batch_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of a run in order; ``predicate`` may be used to leave out rows that do not match."""
+        for file in run:
+            yield from self.reader.read(
+                self.partition, self.bucket, file, fields, predicate=predicate, batch_rows=batch_rows
+            )
+
+
+def merge_section(
+    source: RunSource,
+    section: Section,
+    fields: Sequence[DataField],
+    spec: MergeSpec,
+    *,
+    predicate: Predicate | None = None,
+    ordered: bool = True,
+) -> Iterator[pa.RecordBatch]:
+    """The merged rows of a section, retract rows included.
+
+    ``predicate`` must be about key columns only: it is applied before versions of a key are compared. Sequence numbers
+    are compared when ``spec`` says so, and then ``fields`` has to hold them; otherwise newer runs win.
+    """
+    runs = oldest_first(section)
+    batch_rows = batch_rows_of([file for run in runs for file in run], fields, runs=len(runs))
+    with ExitStack() as stack:
+        streams = [source.run(run, fields, predicate=predicate, batch_rows=batch_rows) for run in runs]
+        if source.decode_ahead and len(runs) > 1:
+            pool = stack.enter_context(ThreadPoolExecutor(min(len(runs), MAX_FAN_IN), "decode"))
+            streams = [prefetched(stream, pool) for stream in streams]
+        for stream in streams:
+            stack.callback(stream.close)
+        yield from _merge_tree(streams, spec, ordered=ordered)
+
+
+def oldest_first(section: Section) -> tuple[Run, ...]:
+    """The runs by their newest sequence number; where that is equal, the higher level is older."""
+    return tuple(sorted(section, key=lambda run: (_sequence_range(run)[::-1], -min(file.level for file in run))))
+
+
+def has_disjoint_sequences(section: Section) -> bool:
+    """Whether every row of a run is older than every row of the next: then no row's own number is needed."""
+    ranges = sorted(_sequence_range(run) for run in section)
+    return all(older[1] < newer[0] for older, newer in pairwise(ranges))
+
+
+def is_add(kinds: pa.Array) -> pa.BooleanArray:
+    """Which row kinds add a row.
+
+    >>> is_add(pa.array([0, 1, 2, 3], pa.int8())).to_pylist()
+    [True, False, True, False]
+    """
+    # +I is 0, -U 1, +U 2, -D 3: what takes back is odd.
+    return pc.equal(pc.bit_wise_and(kinds, pa.scalar(1, kinds.type)), pa.scalar(0, kinds.type))
+
+
+def batch_rows_of(files: Sequence[DataFileMeta], fields: Sequence[DataField], *, runs: int) -> int:
+    """Rows of a batch, so that the batches of all runs fit into their budget."""
+    stored = max((file.file_size // max(file.row_count, 1) for file in files), default=1)
+    row_bytes = max(8 * len(fields), stored * _EXPANSION)
+    budget = min(_RUN_BYTES, _SECTION_BYTES // runs)
+    return max(MIN_BATCH_ROWS, min(MAX_BATCH_ROWS, budget // row_bytes))
+
+
+def _sequence_range(run: Run) -> tuple[int, int]:
+    return min(file.min_sequence_number for file in run), max(file.max_sequence_number for file in run)
+
+
+def _merge_tree(
+    streams: Sequence[Iterator[pa.RecordBatch]], spec: MergeSpec, *, ordered: bool
+) -> Iterator[pa.RecordBatch]:
+    """Merge adjacent groups of streams first when there are too many for one merge; the newest version still wins."""
+    while len(streams) > MAX_FAN_IN:
+        streams = [
+            merge_batches(streams[start : start + MAX_FAN_IN], spec) for start in range(0, len(streams), MAX_FAN_IN)
+        ]
+    return merge_batches(streams, spec, ordered=ordered)

@@ -1,0 +1,133 @@
+"""The writer of one bucket of a primary key table (format chapter 07, section 2; Java ``MergeTreeWriter``).
+
+Rows get their sequence numbers as they arrive, wait in memory until the write buffer is full, and become level-0 files
+sorted by key with one row for each key. Unless the table is ``write-only``, each flush is followed by the compaction
+that is due. Nothing is visible before the message of ``prepare`` is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from table_format.io.table_store import TableStore
+from table_format.kernels.sort import sort_and_merge
+from table_format.limits import MIB
+from table_format.formats.bucket_files import BucketFiles
+from table_format.lsm.buffer import WriteBuffer
+from table_format.lsm.changes import Changes
+from table_format.lsm.compact import physical_batch, run_compaction
+from table_format.lsm.keys import key_ranges
+from table_format.lsm.levels import levels_of, replace_files
+from table_format.lsm.merge_spec import merge_spec
+from table_format.lsm.runs import MAX_BATCH_ROWS, is_add
+from table_format.lsm.universal import CompactUnit, full_compaction, pick_compaction
+from table_format.model.commit import CommitMessage
+from table_format.model.data_file import DataFileMeta, FileSource
+from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
+from table_format.options.table_options import TableOptions
+
+_MAX_BUFFER_BYTES: Final = 1024 * MIB
+"""Beyond this, one flush could have more bytes of text than an Arrow string column holds."""
+
+
+class MergeTreeWriter:
+    """Write to one bucket; one writer for each bucket at a time.
+
+    ``existing`` are the live files of the bucket: they say where sequence numbers go on, and take part in compaction.
+    """
+
+    def __init__(
+        self,
+        store: TableStore,
+        schema: TableSchema,
+        options: TableOptions,
+        *,
+        partition: bytes,
+        partition_text: str,
+        bucket: int,
+        total_buckets: int,
+        existing: Sequence[DataFileMeta] = (),
+        schemas: Mapping[int, TableSchema] | None = None,
+    ) -> None:
+        self._bucket = BucketFiles(
+            store=store,
+            schema=schema,
+            schemas={schema.id: schema} if schemas is None else schemas,
+            options=options,
+            partition=partition,
+            partition_text=partition_text,
+            bucket=bucket,
+            total_buckets=total_buckets,
+        )
+        self._spec = merge_spec(schema, options)
+        self._key_range = key_ranges(schema)
+        self._levels = levels_of(existing, options.compaction.num_levels, self._key_range)
+        self._next_sequence = max((file.max_sequence_number for file in existing), default=-1) + 1
+        self._buffer = WriteBuffer(min(options.write.buffer_size, _MAX_BUFFER_BYTES))
+        self._changes = Changes(self._bucket)
+
+    @property
+    def max_sequence_number(self) -> int:
+        """The last number given out, in this bucket by whomever; -1 before the first."""
+        return self._next_sequence - 1
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take rows in: the table's columns and ``_VALUE_KIND`` (int8). May flush, and compact.
+
+        Raises:
+            CorruptionError: a file to be compacted is missing or damaged.
+        """
+        if self._spec.ignore_delete:
+            batch = batch.filter(is_add(batch.column(VALUE_KIND.name)))
+        numbers = np.arange(self._next_sequence, self._next_sequence + batch.num_rows, dtype=np.int64)
+        self._next_sequence += batch.num_rows
+        rows = batch.append_column(SEQUENCE_NUMBER.name, pa.array(numbers))
+        while rows.num_rows:
+            rows = self._buffer.take_in(rows)
+            if self._buffer.is_full:
+                self._flush()
+                if not self._bucket.options.compaction.write_only:
+                    self._compact(pick_compaction(self._levels, self._bucket.options.compaction))
+
+    def prepare(self, *, compact: bool | Literal["full"]) -> CommitMessage:
+        """Flush, compact what is due (or everything), and hand over all changes since the last call."""
+        self._flush()
+        if compact == "full":
+            self._compact(full_compaction(self._levels))
+        elif compact:
+            self._compact(pick_compaction(self._levels, self._bucket.options.compaction))
+        return self._changes.drain()
+
+    def abort(self) -> None:
+        """Forget buffered rows and delete the files of changes that were not handed over."""
+        self._buffer.drain()
+        self._changes.abort()
+
+    def _flush(self) -> None:
+        rows = self._buffer.drain()
+        if rows is None:
+            return
+        merged = physical_batch(sort_and_merge(rows, self._spec), self._bucket.schema)
+        writer = self._bucket.writer(level=0, source=FileSource.APPEND)
+        complete = False
+        try:
+            for start in range(0, merged.num_rows, MAX_BATCH_ROWS):
+                writer.write(merged.slice(start, MAX_BATCH_ROWS))
+            files = writer.close()
+            complete = True
+        finally:
+            if not complete:
+                writer.abort()
+        self._changes.flushed(files)
+        self._levels = replace_files(self._levels, (), files, self._key_range)
+
+    def _compact(self, unit: CompactUnit | None) -> None:
+        if unit is None:
+            return
+        result = run_compaction(self._bucket, self._levels, unit)
+        self._changes.compacted(result)
+        self._levels = replace_files(self._levels, result.before, result.after, self._key_range)

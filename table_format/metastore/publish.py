@@ -1,0 +1,94 @@
+"""Put-if-absent with an answer: the commit point of snapshots and schemas (format chapter 10, section 3).
+
+``FileIO.create`` lets exactly one caller win, but its answer may be lost. Whoever wants to know looks: the file holds
+our bytes, or somebody else's, and both are final, since no file so made is ever replaced.
+"""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from table_format.errors import BadEncoding
+from table_format.io.table_store import TableStore
+
+_TRIES: Final = 6
+_FIRST_WAIT_MS: Final = 20
+_REFUSALS: Final = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTDIR}
+)
+"""The store said no, and will not do it later."""
+
+
+class PutOutcome(StrEnum):
+    OURS = "ours"
+    OTHERS = "others"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Who owns the name now; ``error`` is the last one seen, if any."""
+
+    outcome: PutOutcome
+    error: OSError | None = None
+
+
+def put_if_absent(store: TableStore, path: str, data: bytes, *, give_up_ms: int) -> Put:
+    """Create a file that must not exist and find out who made it.
+
+    Repeating the same bytes under the same name is harmless, so an unanswered request is repeated until the monotonic
+    time ``give_up_ms``. ``UNKNOWN`` means that the request may have landed, or may yet land.
+    """
+    error: OSError | None = None
+    for attempt in range(_TRIES):
+        exists = False
+        try:
+            store.io.create(path, data)
+        except FileExistsError:
+            exists = True
+        except OSError as e:
+            error = e
+        else:
+            return Put(PutOutcome.OURS)
+        found = _look(store, path)
+        if isinstance(found, bytes):
+            return Put(PutOutcome.OURS if found == data else PutOutcome.OTHERS, error)
+        if found is None and exists and error is None:
+            # Somebody had the name and took it back; no request of ours is under way.
+            return Put(PutOutcome.OTHERS)
+        if found is None and error is not None and error.errno in _REFUSALS:
+            return Put(PutOutcome.REFUSED, error)
+        clock = store.runtime.clock
+        wait_ms = _FIRST_WAIT_MS << attempt
+        if attempt + 1 == _TRIES or clock.monotonic_ms() + wait_ms >= give_up_ms:
+            break
+        clock.sleep_ms(wait_ms)
+    return Put(PutOutcome.UNKNOWN, error)
+
+
+def create_unique(store: TableStore, path: str, data: bytes) -> None:
+    """Create a file whose name nobody else uses.
+
+    Raises:
+        BadEncoding: the name is taken by other bytes.
+        OSError: the store failed; the file may exist.
+    """
+    try:
+        store.io.create(path, data)
+    except FileExistsError as e:
+        # The store repeated a request whose answer it had lost, and met its own file.
+        if store.io.read(path) != data:
+            raise BadEncoding(path, "expected an unused name, found a file with other content") from e
+
+
+def _look(store: TableStore, path: str) -> bytes | None | OSError:
+    try:
+        return store.io.read(path)
+    except FileNotFoundError:
+        return None
+    except OSError as e:
+        return e

@@ -1,0 +1,56 @@
+"""Replay of manifest entries into the files that are alive (format chapter 04, section 7; Java ``FileEntry``).
+
+An ADD makes a file live and a DELETE of the same identifier ends it; the level is part of the identifier, so an upgrade
+is one of each. Nothing here reads or writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from table_format.model.manifest import FileIdentifier, FileKind, ManifestEntry
+
+MergedEntries = dict[FileIdentifier, ManifestEntry]
+"""What entries come to, in order of first appearance; a DELETE stands for a file added before the first entry."""
+
+
+class ReplayError(Exception):
+    """Entries that contradict each other; who replays decides whether that is a conflict or corruption."""
+
+    def __init__(self, entry: ManifestEntry, problem: str) -> None:
+        self.entry = entry
+        self.problem = problem
+        super().__init__(f"file '{entry.file.file_name}' (bucket {entry.bucket}, level {entry.file.level}) {problem}")
+
+
+def merge_entries(entries: Iterable[ManifestEntry], merged: MergedEntries | None = None) -> MergedEntries:
+    """What the entries come to, on top of ``merged``, which is changed.
+
+    Raises:
+        ReplayError: a file is added twice, or removed twice.
+    """
+    merged = {} if merged is None else merged
+    for entry in entries:
+        identifier = entry.identifier
+        before = merged.get(identifier)
+        if before is None:
+            merged[identifier] = entry
+        elif entry.kind is FileKind.ADD:
+            raise ReplayError(entry, "is added although it is there already")
+        elif before.kind is FileKind.DELETE:
+            raise ReplayError(entry, "is removed twice")
+        else:
+            del merged[identifier]
+    return merged
+
+
+def live_entries(merged: MergedEntries) -> list[ManifestEntry]:
+    """The additions that nothing removed.
+
+    Raises:
+        ReplayError: a removal is left over, so the file it names was never there.
+    """
+    for entry in merged.values():
+        if entry.kind is not FileKind.ADD:
+            raise ReplayError(entry, "is removed although it is not there")
+    return list(merged.values())

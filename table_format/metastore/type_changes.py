@@ -1,0 +1,67 @@
+"""Which types a column may change into (format chapter 02, section 6; Java ``DataTypeCasts``).
+
+Allowed is what loses nothing but the precision a float has: values already written stay readable by a cast, and a
+filter on the new type still fits the statistics of the old.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from table_format.model.types import (
+    BigIntType,
+    BinaryType,
+    CharType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    LocalZonedTimestampType,
+    SmallIntType,
+    TimestampType,
+    TinyIntType,
+    VarBinaryType,
+    VarCharType,
+)
+
+_NUMERIC_ORDER: Final[tuple[type[DataType], ...]] = (
+    TinyIntType,
+    SmallIntType,
+    IntType,
+    BigIntType,
+    FloatType,
+    DoubleType,
+)
+_INTEGER_DIGITS: Final[dict[type[DataType], int]] = {TinyIntType: 3, SmallIntType: 5, IntType: 10, BigIntType: 19}
+
+
+def can_widen(old: DataType, new: DataType) -> bool:
+    """Whether a column of the old type may become one of the new, nullability aside.
+
+    >>> can_widen(IntType(), BigIntType()), can_widen(BigIntType(), IntType())
+    (True, False)
+    >>> can_widen(DecimalType(precision=10, scale=2), DecimalType(precision=12, scale=4))
+    True
+    >>> can_widen(DecimalType(precision=10, scale=2), DecimalType(precision=10, scale=4))
+    False
+    """
+    old, new = old.with_nullable(True), new.with_nullable(True)
+    if old == new:
+        return True
+    if type(old) in _NUMERIC_ORDER and type(new) in _NUMERIC_ORDER:
+        return _NUMERIC_ORDER.index(type(old)) < _NUMERIC_ORDER.index(type(new))
+    match old, new:
+        case _, DecimalType() if type(old) in _INTEGER_DIGITS:
+            return new.precision - new.scale >= _INTEGER_DIGITS[type(old)]
+        case DecimalType(), DecimalType():
+            return new.scale >= old.scale and new.precision - new.scale >= old.precision - old.scale
+        case (CharType() | VarCharType()), VarCharType():
+            return new.length >= old.length
+        case (BinaryType() | VarBinaryType()), VarBinaryType():
+            return new.length >= old.length
+        case TimestampType(), TimestampType():
+            return new.precision >= old.precision
+        case LocalZonedTimestampType(), LocalZonedTimestampType():
+            return new.precision >= old.precision
+    return False

@@ -1,0 +1,107 @@
+"""Changes of a schema that a caller may ask for (format chapter 02, sections 3 and 6; Java ``SchemaChange``).
+
+A column is named by its name, or by a tuple of names that leads through ROW types: ``("address", "city")``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from table_format.model.types import DataType
+
+ColumnPath: TypeAlias = str | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AddColumn:
+    """Add a nullable column: at the end, first, or after another of the same level."""
+
+    name: ColumnPath
+    type: DataType
+    comment: str | None = None
+    after: str | None = None
+    first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropColumn:
+    name: ColumnPath
+
+
+@dataclass(frozen=True, slots=True)
+class RenameColumn:
+    """Give a column another name; options that name it follow."""
+
+    name: ColumnPath
+    new_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlterColumnType:
+    """Widen a column's type. Its nullability stays."""
+
+    name: ColumnPath
+    type: DataType
+
+
+@dataclass(frozen=True, slots=True)
+class SetNullability:
+    """Allow nulls; to forbid them is refused, since files may hold some."""
+
+    name: ColumnPath
+    nullable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SetColumnComment:
+    name: ColumnPath
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MoveColumn:
+    """Put a column first, or after another of the same level."""
+
+    name: ColumnPath
+    after: str | None = None
+    first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetComment:
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SetOption:
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveOption:
+    key: str
+
+
+SchemaChange: TypeAlias = (
+    AddColumn
+    | DropColumn
+    | RenameColumn
+    | AlterColumnType
+    | SetNullability
+    | SetColumnComment
+    | MoveColumn
+    | SetComment
+    | SetOption
+    | RemoveOption
+)
+
+
+def column_path(name: ColumnPath) -> tuple[str, ...]:
+    """The names from the top-level column down.
+
+    >>> column_path("a"), column_path(("a", "b"))
+    (('a',), ('a', 'b'))
+    """
+    return (name,) if isinstance(name, str) else name

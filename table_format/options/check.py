@@ -1,0 +1,200 @@
+"""Which options a table may be created with, which may change, and which operations they forbid.
+
+At CREATE and ALTER an option that is unknown, malformed or without its effect is refused by name. A table that exists
+loads whatever it holds; only the operation whose result would be wrong is refused (``require``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+from table_format.errors import InvalidOption, UnsupportedFeature
+from table_format.model.schema import TableSchema
+from table_format.options.bucket import BUCKET, BUCKET_KEY, POSTPONE
+from table_format.options.declare import AnyOption, Operation, Option, OptionPattern, parse_value
+from table_format.options.expire import NUM_RETAINED_MAX, NUM_RETAINED_MIN
+from table_format.options.files import COLUMN_STATS_MODE
+from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
+from table_format.options.merge import IGNORE_DELETE, IGNORE_UPDATE_BEFORE, MERGE_ENGINE, ROWKIND_FIELD, SEQUENCE_FIELDS
+from table_format.options.registry import BY_KEY, find
+from table_format.options.scan import TIME_TRAVEL
+from table_format.options.table_options import TableOptions
+
+_ONLY_WITH_PRIMARY_KEY = (SEQUENCE_FIELDS, MERGE_ENGINE)
+_ONE_WAY = (IGNORE_DELETE, IGNORE_UPDATE_BEFORE)
+
+
+def check_options(options: Mapping[str, str]) -> None:
+    """Refuse options that are unknown, malformed, or have an effect this version lacks.
+
+    Raises:
+        InvalidOption: a key is unknown or a value malformed.
+        UnsupportedFeature: a value has an effect that this version lacks.
+    """
+    for key, value in options.items():
+        option = find(key)
+        if option is None:
+            raise InvalidOption(key, _unknown(key))
+        parsed = parse_value(key, option.parser, value)
+        if not _has_its_effect(option, parsed):
+            raise _unsupported(option, key, value)
+    given = [option.key for option in TIME_TRAVEL if any(key in options for key in option.keys)]
+    if len(given) > 1:
+        message = f"may not be given together with {', '.join(given[1:])}: a scan has one starting point"
+        raise InvalidOption(given[0], message)
+
+
+def check_creatable(schema: TableSchema) -> None:
+    """Refuse to create a table with these options; see ``check_schema`` for its columns.
+
+    Raises:
+        InvalidOption: a key is unknown, a value malformed, or two options contradict each other or the columns.
+        UnsupportedFeature: an option has an effect that this version lacks.
+    """
+    check_options(schema.options)
+    options = TableOptions.parse(schema.options)
+    for option in (PRIMARY_KEY, PARTITION):
+        if option.key in schema.options:
+            raise InvalidOption(option.key, "is given in the schema and as an option; give it once")
+    if PATH.key in schema.options:
+        raise InvalidOption(PATH.key, "is decided by the catalog; leave it out")
+    _check_bucket(schema, options)
+    _check_retention(options)
+    _check_columns(schema, options)
+
+
+def check_alterable(old: TableSchema, new: TableSchema) -> None:
+    """Refuse a change of options from one schema to another.
+
+    Raises:
+        InvalidOption: as for ``check_creatable``, or the option may not change.
+        UnsupportedFeature: an option has an effect that this version lacks.
+    """
+    changed = {k: v for k, v in new.options.items() if old.options.get(k) != v}
+    touched = {*changed, *(k for k in old.options if k not in new.options)}
+    check_options(changed)
+    for key in sorted(touched):
+        _check_change(key, old.options.get(key), new.options.get(key))
+    # What a table written by others held before is not judged again.
+    options = TableOptions.parse(new.options)
+    if touched & {BUCKET.key, BUCKET_KEY.key}:
+        _check_bucket(new, options)
+    if touched & {NUM_RETAINED_MIN.key, NUM_RETAINED_MAX.key}:
+        _check_retention(options)
+    if touched or old.fields != new.fields:
+        _check_columns(new, options)
+
+
+def check_dynamic(schema: TableSchema, options: Mapping[str, str]) -> None:
+    """Refuse options given for one call on top of those of the table.
+
+    Raises:
+        InvalidOption: a key is unknown, a value malformed, or the option may not change.
+        UnsupportedFeature: an option has an effect that this version lacks.
+    """
+    check_options(options)
+    for key, value in options.items():
+        if schema.options.get(key) != value:
+            _check_change(key, schema.options.get(key), value)
+
+
+def require(schema: TableSchema, options: TableOptions, operation: Operation) -> None:
+    """Refuse an operation whose result would be wrong under the options of the table.
+
+    Raises:
+        UnsupportedFeature: names the option and its value.
+        InvalidOption: an option that the operation needs is malformed.
+    """
+    for key, value in options.raw.items():
+        option = find(key)
+        if option is None or operation not in option.blocks:
+            continue
+        if option in _ONLY_WITH_PRIMARY_KEY and not schema.primary_keys:
+            continue
+        if not _has_its_effect(option, parse_value(key, option.parser, value)):
+            raise _unsupported(option, key, value, f" to {operation.value} the table")
+    if operation is Operation.WRITE and schema.primary_keys and options.bucket.count < 0:
+        raise _unsupported_bucket(options.bucket.count)
+
+
+def _has_its_effect(option: AnyOption, value: object) -> bool:
+    return option.supported if isinstance(option, OptionPattern) else option.is_honoured(value)
+
+
+def _unsupported(option: AnyOption, key: str, value: str, purpose: str = "") -> UnsupportedFeature:
+    honoured = ""
+    if isinstance(option, Option) and option.honoured:
+        shown = [option.parser.show(v) for v in option.honoured if v is not None]
+        honoured = f"; this version carries out {', '.join(map(repr, shown))}" if shown else ""
+    message = (
+        f"option '{key}' = {value!r} is not supported by this version{purpose} ({option.doc.rstrip('.')}){honoured}"
+    )
+    return UnsupportedFeature(f"{key}={value}", message)
+
+
+def _unsupported_bucket(count: int) -> UnsupportedFeature:
+    mode = "postpone bucket" if count == POSTPONE else "dynamic bucket"
+    message = (
+        f"option '{BUCKET.key}' = '{count}' ({mode}) on a table with a primary key is not supported by this version; "
+        f"set '{BUCKET.key}' to a positive number"
+    )
+    return UnsupportedFeature(f"{BUCKET.key}={count}", message)
+
+
+def _unknown(key: str) -> str:
+    close = get_close_matches(key, BY_KEY, n=3, cutoff=0.75)
+    advice = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else ""
+    return f"is not known{advice}"
+
+
+def _check_change(key: str, old: str | None, new: str | None) -> None:
+    option = find(key)
+    if option is not None and (option.immutable or option in (PATH,)):
+        raise InvalidOption(key, f"may not change after the table was created (from {old!r} to {new!r})")
+    if option is BUCKET:
+        before = BUCKET.default if old is None else parse_value(key, BUCKET.parser, old)
+        after = BUCKET.default if new is None else parse_value(key, BUCKET.parser, new)
+        if before != after and (before <= 0 or after <= 0):
+            raise InvalidOption(key, f"may change only between positive numbers, not from {before} to {after}")
+    if option in _ONE_WAY and old is not None and old.lower() == "true" and (new or "false").lower() != "true":
+        raise InvalidOption(key, "may not change from true to false: what was dropped cannot come back")
+
+
+def _check_columns(schema: TableSchema, options: TableOptions) -> None:
+    for name in options.files.column_stats_modes:
+        _check_column(schema, COLUMN_STATS_MODE.key.replace("<column>", name), name)
+    for name in options.merge.sequence_fields:
+        _check_column(schema, SEQUENCE_FIELDS.key, name)
+    if options.merge.rowkind_field is not None:
+        _check_column(schema, ROWKIND_FIELD.key, options.merge.rowkind_field)
+    if options.merge.sequence_fields and not schema.primary_keys:
+        raise InvalidOption(SEQUENCE_FIELDS.key, "orders rows of one key, and the table has no primary key")
+
+
+def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
+    count, key = options.bucket.count, options.bucket.key
+    if count == 0:
+        raise InvalidOption(BUCKET.key, "0 is not a number of buckets; it takes a positive number or -1")
+    if schema.primary_keys and count < 0:
+        raise _unsupported_bucket(count)
+    if count == POSTPONE:
+        raise InvalidOption(BUCKET.key, "-2 (postpone bucket) needs a primary key")
+    if count < 0 and key:
+        raise InvalidOption(BUCKET_KEY.key, "has no meaning with bucket = -1; set 'bucket' to a positive number")
+    if count > 0 and not schema.primary_keys and not key:
+        message = "is required for an append table with a positive number of buckets; name the columns to hash"
+        raise InvalidOption(BUCKET_KEY.key, message)
+
+
+def _check_retention(options: TableOptions) -> None:
+    minimum, maximum = options.expire.num_retained_min, options.expire.num_retained_max
+    if minimum > maximum:
+        message = f"{minimum} is more than {NUM_RETAINED_MAX.key} = {maximum}"
+        raise InvalidOption(NUM_RETAINED_MIN.key, message)
+
+
+def _check_column(schema: TableSchema, key: str, column: str) -> None:
+    if column not in schema.field_names:
+        message = f"column '{column}' does not exist; the columns are {', '.join(schema.field_names)}"
+        raise InvalidOption(key, message)

@@ -1,0 +1,167 @@
+"""Which columns, keys and partitions a table may have (format chapter 02, sections 4 and 5).
+
+Java ``SchemaValidation`` and ``Schema.normalizeFields``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from table_format.errors import InvalidOption, InvalidSchema, UnsupportedFeature
+from table_format.limits import MAX_COLUMNS, MAX_NAME_BYTES
+from table_format.model.row_kind import ROW_KIND_COLUMN
+from table_format.model.schema import KEY_FIELD_PREFIX, SYSTEM_FIELD_NAMES, TableSchema
+from table_format.model.types import (
+    NESTED,
+    ArrayType,
+    CharType,
+    DataField,
+    DataType,
+    MapType,
+    MultisetType,
+    RowType,
+    VarCharType,
+)
+from table_format.options.bucket import BUCKET_KEY
+from table_format.options.merge import ROWKIND_FIELD, SEQUENCE_FIELDS
+from table_format.options.table_options import TableOptions
+
+
+def check_schema(schema: TableSchema) -> None:
+    """Refuse columns, keys or partitions that no table can have.
+
+    Raises:
+        InvalidSchema: names the column or key and what is wrong with it.
+        InvalidOption: an option names columns that do not fit.
+        UnsupportedFeature: the table would need a feature that this version lacks.
+    """
+    _check_columns(schema.fields)
+    _check_partition(schema)
+    _check_primary_key(schema)
+    _check_column_options(schema, TableOptions.parse(schema.options))
+
+
+def _check_columns(fields: Sequence[DataField]) -> None:
+    if not fields:
+        message = "a table needs at least one column"
+        raise InvalidSchema(message)
+    if len(fields) > MAX_COLUMNS:
+        message = f"{len(fields)} columns are more than {MAX_COLUMNS}"
+        raise InvalidSchema(message)
+    for field in fields:
+        _check_name(field.name)
+        if field.default_value is not None:
+            feature = "column default value"
+            message = f"column '{field.name}': default values are not supported by this version"
+            raise UnsupportedFeature(feature, message)
+        for row in _rows_in(field.type):
+            _check_unique((f.name for f in row.fields), f"ROW of column '{field.name}'")
+    _check_unique((f.name for f in fields), "table")
+
+
+def _check_name(name: str) -> None:
+    problem = None
+    if not name.strip():
+        problem = "it is blank"
+    elif len(name.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES:
+        problem = f"it is longer than {MAX_NAME_BYTES} bytes"
+    elif any(ord(c) < 32 or 0xD800 <= ord(c) < 0xE000 for c in name):
+        problem = "it holds a control character"
+    elif name in SYSTEM_FIELD_NAMES or name == ROW_KIND_COLUMN:
+        problem = "the format uses this name itself"
+    elif name.startswith(KEY_FIELD_PREFIX):
+        problem = f"names beginning with {KEY_FIELD_PREFIX} belong to the format"
+    if problem:
+        message = f"column name {name!r} is not legal: {problem}"
+        raise InvalidSchema(message)
+
+
+def _check_unique(names: Iterable[str], where: str) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        message = f"the {where} has more than one column named {', '.join(map(repr, twice))}"
+        raise InvalidSchema(message)
+
+
+def _rows_in(data_type: DataType) -> Iterator[RowType]:
+    match data_type:
+        case ArrayType(element=element) | MultisetType(element=element):
+            yield from _rows_in(element)
+        case MapType(key=key, value=value):
+            yield from _rows_in(key)
+            yield from _rows_in(value)
+        case RowType(fields=fields):
+            yield data_type
+            for field in fields:
+                yield from _rows_in(field.type)
+
+
+def _check_members(schema: TableSchema, keys: Sequence[str], what: str) -> None:
+    _check_unique(keys, what)
+    for key in keys:
+        if key not in schema.field_names:
+            message = f"{what} column '{key}' does not exist; the columns are {', '.join(schema.field_names)}"
+            raise InvalidSchema(message)
+        if isinstance(schema.field(key).type, NESTED):
+            message = f"{what} column '{key}' is {schema.field(key).type}; it takes a type without parts"
+            raise InvalidSchema(message)
+
+
+def _check_partition(schema: TableSchema) -> None:
+    _check_members(schema, schema.partition_keys, "partition")
+    if schema.partition_keys and len(schema.partition_keys) == len(schema.fields):
+        message = "every column is a partition column; a table needs a column besides them"
+        raise InvalidSchema(message)
+
+
+def _check_primary_key(schema: TableSchema) -> None:
+    if not schema.primary_keys:
+        return
+    _check_members(schema, schema.primary_keys, "primary key")
+    for key in schema.primary_keys:
+        if schema.field(key).type.nullable:
+            message = f"primary key column '{key}' is nullable; a key column is NOT NULL"
+            raise InvalidSchema(message)
+    if not schema.trimmed_primary_keys:
+        message = (
+            f"the primary key {', '.join(schema.primary_keys)} holds partition columns only; "
+            "each partition would have one row, so add a column"
+        )
+        raise InvalidSchema(message)
+    outside = [k for k in schema.partition_keys if k not in schema.primary_keys]
+    if outside:
+        feature = "cross-partition update"
+        message = (
+            f"the primary key lacks the partition columns {', '.join(outside)}: updates across partitions need dynamic "
+            "buckets, which this version does not support; add the columns to the primary key"
+        )
+        raise UnsupportedFeature(feature, message)
+
+
+def _check_column_options(schema: TableSchema, options: TableOptions) -> None:
+    for column in options.bucket.key:
+        _check_bucket_key(schema, column)
+    for column in options.merge.sequence_fields:
+        if isinstance(schema.field(column).type, NESTED):
+            message = f"column '{column}' is {schema.field(column).type}, which has no order"
+            raise InvalidOption(SEQUENCE_FIELDS.key, message)
+    rowkind = options.merge.rowkind_field
+    if rowkind is not None and not isinstance(schema.field(rowkind).type, (CharType, VarCharType)):
+        message = f"column '{rowkind}' is {schema.field(rowkind).type}; it takes a STRING column"
+        raise InvalidOption(ROWKIND_FIELD.key, message)
+
+
+def _check_bucket_key(schema: TableSchema, column: str) -> None:
+    problem = None
+    if column not in schema.field_names:
+        problem = f"does not exist; the columns are {', '.join(schema.field_names)}"
+    elif column in schema.partition_keys:
+        problem = "is a partition column; a bucket is inside a partition"
+    elif schema.primary_keys and column not in schema.primary_keys:
+        problem = f"is not in the primary key {', '.join(schema.primary_keys)}; one key must have one bucket"
+    elif isinstance(schema.field(column).type, NESTED):
+        problem = f"is {schema.field(column).type}; it takes a type without parts"
+    if problem:
+        message = f"column '{column}' {problem}"
+        raise InvalidOption(BUCKET_KEY.key, message)

@@ -1,0 +1,162 @@
+"""Options of the format that belong to features this version lacks: known by name, accepted only without effect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from table_format.options import commit, compaction, expire, files, manifest, merge, scan
+from table_format.options.declare import (
+    READ_AND_WRITE,
+    WRITES,
+    Operation,
+    Option,
+    OptionPattern,
+    unsupported,
+)
+from table_format.options.values import boolean, choice, duration, integer, optional, size, text
+
+_Options = tuple[Option[Any] | OptionPattern[Any], ...]
+
+_CHANGELOG: _Options = (
+    unsupported(
+        "changelog-producer",
+        choice("none", "input", "lookup", "full-compaction"),
+        "none",
+        "How changelog files are made.",
+        *WRITES,
+    ),
+    unsupported("changelog-producer.row-deduplicate", boolean, False, "Drop changes that change nothing."),
+    unsupported("changelog-producer.row-deduplicate-ignore-fields", optional(text), None, "Columns that do not count."),
+    unsupported("changelog-file.prefix", text, "changelog-", "Prefix of changelog file names."),
+    unsupported("changelog-file.format", optional(text), None, "Format of changelog files."),
+    unsupported("changelog-file.compression", optional(text), None, "Compression of changelog files."),
+    unsupported("changelog-file.stats-mode", optional(text), None, "Statistics of changelog files."),
+    unsupported("delete.force-produce-changelog", boolean, False, "DELETE makes a changelog.", *WRITES),
+    unsupported("force-lookup", boolean, False, "Compact by lookup.", *WRITES, immutable=True),
+    unsupported("lookup-wait", boolean, True, "Commits wait for the lookup."),
+    unsupported("changelog-producer.lookup-wait", boolean, True, "Commits wait for the lookup."),
+    unsupported("lookup-compact", choice("radical", "gentle"), "radical", "How eagerly level 0 is compacted."),
+    unsupported("lookup-compact.max-interval", optional(integer(1)), None, "Commits between such compactions."),
+    unsupported("lookup.remote-file.enabled", boolean, False, "Remote lookup files."),
+    unsupported("key-value.sequence_number.enabled", boolean, False, "Show sequence numbers."),
+    unsupported("table-read.sequence-number.enabled", boolean, False, "Show sequence numbers."),
+)
+_DELETION_VECTORS: _Options = (
+    unsupported("deletion-vectors.enabled", boolean, False, "Mark deleted rows by position.", *READ_AND_WRITE),
+    unsupported("deletion-vectors.bitmap64", boolean, False, "64-bit deletion vectors."),
+    unsupported("deletion-vectors.modifiable", boolean, False, "deletion-vectors.enabled may change."),
+    unsupported("deletion-vectors.merge-on-read", boolean, False, "Merge level 0 when reading."),
+    unsupported("deletion-vector.index-file.target-size", size(1), 2 << 20, "Size of a deletion vector file."),
+)
+_INDEXES: _Options = (
+    OptionPattern("file-index.<type>.columns", text, "Columns with a file index.", supported=False),
+    OptionPattern("file-index.<type>.<column>.<setting>", text, "A setting of a file index.", supported=False),
+    unsupported("file-index.in-manifest-threshold", size(), 500, "Size up to which an index lies in the manifest."),
+    Option(
+        "file-index.read.enabled",
+        boolean,
+        True,
+        "Use file indexes to skip files. They are not used yet, which only costs time.",
+    ),
+    OptionPattern("global-index.<setting>", text, "Global indexes.", supported=False),
+    OptionPattern("scalar-index.<setting>", text, "Scalar indexes.", supported=False),
+    OptionPattern("vector-index.<setting>", text, "Vector indexes.", supported=False),
+    OptionPattern("full-text-index.<setting>", text, "Full text indexes.", supported=False),
+    OptionPattern("pk-<kind>.index.columns", text, "Indexes of key columns.", supported=False),
+)
+_BUCKETS: _Options = (
+    unsupported("dynamic-bucket.target-row-num", integer(1), 2_000_000, "Rows of a dynamic bucket."),
+    unsupported("dynamic-bucket.initial-buckets", optional(integer(1)), None, "First dynamic buckets.", immutable=True),
+    unsupported("dynamic-bucket.max-buckets", integer(-1), -1, "Dynamic buckets at most."),
+    unsupported("cross-partition-upsert.index-ttl", optional(duration), None, "Age of keys that are forgotten."),
+    OptionPattern("postpone.<setting>", text, "Postponed bucketing.", supported=False),
+)
+_TAGS: _Options = (
+    unsupported(
+        "tag.automatic-creation",
+        choice("none", "process-time", "watermark", "batch"),
+        "none",
+        "Tags made by commits.",
+        Operation.WRITE,
+    ),
+    OptionPattern("tag.<setting>", text, "A setting of automatic tags.", supported=False),
+    OptionPattern("consumer.<setting>", text, "Consumers of streaming reads.", supported=False),
+    unsupported("consumer-id", optional(text), None, "Consumer of a streaming read.", Operation.READ),
+    unsupported("metastore.partitioned-table", boolean, False, "Partitions in a metastore."),
+    unsupported("metastore.tag-to-partition", optional(text), None, "Tags as partitions in a metastore."),
+    unsupported("metastore.tag-to-partition.preview", text, "none", "Tags as partitions in a metastore."),
+    unsupported("scan.plan-auto-tag-for-read.time-retained", optional(duration), None, "Tag what is read."),
+)
+_PARTITIONS: _Options = (
+    unsupported("partition.expiration-time", optional(duration), None, "Age of partitions to drop.", Operation.WRITE),
+    OptionPattern("partition.<setting>", text, "Expiry and completion of partitions.", supported=False),
+    unsupported("end-input.check-partition-expire", boolean, False, "Drop old partitions at the end of a job."),
+)
+_STREAMING: _Options = (
+    unsupported("streaming-read-overwrite", boolean, False, "Stream overwrites."),
+    unsupported("streaming-read-append-overwrite", boolean, False, "Stream overwrites."),
+    unsupported("streaming.read.snapshot.delay", optional(duration), None, "Delay of streaming reads."),
+    unsupported("scan.bounded.watermark", optional(integer(0)), None, "End of a streaming read."),
+    unsupported("snapshot.watermark-idle-timeout", optional(duration), None, "Watermarks of idle jobs."),
+    unsupported("sink.watermark-time-zone", text, "UTC", "Zone of watermark tags."),
+    unsupported("sink.process-time-zone", optional(text), None, "Zone of process-time tags."),
+    unsupported("stream-scan-mode", text, "none", "Scan of a compaction job."),
+    unsupported("batch-scan-mode", text, "none", "Scan of a compaction job.", Operation.READ),
+    unsupported("write.sequence-number-init-mode", text, "scan", "Where sequence numbers begin.", Operation.WRITE),
+)
+_TABLES: _Options = (
+    unsupported(
+        "type",
+        choice("table", "format-table", "object-table", "materialized-table", "lance-table", "iceberg-table"),
+        "table",
+        "Kind of the table.",
+        *READ_AND_WRITE,
+        immutable=True,
+    ),
+    unsupported("row-tracking.enabled", boolean, False, "Ids of rows.", *WRITES, immutable=True),
+    OptionPattern("row-tracking.<setting>", text, "Ids of rows.", supported=False),
+    unsupported("data-evolution.enabled", boolean, False, "Files by columns.", *READ_AND_WRITE, immutable=True),
+    OptionPattern("data-evolution.<setting>", text, "Files by columns.", supported=False),
+    unsupported("chain-table.enabled", boolean, False, "Chain of snapshot and delta.", *READ_AND_WRITE),
+    OptionPattern("chain-table.<setting>", text, "Chain of snapshot and delta.", supported=False),
+    OptionPattern("clustering.<setting>", text, "Order of rows across files.", supported=False),
+    OptionPattern("sink.clustering.<setting>", text, "Order of rows across files.", supported=False),
+    unsupported("sort-compaction.range-strategy", text, "size", "Order of rows across files."),
+    OptionPattern("variant.<setting>", text, "Columns of type VARIANT.", supported=False),
+    *(
+        OptionPattern(f"{name}<setting>", text, "Columns of type BLOB.", supported=False, immutable=True)
+        for name in ("blob-", "blob.")
+    ),
+    OptionPattern("vector<setting>", text, "Columns of type VECTOR.", supported=False),
+    OptionPattern("format-table.<setting>", text, "Format tables.", supported=False),
+    OptionPattern("materialized-table.<setting>", text, "Materialized tables.", supported=False),
+    unsupported("object-location", optional(text), None, "Directory of an object table."),
+    unsupported("field-delimiter", optional(text), None, "Separator of CSV files."),
+    unsupported("query-auth.enabled", boolean, False, "Rules of a catalog server.", Operation.READ),
+    OptionPattern("visibility-callback.<setting>", text, "Wait until a commit is seen.", supported=False),
+    unsupported("auto-create", boolean, False, "Create storage when it is missing."),
+    unsupported("branch", text, "main", "Branch to read and write; name it in the table name instead."),
+    unsupported("scan.ignore-corrupt-files", boolean, False, "Skip files that cannot be read."),
+    unsupported("scan.ignore-lost-files", boolean, False, "Skip files that are missing."),
+    unsupported("alter-column-null-to-not-null.disabled", boolean, True, "Refuse NOT NULL on nullable columns."),
+    unsupported("disable-explicit-type-casting", boolean, False, "Refuse narrowing type changes."),
+    unsupported("add-column-before-partition", boolean, False, "Where new columns go."),
+)
+
+REFUSED: _Options = (
+    *files.REFUSED,
+    *manifest.REFUSED,
+    *merge.REFUSED,
+    *compaction.REFUSED,
+    *commit.REFUSED,
+    *expire.REFUSED,
+    *scan.REFUSED,
+    *_CHANGELOG,
+    *_DELETION_VECTORS,
+    *_INDEXES,
+    *_BUCKETS,
+    *_TAGS,
+    *_PARTITIONS,
+    *_STREAMING,
+    *_TABLES,
+)

@@ -1,0 +1,57 @@
+"""All declared options, by key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from table_format.options.bucket import BucketOptions
+from table_format.options.commit import CommitOptions
+from table_format.options.compaction import CompactionOptions
+from table_format.options.declare import AnyOption, Option, OptionPattern, declared_in
+from table_format.options.expire import ExpireOptions
+from table_format.options.files import FileOptions
+from table_format.options.hints import HINTS
+from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
+from table_format.options.manifest import ManifestOptions
+from table_format.options.merge import MergeOptions
+from table_format.options.refused import REFUSED
+from table_format.options.scan import ScanOptions
+from table_format.options.write import WriteOptions
+
+GROUPS: Final[tuple[type[object], ...]] = (
+    BucketOptions,
+    FileOptions,
+    ManifestOptions,
+    MergeOptions,
+    CompactionOptions,
+    WriteOptions,
+    CommitOptions,
+    ExpireOptions,
+    ScanOptions,
+)
+
+
+def _all() -> Iterator[AnyOption]:
+    yield from (PRIMARY_KEY, PARTITION, PATH)
+    for group in GROUPS:
+        yield from declared_in(group)
+    yield from REFUSED
+    yield from HINTS
+
+
+TABLE_OPTIONS: Final[tuple[AnyOption, ...]] = tuple(_all())
+BY_KEY: Final = {key: o for o in TABLE_OPTIONS if isinstance(o, Option) for key in o.keys}
+PATTERNS: Final = tuple(o for o in TABLE_OPTIONS if isinstance(o, OptionPattern))
+
+
+def find(key: str) -> AnyOption | None:
+    """The option a key belongs to; an exact key goes before a family.
+
+    >>> find("bucket").key, find("fields.amount.stats-mode").key, find("bukket")
+    ('bucket', 'fields.<column>.stats-mode', None)
+    """
+    exact = BY_KEY.get(key)
+    if exact is not None:
+        return exact
+    return next((pattern for pattern in PATTERNS if pattern.matches(key) is not None), None)

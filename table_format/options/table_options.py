@@ -1,0 +1,82 @@
+"""The options of one table, typed, as one frozen value that travels between processes.
+
+A group is parsed when it is first used: a malformed or unknown value of a table written by others is an error of the
+operation that needs it, and of no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from table_format.options.bucket import BucketOptions
+from table_format.options.commit import CommitOptions
+from table_format.options.compaction import CompactionOptions
+from table_format.options.declare import parse_group
+from table_format.options.expire import ExpireOptions
+from table_format.options.files import FileOptions
+from table_format.options.manifest import ManifestOptions
+from table_format.options.merge import MergeOptions
+from table_format.options.scan import ScanOptions
+from table_format.options.write import WriteOptions
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """``raw`` is what the schema stores, with the options of this call on top.
+
+    >>> TableOptions.parse({"bucket": "4", "target-file-size": "1 mb"}).files.target_file_size
+    1048576
+    """
+
+    raw: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> TableOptions:
+        """The options of a table; nothing is refused here."""
+        return cls(dict(options))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Parsed groups are made anew where they are needed.
+        return (TableOptions, (dict(self.raw),))
+
+    def with_options(self, options: Mapping[str, str]) -> TableOptions:
+        """These options with others on top."""
+        return TableOptions({**self.raw, **options})
+
+    @cached_property
+    def bucket(self) -> BucketOptions:
+        return parse_group(BucketOptions, self.raw)
+
+    @cached_property
+    def files(self) -> FileOptions:
+        return parse_group(FileOptions, self.raw)
+
+    @cached_property
+    def manifest(self) -> ManifestOptions:
+        return parse_group(ManifestOptions, self.raw)
+
+    @cached_property
+    def merge(self) -> MergeOptions:
+        return parse_group(MergeOptions, self.raw)
+
+    @cached_property
+    def compaction(self) -> CompactionOptions:
+        return parse_group(CompactionOptions, self.raw)
+
+    @cached_property
+    def write(self) -> WriteOptions:
+        return parse_group(WriteOptions, self.raw)
+
+    @cached_property
+    def commit(self) -> CommitOptions:
+        return parse_group(CommitOptions, self.raw)
+
+    @cached_property
+    def expire(self) -> ExpireOptions:
+        return parse_group(ExpireOptions, self.raw)
+
+    @cached_property
+    def scan(self) -> ScanOptions:
+        return parse_group(ScanOptions, self.raw)

@@ -1,0 +1,105 @@
+"""Which runs a compaction takes, and where they go: the table of format chapter 07, section 3."""
+
+from __future__ import annotations
+
+import pytest
+
+from table_format.lsm.levels import Levels, SortedRun, levels_of
+from table_format.lsm.universal import CompactUnit, drops_deletes, full_compaction, pick_compaction
+from table_format.options.compaction import CompactionOptions
+from tests.lsm.files import a_file, key_range_of_test_files, names
+
+KEY_RANGE = key_range_of_test_files()
+
+
+def tree(*runs: tuple[int, int], num_levels: int = 6) -> Levels:
+    """Levels with runs of (level, size), newest first; each is one file, named by its position."""
+    files = [a_file(f"{i}", level=level, size=size) for i, (level, size) in enumerate(runs)]
+    level0 = tuple(f for f in files if f.level == 0)
+    return Levels(level0, tuple(SortedRun(f.level, (f,)) for f in files if f.level), num_levels)
+
+
+def picked(levels: Levels, **options: int) -> tuple[int, int] | None:
+    """Number of files and output level."""
+    unit = pick_compaction(levels, CompactionOptions(**options))
+    return None if unit is None else (len(unit.files), unit.output_level)
+
+
+@pytest.mark.parametrize(
+    ("runs", "trigger", "unit"),
+    [
+        pytest.param([], 3, None, id="nothing"),
+        pytest.param([(0, 1), (0, 1)], 3, None, id="fewer runs than the trigger"),
+        pytest.param([(0, 1), (0, 1), (5, 1)], 3, (3, 5), id="size ratio takes equal runs to the top"),
+        pytest.param([(0, 10), (0, 20), (0, 7)], 3, (3, 5), id="size amplification takes everything"),
+        pytest.param([(0, 1), (0, 1), (5, 1000)], 3, (2, 4), id="output is the level above the next run"),
+        pytest.param([(0, 1), (0, 1), (1, 1000), (5, 9000)], 3, (3, 1), id="never to level 0: level 1 joins"),
+        pytest.param([(0, 1), (0, 1), (1, 1000)], 3, (3, 5), id="joining the last run means the highest level"),
+        pytest.param([(0, 1), (0, 9), (0, 99), (5, 999)], 4, None, id="the next run is always too large"),
+        pytest.param([(0, 1), (0, 9), (0, 99), (5, 999)], 3, (2 + 1 + 1, 5), id="too many runs: level 0 is passed"),
+        pytest.param([(0, 1), (0, 9), (2, 99), (5, 999)], 3, (2, 1), id="too many runs: as many as are too many"),
+        pytest.param([(0, 100), (0, 101), (5, 999)], 3, (2, 4), id="one percent larger still joins"),
+        pytest.param([(0, 100), (0, 102), (5, 999)], 3, None, id="two percent larger does not"),
+        pytest.param([(5, 1)], 1, None, id="one file at its place stays"),
+        pytest.param([(0, 1)], 1, None, id="one run has nothing to join"),
+    ],
+)
+def test_the_unit_picked(runs, trigger, unit):
+    assert picked(tree(*runs), trigger=trigger) == unit
+
+
+def test_the_ratio_and_the_amplification_are_options():
+    runs = tree((0, 100), (0, 140), (5, 999))
+    assert picked(runs, trigger=3, size_ratio=40) == (2, 4)
+    assert picked(runs, trigger=3, max_size_amplification_percent=20) == (3, 5)
+
+
+def test_seven_flushes_leave_one_file_at_the_highest_level():
+    """The trace of format chapter 07, section 3: trigger 3, so the highest level is 3."""
+    options = CompactionOptions(trigger=3)
+    levels = levels_of([], options.num_levels, KEY_RANGE)
+    compactions = []
+    for flush in range(1, 8):
+        new = a_file(f"flush-{flush}", size=1, sequence=(flush - 1, flush - 1))
+        levels = levels_of([*levels.files, new], options.num_levels, KEY_RANGE)
+        unit = pick_compaction(levels, options)
+        if unit:
+            compactions.append(flush)
+            merged = a_file(f"merged-{flush}", level=unit.output_level, sequence=(flush - 2, flush - 1))
+            kept = [f for f in levels.files if f not in unit.files]
+            levels = levels_of([*kept, merged], options.num_levels, KEY_RANGE)
+    assert compactions == [3, 5, 7]
+    assert [(f.level, f.min_sequence_number, f.max_sequence_number) for f in levels.files] == [(3, 5, 6)]
+
+
+def test_a_full_compaction_takes_all_runs_to_the_highest_level():
+    unit = full_compaction(tree((0, 1), (3, 1), (5, 1)))
+    assert unit is not None
+    assert (names(unit.files), unit.output_level) == (["0", "1", "2"], 5)
+
+
+@pytest.mark.parametrize("runs", [[], [(5, 1)]])
+def test_a_full_compaction_of_what_is_compacted_is_nothing(runs):
+    assert full_compaction(tree(*runs)) is None
+
+
+def test_a_full_compaction_goes_to_a_level_above_the_configured_ones():
+    unit = full_compaction(levels_of([a_file("a", level=7), a_file("b")], 6, KEY_RANGE))
+    assert unit is not None
+    assert unit.output_level == 7
+
+
+@pytest.mark.parametrize(
+    ("runs", "output", "drops"),
+    [
+        ([(0, 1), (0, 1)], 0, False),
+        ([(0, 1), (0, 1)], 4, True),
+        ([(0, 1), (3, 1)], 2, False),
+        ([(0, 1), (3, 1)], 3, True),
+        ([(0, 1), (3, 1), (5, 1)], 3, False),
+        ([(0, 1), (3, 1), (5, 1)], 5, True),
+    ],
+)
+def test_retract_rows_end_where_nothing_older_is_left(runs, output, drops):
+    levels = tree(*runs)
+    assert drops_deletes(CompactUnit(levels.files, output), levels) is drops
