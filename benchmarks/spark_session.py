@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from resources.java import use_java
+from resources.java import default_launchers, find_java
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def session(scratch: Path) -> SparkSession:
     """A fresh local session."""
-    use_java()
+    os.environ["JAVA_HOME"] = str(find_java(os.environ, launchers=default_launchers()).home)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from table_format.append.plan import FileGroup, SmallFileRules, pick_in_bucket, pick_unordered
-from table_format.append.sequence import numbered
 from table_format.formats.bucket_files import BucketFiles
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
@@ -52,7 +51,9 @@ def pick_groups(files_of: BucketFiles, files: Sequence[DataFileMeta], *, full: b
 def concatenate(files_of: BucketFiles, group: FileGroup) -> tuple[DataFileMeta, ...]:
     """Write the rows of the files, in order, to files of the target size; numbers go on from the first file's."""
     reader = files_of.reader()
-    writer = files_of.writer(level=0, source=FileSource.COMPACT)
+    writer = files_of.writer(
+        level=0, source=FileSource.COMPACT, first_sequence_number=group[0].min_sequence_number
+    )
     complete = False
     try:
         for file in group:
@@ -65,4 +66,4 @@ def concatenate(files_of: BucketFiles, group: FileGroup) -> tuple[DataFileMeta, 
     finally:
         if not complete:
             writer.abort()
-    return numbered(written, group[0].min_sequence_number)
+    return written

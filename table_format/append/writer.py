@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from table_format.append.sequence import numbered
 from table_format.formats.bucket_files import BucketFiles
 from table_format.formats.rolling_writer import RollingDataFileWriter
 from table_format.io.table_store import TableStore
@@ -51,14 +50,15 @@ class AppendWriter:
         if not batch.num_rows:
             return
         if self._files is None:
-            self._files = self._bucket.writer(level=0, source=FileSource.APPEND)
+            self._files = self._bucket.writer(
+                level=0, source=FileSource.APPEND, first_sequence_number=self._next_sequence
+            )
         self._files.write(batch)
 
     def prepare(self) -> CommitMessage:
         """Close the files and hand them over; the message is empty when no row came since the last call."""
-        written = () if self._files is None else self._files.close()
+        files = () if self._files is None else self._files.close()
         self._files = None
-        files = numbered(written, self._next_sequence)
         if files:
             self._next_sequence = files[-1].max_sequence_number + 1
         return self._bucket.message(new_files=files)

@@ -69,8 +69,10 @@ def _encode_block(schema: ContainerSchema, records: Sequence[Mapping[str, object
     return b"".join((count, _long(len(stored)), stored))
 
 
-def read_container(data: bytes, *, path: str) -> list[dict[str, Any]]:
-    """All records of a file, as the file's own schema shapes them, timestamps as integers.
+def read_container(data: bytes, schema: ContainerSchema, *, path: str) -> list[dict[str, Any]]:
+    """All records of a file, in the shape of the file's own schema, timestamps as integers.
+
+    Every field of ``schema`` that is not nullable is there with its type; a nullable one may be missing.
 
     Raises:
         BadEncoding: the bytes are no Avro file, or not one that sound writers make.
@@ -86,7 +88,7 @@ def read_container(data: bytes, *, path: str) -> list[dict[str, Any]]:
         message = f"expected an Avro file, found one that begins with {data[: len(AVRO_MAGIC)]!r}"
         raise BadEncoding(path, message)
     header = _read_header(cursor)
-    schema = reading_schema(header.get(b"avro.schema", b""), path=path)
+    array = reading_schema(header.get(b"avro.schema", b""), schema.text, path=path)
     codec = header.get(b"avro.codec", b"null").decode("ascii", "replace")
     sync = cursor.take(_SYNC_BYTES)
     records: list[dict[str, Any]] = []
@@ -101,7 +103,7 @@ def read_container(data: bytes, *, path: str) -> list[dict[str, Any]]:
         if expanded > MAX_AVRO_BYTES:
             message = f"the blocks expand to more than {MAX_AVRO_BYTES} bytes"
             raise LimitExceeded(path, message)
-        records += _decode_block(schema, block, count, path)
+        records += _decode_block(array, block, count, path)
     return records
 
 
@@ -119,7 +121,7 @@ def _read_header(cursor: _Cursor) -> dict[bytes, bytes]:
     return header
 
 
-def _decode_block(schema: Any, block: bytes, count: int, path: str) -> list[dict[str, Any]]:  # noqa: ANN401
+def _decode_block(array: Any, block: bytes, count: int, path: str) -> list[dict[str, Any]]:  # noqa: ANN401
     # Every record takes at least one byte, see ``avro_schema``.
     if not (0 < count <= len(block) or count == len(block) == 0):
         message = f"a block of {len(block)} bytes declares {count} records"
@@ -128,7 +130,7 @@ def _decode_block(schema: Any, block: bytes, count: int, path: str) -> list[dict
         return []
     framed = BytesIO(b"".join((_long(count), block, b"\0")))
     try:
-        records = fastavro.schemaless_reader(framed, schema, None)
+        records = fastavro.schemaless_reader(framed, array, None)
     except (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError) as e:
         message = f"a block of {len(block)} bytes does not hold the {count} records it declares: {e!r}"
         raise BadEncoding(path, message) from e

@@ -20,15 +20,17 @@ _MAX_NODES: Final = 10_000
 _WHERE: Final = "header entry avro.schema"
 
 
-def reading_schema(text: bytes, *, path: str) -> Any:  # noqa: ANN401 - fastavro's parsed schemas have no type
+def reading_schema(text: bytes, expected: bytes, *, path: str) -> Any:  # noqa: ANN401 - a parsed schema has no type
     """The parsed schema of an array of the records that ``text``, the schema of a container, describes.
 
+    Requires ``expected`` to be the schema of the records wanted; a field of it that is not nullable must be there.
+
     Raises:
-        BadEncoding: the text is no schema of records, or none that sound files have.
+        BadEncoding: the text is no schema of such records, or none that sound files have.
         LimitExceeded: it is larger than any sound schema.
     """
     try:
-        return _array_of(text)
+        return _array_of(text, expected)
     except LimitExceeded as e:
         raise LimitExceeded(path, str(e)) from e
     except BadEncoding as e:
@@ -36,17 +38,54 @@ def reading_schema(text: bytes, *, path: str) -> Any:  # noqa: ANN401 - fastavro
 
 
 @lru_cache(maxsize=64)
-def _array_of(text: bytes) -> Any:  # noqa: ANN401
-    root = _Rebuild().type_of(load_json_value(text, path=_WHERE), "", in_union=False)
-    branches = root if isinstance(root, list) else [root]
-    if not any(isinstance(branch, dict) and branch["type"] == "record" for branch in branches):
-        message = "expected an Avro schema of records, found another"
-        raise BadEncoding(_WHERE, message)
+def _array_of(text: bytes, expected: bytes) -> Any:  # noqa: ANN401
+    found, wanted = _rebuilt(text), _rebuilt(expected)
+    _check(found, wanted, "the record")
     try:
-        return fastavro.parse_schema({"type": "array", "items": root})
+        return fastavro.parse_schema({"type": "array", "items": found})
     except (SchemaParseException, ValueError, TypeError, KeyError) as e:
         message = f"expected an Avro schema, found one that does not parse: {e}"
         raise BadEncoding(_WHERE, message) from e
+
+
+def _rebuilt(text: bytes) -> Any:  # noqa: ANN401
+    return _Rebuild().type_of(load_json_value(text, path=_WHERE), "", in_union=False)
+
+
+def _check(found: Any, wanted: Any, where: str) -> None:  # noqa: ANN401
+    """Refuse a type that does not hold values of the wanted one."""
+    match found, wanted:
+        case list(), list():
+            _check(_without_null(found), _without_null(wanted), where)
+        case _, list():
+            _check(found, _without_null(wanted), where)
+        case list(), {"type": "record"}:  # so did old releases write records; a null one is refused when it appears
+            _check(_without_null(found), wanted, where)
+        case {"type": "array", "items": items}, {"type": "array", "items": wanted_items}:
+            _check(items, wanted_items, f"an item of {where}")
+        case {"type": "record", "fields": fields}, {"type": "record", "fields": wanted_fields}:
+            types = {field["name"]: field["type"] for field in fields}
+            for field in wanted_fields:
+                name, wanted_type = field["name"], field["type"]
+                if name in types:
+                    _check(types[name], wanted_type, f"field '{name}'")
+                elif not isinstance(wanted_type, list):
+                    message = f"{where} lacks the field '{name}'"
+                    raise BadEncoding(_WHERE, message)
+        case _ if found != wanted and (found, wanted) != ("int", "long"):
+            message = f"{where}: expected the type {_name(wanted)}, found {_name(found)}"
+            raise BadEncoding(_WHERE, message)
+
+
+def _without_null(union: list[Any]) -> Any:  # noqa: ANN401
+    branches = [branch for branch in union if branch != "null"]
+    return branches[0] if len(branches) == 1 else "union"
+
+
+def _name(avro_type: Any) -> str:  # noqa: ANN401
+    if isinstance(avro_type, dict):
+        return str(avro_type["type"])
+    return "union" if isinstance(avro_type, list) else str(avro_type)
 
 
 class _Rebuild:
@@ -68,7 +107,7 @@ class _Rebuild:
             return self._named(value, namespace, in_union=in_union)
         if isinstance(value, dict):
             return self._complex(value, namespace, in_union=in_union)
-        self._refuse(value)
+        return self._refuse(value)
 
     def _named(self, name: str, namespace: str, *, in_union: bool) -> Any:  # noqa: ANN401
         if name in _SCALARS or (name == "null" and in_union):
@@ -108,7 +147,7 @@ class _Rebuild:
             if not isinstance(field, dict):
                 self._refuse(field)
             member = self.type_of(field.get("type"), namespace, in_union=False)
-            rebuilt.append({"name": field.get("name"), "type": member})
+            rebuilt.append({"name": str(field.get("name")), "type": member})
         self._open.discard(id(value))
         return {"type": "record", "name": name, "fields": rebuilt}
 

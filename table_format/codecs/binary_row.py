@@ -135,20 +135,20 @@ def _slot(t: DataType, value: InternalValue, fixed_end: int, variable: bytearray
     if plain is not None:
         return plain.pack(value)
     match t, value:
-        case (CharType() | VarCharType()), str():
+        case ((CharType() | VarCharType()), str()):
             return _bytes_slot(value.encode(), fixed_end, variable)
-        case (BinaryType() | VarBinaryType()), bytes():
+        case ((BinaryType() | VarBinaryType()), bytes()):
             return _bytes_slot(value, fixed_end, variable)
         case DecimalType(), Decimal():
             return _decimal_slot(t, value, fixed_end, variable)
-        case (TimestampType() | LocalZonedTimestampType()), int():
+        case ((TimestampType() | LocalZonedTimestampType()), int()):
             return _timestamp_slot(t.precision, value, fixed_end, variable)
     message = f"{type(value).__name__} is no value of the type, or the type has no values in metadata"
     raise TypeError(message)
 
 
 def _null_slot(t: DataType, fixed_end: int, variable: bytearray) -> bytes:
-    # Java reserves the variable part of types it may update in place, and hashes cover it (format chapter 05, section 1).
+    # Java reserves the variable part of types it may update in place; hashes cover it (format chapter 05, section 1).
     match t:
         case DecimalType(precision=p) if p > _MAX_COMPACT_PRECISION:
             return _append(0, bytes(_DECIMAL_BYTES), fixed_end, variable)

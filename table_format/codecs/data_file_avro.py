@@ -1,4 +1,4 @@
-"""Data files and their statistics as Avro records (format chapter 04, sections 3 to 5; Java ``DataFileMetaSerializer``).
+"""Data files and their statistics as Avro records (format chapter 04, 3 to 5; Java ``DataFileMetaSerializer``).
 
 Every field of release 1.4 is written, in its order, nullable ones as null: readers from 0.9 on accept that, and some
 newer ones accept nothing less. Fields that a file lacks are read as null, fields beyond ours are skipped.
@@ -108,18 +108,27 @@ def data_file_record(file: DataFileMeta) -> dict[str, object]:
     }
 
 
-def stats_of(record: Mapping[str, Any]) -> SimpleStats:
-    """The statistics an Avro record holds."""
+def stats_of(record: Mapping[str, Any] | None, *, path: str) -> SimpleStats:
+    """The statistics an Avro record holds.
+
+    Raises:
+        BadEncoding: the record is null.
+    """
+    if record is None:
+        message = "expected statistics, found null"
+        raise BadEncoding(path, message)
     return SimpleStats(record["_MIN_VALUES"], record["_MAX_VALUES"], tuple(record.get("_NULL_COUNTS") or ()))
 
 
-def data_file_of(record: Mapping[str, Any], *, path: str) -> DataFileMeta:
+def data_file_of(record: Mapping[str, Any] | None, *, path: str) -> DataFileMeta:
     """The data file an Avro record holds.
 
     Raises:
-        KeyError: a field without default is missing.
-        BadEncoding: a value no data file has.
+        BadEncoding: the record is null, or has a value no data file has.
     """
+    if record is None:
+        message = "expected a data file, found null"
+        raise BadEncoding(path, message)
     optional = record.get
     source = optional("_FILE_SOURCE")
     name = checked_file_name(record["_FILE_NAME"], path=path)
@@ -128,7 +137,7 @@ def data_file_of(record: Mapping[str, Any], *, path: str) -> DataFileMeta:
         checked_file_name(extra, path=path)
     if record["_FILE_SIZE"] < 0 or record["_ROW_COUNT"] < 0 or record["_LEVEL"] < 0 or source not in _FILE_SOURCES:
         shown = {k: record.get(k) for k in ("_FILE_SIZE", "_ROW_COUNT", "_LEVEL", "_FILE_SOURCE")}
-        message = f"data file '{name}': expected sizes and levels of 0 or more and a file source of 0 or 1, found {shown}"
+        message = f"data file '{name}': expected numbers of 0 or more and a file source of 0 or 1, found {shown}"
         raise BadEncoding(path, message)
     return DataFileMeta(
         file_name=name,
@@ -136,8 +145,8 @@ def data_file_of(record: Mapping[str, Any], *, path: str) -> DataFileMeta:
         row_count=record["_ROW_COUNT"],
         min_key=record["_MIN_KEY"],
         max_key=record["_MAX_KEY"],
-        key_stats=stats_of(record["_KEY_STATS"]),
-        value_stats=stats_of(record["_VALUE_STATS"]),
+        key_stats=stats_of(record["_KEY_STATS"], path=path),
+        value_stats=stats_of(record["_VALUE_STATS"], path=path),
         min_sequence_number=record["_MIN_SEQUENCE_NUMBER"],
         max_sequence_number=record["_MAX_SEQUENCE_NUMBER"],
         schema_id=record["_SCHEMA_ID"],

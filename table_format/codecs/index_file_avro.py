@@ -49,7 +49,6 @@ def index_file_of(record: Mapping[str, Any], *, path: str) -> IndexFileMeta:
     """The index file a record holds; null items among the ranges are skipped.
 
     Raises:
-        KeyError: a field without default is missing.
         BadEncoding: a value no index file has.
     """
     ranges = record.get("_DELETIONS_VECTORS_RANGES")
@@ -79,6 +78,4 @@ def _range_of(record: Mapping[str, Any], *, path: str) -> DeletionVectorRange:
     if offset < 0 or length < 0:
         message = f"deletion vector of '{record['f0'][:100]}': expected offset and length of 0 or more, found {record}"
         raise BadEncoding(path, message)
-    return DeletionVectorRange(
-        checked_file_name(record["f0"], path=path), offset, length, record.get("_CARDINALITY")
-    )
+    return DeletionVectorRange(checked_file_name(record["f0"], path=path), offset, length, record.get("_CARDINALITY"))

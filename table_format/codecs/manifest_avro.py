@@ -102,7 +102,7 @@ def decode_manifest(data: bytes, *, path: str) -> list[ManifestEntry]:
         CorruptionError: the bytes are no manifest, or end early, or declare too much.
         UnsupportedFeature: they are compressed with a codec outside the format.
     """
-    return _decode(data, path, _MANIFEST_VERSION, _manifest_entry)
+    return _decode(data, path, _MANIFEST, _MANIFEST_VERSION, _manifest_entry)
 
 
 def encode_manifest_list(manifests: Sequence[ManifestFileMeta], *, compression: str = "zstd") -> bytes:
@@ -130,7 +130,7 @@ def encode_manifest_list(manifests: Sequence[ManifestFileMeta], *, compression: 
 
 def decode_manifest_list(data: bytes, *, path: str) -> list[ManifestFileMeta]:
     """The manifests of a list, in replay order; raises as ``decode_manifest``."""
-    return _decode(data, path, _MANIFEST_VERSION, _manifest_file)
+    return _decode(data, path, _MANIFEST_LIST, _MANIFEST_VERSION, _manifest_file)
 
 
 def encode_index_manifest(entries: Sequence[IndexManifestEntry], *, compression: str = "zstd") -> bytes:
@@ -150,26 +150,31 @@ def encode_index_manifest(entries: Sequence[IndexManifestEntry], *, compression:
 
 def decode_index_manifest(data: bytes, *, path: str) -> list[IndexManifestEntry]:
     """The live index files an index manifest names; raises as ``decode_manifest``."""
-    return _decode(data, path, _INDEX_MANIFEST_VERSION, _index_entry)
+    return _decode(data, path, _INDEX_MANIFEST, _INDEX_MANIFEST_VERSION, _index_entry)
 
 
-def _decode(data: bytes, path: str, version: int, fact: Callable[[dict[str, Any], str], _Fact]) -> list[_Fact]:
-    records = read_container(data, path=path)
-    try:
-        for record in records:
-            if record["_VERSION"] != version:
-                message = f"expected entries of version {version}, found version {record['_VERSION']}"
-                raise BadEncoding(path, message)
-        return [fact(record, path) for record in records]
-    except (KeyError, TypeError, AttributeError) as e:
-        # The file's own schema decides which fields there are and of which type.
-        message = f"the entries lack a field or have one of another type: {e!r}"
-        raise BadEncoding(path, message) from e
+def _decode(
+    data: bytes, path: str, schema: ContainerSchema, version: int, fact: Callable[[dict[str, Any], str], _Fact]
+) -> list[_Fact]:
+    records = read_container(data, schema, path=path)
+    for record in records:
+        if record["_VERSION"] != version:
+            message = f"expected entries of version {version}, found version {record['_VERSION']}"
+            raise BadEncoding(path, message)
+    return [fact(record, path) for record in records]
+
+
+def _kind(record: dict[str, Any], path: str) -> FileKind:
+    kind = _KINDS.get(record["_KIND"])
+    if kind is None:
+        message = f"expected entries of kind 0 or 1, found {record['_KIND']}"
+        raise BadEncoding(path, message)
+    return kind
 
 
 def _manifest_entry(record: dict[str, Any], path: str) -> ManifestEntry:
     return ManifestEntry(
-        kind=_KINDS[record["_KIND"]],
+        kind=_kind(record, path),
         partition=record["_PARTITION"],
         bucket=record["_BUCKET"],
         total_buckets=record["_TOTAL_BUCKETS"],
@@ -183,7 +188,7 @@ def _manifest_file(record: dict[str, Any], path: str) -> ManifestFileMeta:
         file_size=record["_FILE_SIZE"],
         num_added_files=record["_NUM_ADDED_FILES"],
         num_deleted_files=record["_NUM_DELETED_FILES"],
-        partition_stats=stats_of(record["_PARTITION_STATS"]),
+        partition_stats=stats_of(record["_PARTITION_STATS"], path=path),
         schema_id=record["_SCHEMA_ID"],
         min_bucket=record.get("_MIN_BUCKET"),
         max_bucket=record.get("_MAX_BUCKET"),
@@ -196,7 +201,7 @@ def _manifest_file(record: dict[str, Any], path: str) -> ManifestFileMeta:
 
 def _index_entry(record: dict[str, Any], path: str) -> IndexManifestEntry:
     return IndexManifestEntry(
-        kind=_KINDS[record["_KIND"]],
+        kind=_kind(record, path),
         partition=record["_PARTITION"],
         bucket=record["_BUCKET"],
         index_file=index_file_of(record, path=path),

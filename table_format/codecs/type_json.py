@@ -172,7 +172,7 @@ def _parse_nested(value: Mapping[str, object]) -> DataType:
                 message = f"expected a list as 'fields' of a ROW, found {_shown(fields)}"
                 raise InvalidSchema(message)
             return RowType(tuple(parse_field(f) for f in fields), nullable=nullable)
-    _refuse_unknown(text)
+    return _refuse_unknown(text)
 
 
 def _parse_scalar(text: str) -> DataType:

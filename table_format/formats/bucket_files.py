@@ -45,8 +45,8 @@ class BucketFiles:
         """A reader of the files as rows of ``schema``."""
         return DataFileReader(self.store, self.schemas, self.schema, self.options)
 
-    def writer(self, *, level: int, source: FileSource) -> RollingDataFileWriter:
-        """A writer of new files at a level."""
+    def writer(self, *, level: int, source: FileSource, first_sequence_number: int = 0) -> RollingDataFileWriter:
+        """A writer of new files at a level; ``first_sequence_number`` is for append tables."""
         return RollingDataFileWriter(
             self.store,
             self.schema,
@@ -56,6 +56,7 @@ class BucketFiles:
             bucket=self.bucket,
             level=level,
             source=source,
+            first_sequence_number=first_sequence_number,
         )
 
     def delete(self, file: DataFileMeta) -> None:

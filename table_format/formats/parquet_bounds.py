@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import Context, Decimal
 from typing import Final
@@ -69,7 +70,7 @@ def footer_bounds(group: pq.RowGroupMetaData, leaves: Sequence[int], data_type: 
     return ColumnBounds(minimum, maximum, nulls, rows)
 
 
-def _internal(raw: bool | float | bytes, data_type: DataType) -> InternalValue:
+def _internal(raw: float | bytes, data_type: DataType) -> InternalValue:
     match data_type:
         case DecimalType(scale=scale):
             unscaled = int.from_bytes(raw, "big", signed=True) if isinstance(raw, bytes) else int(raw)
@@ -83,7 +84,7 @@ def _internal(raw: bool | float | bytes, data_type: DataType) -> InternalValue:
             return int(raw) * (_NANOS_PER_MILLI if precision <= _FILE_MILLI_PRECISION else _NANOS_PER_MICRO)
         case FloatType() | DoubleType():
             # Whoever wrote NaN as a bound did not order its values.
-            return raw if raw == raw else None  # noqa: PLR0124
+            return None if math.isnan(raw) else raw
         case BooleanType():
             return bool(raw)
     return raw

@@ -13,7 +13,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from table_format.errors import BadEncoding
+from table_format.errors import BadEncoding, TableFormatError
 from table_format.formats.nested import empty_columns
 from table_format.formats.parquet_bounds import footer_bounds, leaf_positions
 from table_format.formats.parquet_footer import has_int96, with_int96_as_bytes
@@ -60,7 +60,9 @@ class ParquetFileReader:
             found += batch.num_rows
             yield batch
         if found != expected:
-            raise BadEncoding(self._path, f"the footer states {expected} rows in {len(wanted)} row groups, found {found}")
+            raise BadEncoding(
+                self._path, f"the footer states {expected} rows in {len(wanted)} row groups, found {found}"
+            )
 
     def _decoded(self, fields: Sequence[DataField], groups: list[int], batch_rows: int) -> Iterator[pa.RecordBatch]:
         if not fields:
@@ -70,7 +72,8 @@ class ParquetFileReader:
                     yield empty_columns(min(batch_rows, rows - start))
             return
         # Positions and not names: Arrow takes a dot in a name for a path.
-        leaves = [leaf for name in self._names if any(f.name == name for f in fields) for leaf in self._leaves[name]]
+        wanted = {f.name for f in fields}
+        leaves = [leaf for name in self._names if name in wanted for leaf in self._leaves[name]]
         schema = arrow_schema(fields)
         with _decoding(self._path):
             stream = self._file.reader.iter_batches(
@@ -103,6 +106,8 @@ def _decoding(path: str) -> Iterator[None]:
     """Name the file in every error that comes from its bytes."""
     try:
         yield
+    except TableFormatError:
+        raise
     except pa.ArrowException as error:
         raise BadEncoding(path, f"not a sound Parquet file: {error}") from error
     except OSError as error:

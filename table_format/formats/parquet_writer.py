@@ -8,6 +8,7 @@ footer, except where Arrow's statistics are missing or would be wrong for reader
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
 import numpy as np
@@ -94,9 +95,10 @@ class ParquetFileWriter:
     def discard(self) -> None:
         self._pending.clear()
         if self._writer is not None:
-            # Closing writes a footer; nobody needs it.
+            # Closing writes a footer; nobody needs it, nor what may be wrong with it after a failed write.
             self._sink.hold()
-            self._writer.close()
+            with suppress(pa.ArrowException, OSError):
+                self._writer.close()
 
     def _pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The batch in parts, none of which makes the row group much larger than it may be."""

@@ -20,7 +20,7 @@ from typing import Final, TypeVar
 import pyarrow as pa
 
 from table_format.io.file_io import FileStatus
-from table_format.io.paths import base_name, checked_path, is_hidden, parent, temporary_name
+from table_format.io.paths import base_name, checked_path, is_hidden, parent, sibling, temporary_name
 from table_format.runtime import Ids, SystemIds
 
 _T = TypeVar("_T")
@@ -127,7 +127,7 @@ class LocalFileIO:
         _make_directories(checked_path(directory))
 
     def _write_temporary(self, path: str, data: bytes) -> str:
-        temporary = f"{parent(checked_path(path))}/{temporary_name(base_name(path), self.ids.uuid())}"
+        temporary = sibling(checked_path(path), temporary_name(base_name(path), self.ids.uuid()))
         handle = _in_directory_of(temporary, lambda: _open_new(temporary))
         try:
             with os.fdopen(handle, "wb", buffering=0) as file:

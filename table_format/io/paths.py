@@ -40,6 +40,7 @@ __all__ = [
     "parent",
     "partition_text",
     "schema_id_of",
+    "sibling",
     "snapshot_id_of",
     "statistics_name",
     "table_root",
@@ -193,7 +194,11 @@ class TablePaths:
         if file.external_path is not None:
             feature = f"the data file '{file.external_path}' outside its table ('data-file.external-paths')"
             raise UnsupportedFeature(feature)
-        return _child(self.bucket_directory(partition, bucket), file.file_name)
+        return self.file_in_bucket(partition, bucket, file.file_name)
+
+    def file_in_bucket(self, partition: str, bucket: int, name: str) -> str:
+        """The path of a file of that name, old or new, among the data files of a bucket."""
+        return _child(self.bucket_directory(partition, bucket), name)
 
     def extra_files(self, partition: str, bucket: int, file: DataFileMeta) -> tuple[str, ...]:
         """The paths of the files that live and die with a data file: its file index, its changelog companion."""
@@ -346,6 +351,11 @@ def checked_path(path: str) -> str:
 
 def parent(path: str) -> str:
     return path.rpartition("/")[0] or "/"
+
+
+def sibling(path: str, name: str) -> str:
+    """The file of that name in the same directory."""
+    return f"{path.rpartition('/')[0]}/{name}"
 
 
 def base_name(path: str) -> str:

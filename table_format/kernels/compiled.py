@@ -68,7 +68,7 @@ def kernels_for(row_count: int, backend: Backend = Backend.AUTO) -> CompiledKern
 def compiled() -> CompiledKernels | None:
     """All compiled kernels, or ``None`` where numba is missing or switched off."""
     try:
-        import numba  # noqa: PLC0415 - half a second that small inputs must not pay
+        import numba  # here, because small inputs must not pay for it
     except ImportError:
         return None
     if numba.config.DISABLE_JIT:
@@ -81,7 +81,8 @@ def compiled() -> CompiledKernels | None:
 
 
 def _compile(numba: Any, *, cache: bool) -> CompiledKernels:  # noqa: ANN401 - numba has no types
-    int64, int32, uint64 = (_input_array(numba, t) for t in (numba.int64, numba.int32, numba.uint64))
+    int64, int32 = _input_array(numba, numba.int64), _input_array(numba, numba.int32)
+    word_table = _input_array(numba, numba.uint64, 2)
     keys_out, rows_out = numba.int64[::1], numba.int32[::1]
     jit = functools.partial(numba.njit, cache=cache, nogil=True, boundscheck=False)
     pair = (int64, int32, int64, int32)
@@ -89,9 +90,7 @@ def _compile(numba: Any, *, cache: bool) -> CompiledKernels:  # noqa: ANN401 - n
         merge_newest=jit(numba.int64(*pair, keys_out, rows_out))(_merge_newest),
         merge_versioned=jit(numba.int64(*pair, int64, keys_out, rows_out))(_merge_versioned),
         merge_stable=jit(numba.int64(*pair, keys_out, rows_out))(_merge_stable),
-        merge_words=jit(numba.int64(_input_array(numba, numba.uint64, 2), int32, int32, numba.boolean, rows_out))(
-            _merge_words
-        ),
+        merge_words=jit(numba.int64(word_table, int32, int32, numba.boolean, rows_out))(_merge_words),
     )
 
 

@@ -125,7 +125,7 @@ def _column(array: pa.Array) -> _Column:
         return _Integers(values)
     if is_bytes(array.type):
         offsets, data = bytes_of(array)
-        return _Bytes(offsets, memoryview(data))
+        return _Bytes(offsets, data.data)
     if pa.types.is_decimal128(array.type):
         return _WideDecimals(array)
     message = f"a column of type {array.type} cannot be a key"

@@ -49,8 +49,8 @@ class _Field:
 def encode(columns: Sequence[SortColumn]) -> WordColumns:
     """Words of all rows; no word at all when every row is equal.
 
-    >>> encode([SortColumn((pa.array([7, 9]), pa.array([8]))), SortColumn((pa.array(["ab", "aa"]), pa.array(["ac"])))])
-    (array([1, 8, 6], dtype=uint64),)
+    >>> encode([SortColumn((pa.array([107, 109]), pa.array([108]))), SortColumn((pa.array([5, 5]), pa.array([4])))])
+    (array([1, 5, 2], dtype=uint64),)
     """
     return _pack([field for column in columns for field in _fields(column)])
 
@@ -241,7 +241,7 @@ def _words_at(starts: Int64Array, lengths: Int64Array, data: npt.NDArray[np.uint
 
 def _rank_fields(pieces: Sequence[pa.Array]) -> list[_Field]:
     column = pa.chunked_array([piece.cast(pa.large_binary()) for piece in pieces])
-    ranks = pc.rank(column, sort_keys="ascending", null_placement="at_start", tiebreaker="dense")
+    ranks = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
     return _frame(ranks.to_numpy().astype(np.int64))
 
 

@@ -1,286 +1,127 @@
-"""Merging sorted runs: which version of each key wins, all at once or batch by batch in bounded memory.
+"""Merging sorted runs that do not fit in memory: a k-way merge in steps over the current batch of every run.
 
-Versions of a key are ordered by the sequence columns of the user, then ``_SEQUENCE_NUMBER``, then retracts before adds,
-then the age of their run; the last one wins (format chapter 12, sections 1 and 2; Java ``SortMergeReaderWithMinHeap``,
-``DeduplicateMergeFunction``). A key with one version bypasses the merge function (``ReducerMergeFunctionWrapper``):
-``ignore_delete`` leaves a lone retract as it is. Retracts that win are rows of the result; readers drop them.
+A step takes from each run the rows up to the smallest of the last keys at hand. No key spans two steps, because keys
+are unique in a run, and each step uses up a batch, so there are never more steps than batches. At any time one batch of
+each run and one merged slice are in memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from table_format.errors import InvalidData
-from table_format.kernels.compiled import Backend, CompiledKernels, Int64Array, kernels_for
-from table_format.kernels.key_bounds import Key, SortedKeys, key_array, sorted_keys
-from table_format.kernels.key_words import SortColumn, WordColumns, encode, integers
-from table_format.kernels.merge_order import (
-    Mask,
-    RowIds,
-    all_by_integer,
-    all_by_words,
-    as_integer,
-    ends_of_groups,
-    newest_by_integer,
-    newest_by_words,
-    order_versions,
-    starts_of_groups,
-)
-from table_format.model.row_kind import RowKind
-from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
+from table_format.kernels.compiled import Backend, kernels_for
+from table_format.kernels.key_bounds import Key, SortedKeys, sorted_keys
+from table_format.kernels.merge_slices import MergeSpec, grouped, winners
 
-_RANGE_ROWS: Final = 65_536
-"""Keys that need encoding are merged in ranges of about so many rows: words stay in cache, prefixes get longer."""
+__all__ = ["MergeSpec", "grouped", "merge_batches", "winners"]
 
 
-@dataclass(frozen=True, slots=True)
-class MergeSpec:
-    """How versions of a key are told apart and ordered.
+class _Cursor:
+    """A run and how far it has been read."""
 
-    ``by_sequence_number=False`` says that runs have disjoint ranges of sequence numbers and come oldest first, so that
-    ``_SEQUENCE_NUMBER`` need not be read: the age of the run stands for it.
-    """
+    def __init__(self, batches: Iterator[pa.RecordBatch], key_columns: Sequence[str]) -> None:
+        self._batches = batches
+        self._key_columns = key_columns
+        self._batch: pa.RecordBatch | None = None
+        self._keys = SortedKeys((), 0)
+        self._position = 0
+        self._last: Key = ()
+        self._advance()
 
-    key_columns: tuple[str, ...]
-    sequence_columns: tuple[str, ...] = ()
-    sequence_descending: bool = False
-    by_sequence_number: bool = True
-    engine: Literal["deduplicate"] = "deduplicate"
-    ignore_delete: bool = False
+    @property
+    def is_exhausted(self) -> bool:
+        return self._batch is None
+
+    @property
+    def last_key(self) -> Key:
+        """The highest key at hand."""
+        return self._last
+
+    def take_up_to(self, bound: Key) -> pa.RecordBatch | None:
+        """The next rows with keys up to ``bound``; ``None`` if there are none."""
+        assert self._batch is not None  # noqa: S101 - exhausted runs are not asked
+        end = self._keys.row_count if self._last <= bound else self._keys.count_up_to(bound, self._position)
+        part = self._batch.slice(self._position, end - self._position)
+        self._position = end
+        if end == self._keys.row_count:
+            self._advance()
+        return part if part.num_rows else None
+
+    def rest(self) -> Iterator[pa.RecordBatch]:
+        """All that is left of the run."""
+        if self._batch is not None:
+            yield self._batch.slice(self._position)
+            self._batch = None
+            yield from (batch for batch in self._batches if batch.num_rows)
+
+    def _advance(self) -> None:
+        self._batch = next((batch for batch in self._batches if batch.num_rows), None)
+        self._position = 0
+        if self._batch is not None:
+            self._keys = sorted_keys(self._batch, self._key_columns)
+            self._last = self._keys.key(self._keys.row_count - 1)
 
 
-def winners(slices: Sequence[pa.RecordBatch], spec: MergeSpec, *, backend: Backend = Backend.AUTO) -> RowIds:
-    """The row of each key that stands, in key order, as row ids into the concatenation of ``slices``.
+def merge_batches(
+    runs: Sequence[Iterator[pa.RecordBatch]],
+    spec: MergeSpec,
+    *,
+    ordered: bool = True,
+    backend: Backend = Backend.AUTO,
+) -> Iterator[pa.RecordBatch]:
+    """Merge runs, oldest first, each sorted by key with unique keys, into one row for each key, with all columns.
 
-    One slice for each run, oldest first, each sorted by key with unique keys. With ``ignore_delete`` a key of several
-    versions, all of them retracts, has no row.
+    Batches come in key order, and so do rows in them if ``ordered``; otherwise the rows of a step come run by run,
+    which is cheaper. Rows of a key range that only one run has are passed on without a copy.
 
-    >>> runs = [pa.record_batch({"k": [1, 2, 5]}), pa.record_batch({"k": [2, 3]})]
-    >>> winners(runs, MergeSpec(("k",), by_sequence_number=False)).tolist()
-    [0, 3, 4, 2]
+    >>> old, new = pa.record_batch({"k": [1, 2], "v": ["a", "b"]}), pa.record_batch({"k": [2], "v": ["c"]})
+    >>> merged = merge_batches([iter([old]), iter([new])], MergeSpec(("k",), by_sequence_number=False))
+    >>> [row for batch in merged for row in batch.to_pylist()]
+    [{'k': 1, 'v': 'a'}, {'k': 2, 'v': 'c'}]
 
     Raises:
         InvalidData: a column that the specification needs is missing, or a key is null.
     """
-    if spec.ignore_delete and any(_has_retracts(s) for s in slices):
-        order, repeats = _grouped(slices, spec, backend)
-        return _without_ignored(order, repeats, _is_retract(slices))
-    kernels = kernels_for(sum(s.num_rows for s in slices), backend)
-    parts = [_place(_winners(part, spec, kernels), part, firsts) for part, firsts in _ranges(slices, spec)]
-    return _joined(parts)
-
-
-def grouped(
-    slices: Sequence[pa.RecordBatch],
-    spec: MergeSpec,
-    *,
-    backend: Backend = Backend.AUTO,
-) -> tuple[RowIds, Int64Array]:
-    """All versions in merge order (by key, oldest version first), and where in that order each key begins.
-
-    >>> runs = [pa.record_batch({"k": [1, 2]}), pa.record_batch({"k": [2, 3]})]
-    >>> order, starts = grouped(runs, MergeSpec(("k",), by_sequence_number=False))
-    >>> order.tolist(), starts.tolist()
-    ([0, 1, 2, 3], [0, 1, 3])
-    """
-    order, repeats = _grouped(slices, spec, backend)
-    return order, starts_of_groups(repeats)
-
-
-def last_versions(order: RowIds, repeats: Mask, is_retract: Mask | None) -> RowIds:
-    """The winner of each key among versions in merge order; ``is_retract`` by row id where retracts are ignored."""
-    if is_retract is None or not is_retract.any():
-        return order[ends_of_groups(repeats)]
-    return _without_ignored(order, repeats, is_retract)
-
-
-def version_columns(batches: Sequence[pa.RecordBatch], spec: MergeSpec) -> list[SortColumn]:
-    """The columns that order the versions of a key, most significant first."""
-    columns = [
-        SortColumn(tuple(_column(b, name) for b in batches), spec.sequence_descending) for name in spec.sequence_columns
-    ]
-    if spec.by_sequence_number:
-        columns.append(SortColumn(tuple(_column(b, SEQUENCE_NUMBER.name) for b in batches)))
-        if all(VALUE_KIND.name in b.schema.names for b in batches) and any(_has_retracts(b) for b in batches):
-            adds = ~_is_retract(batches)
-            columns.append(SortColumn((pa.array(adds),)))
-    return columns
-
-
-def _winners(slices: Sequence[pa.RecordBatch], spec: MergeSpec, kernels: CompiledKernels | None) -> RowIds:
-    if len(slices) == 1:
-        return np.arange(slices[0].num_rows, dtype=np.int32)
-    versions = _versions(slices, spec)
-    runs = _integer_keys(slices, spec)
-    if runs is None:
-        words = _key_words(slices, spec)
-        row_count = sum(s.num_rows for s in slices)
-        keys = as_integer(words, row_count)
-        if keys is None:
-            lengths = [s.num_rows for s in slices]
-            if not versions:
-                return newest_by_words(words, lengths, kernels)
-            order, repeats = all_by_words(words, lengths, kernels)
-            return order_versions(order, repeats, versions)[ends_of_groups(repeats)]
-        runs = _cut(keys, slices)
-    if len(versions) < 2:
-        version = as_integer(versions, 0) if versions else None
-        return newest_by_integer(runs, kernels, version)
-    order, repeats = all_by_integer(runs, kernels)
-    return order_versions(order, repeats, versions)[ends_of_groups(repeats)]
-
-
-def _grouped(slices: Sequence[pa.RecordBatch], spec: MergeSpec, backend: Backend) -> tuple[RowIds, Mask]:
-    kernels = kernels_for(sum(s.num_rows for s in slices), backend)
-    orders, masks = [], []
-    for part, firsts in _ranges(slices, spec):
-        order, repeats = _all_rows(part, spec, kernels)
-        versions = _versions(part, spec)
-        orders.append(_place(order_versions(order, repeats, versions), part, firsts))
-        masks.append(repeats)
-    return _joined(orders), np.concatenate(masks) if masks else np.empty(0, dtype=bool)
-
-
-def _all_rows(slices: Sequence[pa.RecordBatch], spec: MergeSpec, kernels: CompiledKernels | None) -> tuple[RowIds, Mask]:
-    runs = _integer_keys(slices, spec)
-    if runs is None:
-        words = _key_words(slices, spec)
-        keys = as_integer(words, sum(s.num_rows for s in slices))
-        if keys is None:
-            return all_by_words(words, [s.num_rows for s in slices], kernels)
-        runs = _cut(keys, slices)
-    return all_by_integer(runs, kernels)
-
-
-def _integer_keys(slices: Sequence[pa.RecordBatch], spec: MergeSpec) -> list[Int64Array] | None:
-    """The keys as they lie in memory, when the key is one column that 64 bits hold."""
-    if len(spec.key_columns) != 1:
-        return None
-    runs = [integers(key_array(s, spec.key_columns[0])) for s in slices]
-    known = [run for run in runs if run is not None]
-    return known if len(known) == len(runs) else None
-
-
-def _key_words(slices: Sequence[pa.RecordBatch], spec: MergeSpec) -> WordColumns:
-    return encode([SortColumn(tuple(key_array(s, name) for s in slices)) for name in spec.key_columns])
-
-
-def _versions(slices: Sequence[pa.RecordBatch], spec: MergeSpec) -> WordColumns:
-    """Words that order versions; none when the order of the runs says it already."""
-    if spec.by_sequence_number and not spec.sequence_columns and _is_ordered_by_sequence(slices):
-        return ()
-    return encode(version_columns(slices, spec))
-
-
-def _is_ordered_by_sequence(slices: Sequence[pa.RecordBatch]) -> bool:
-    highest = None
-    for batch in slices:
-        numbers = _column(batch, SEQUENCE_NUMBER.name).to_numpy()
-        if numbers.size == 0:
+    live = [cursor for run in runs if not (cursor := _Cursor(run, spec.key_columns)).is_exhausted]
+    merged_rows = 0
+    while len(live) > 1:
+        bound = min(cursor.last_key for cursor in live)
+        parts = [part for cursor in live if (part := cursor.take_up_to(bound)) is not None]
+        live = [cursor for cursor in live if not cursor.is_exhausted]
+        if len(parts) == 1:
+            yield parts[0]
             continue
-        if highest is not None and int(numbers.min()) <= highest:
-            return False
-        highest = int(numbers.max())
-    return True
+        merged_rows += sum(part.num_rows for part in parts)
+        step_backend = _backend_of_step(merged_rows, backend)
+        yield from (_merged if ordered else _masked)(parts, spec, step_backend)
+    for cursor in live:
+        yield from cursor.rest()
 
 
-def _cut(keys: Int64Array, slices: Sequence[pa.RecordBatch]) -> list[Int64Array]:
-    ends = np.cumsum([s.num_rows for s in slices])
-    return np.split(keys, ends[:-1])
+def _backend_of_step(merged_rows: int, backend: Backend) -> Backend:
+    """Decide by the rows of the whole stream so far: a step by itself is always small."""
+    if backend is Backend.AUTO and kernels_for(merged_rows) is not None:
+        return Backend.COMPILED
+    return backend
 
 
-# --- ranges of keys --------------------------------------------------------------------------------------------------
+def _merged(parts: Sequence[pa.RecordBatch], spec: MergeSpec, backend: Backend) -> Iterator[pa.RecordBatch]:
+    rows = winners(parts, spec, backend=backend)
+    if rows.size:
+        yield pa.concat_batches(parts).take(pa.array(rows))
 
 
-def _ranges(
-    slices: Sequence[pa.RecordBatch],
-    spec: MergeSpec,
-) -> Iterator[tuple[list[pa.RecordBatch], list[int]]]:
-    """The input in ranges of keys, each with the row id of the first row of its slices; only one for integer keys."""
-    firsts = [0, *np.cumsum([s.num_rows for s in slices]).tolist()][:-1]
-    live = [(s, first) for s, first in zip(slices, firsts, strict=True) if s.num_rows]
-    if not live:
-        return
-    total = sum(s.num_rows for s, _ in live)
-    count = 1 if _integer_keys(slices[:1], spec) else total // _RANGE_ROWS
-    if count <= 1 or len(live) == 1:
-        yield [s for s, _ in live], [first for _, first in live]
-        return
-    keys = [sorted_keys(s, spec.key_columns) for s, _ in live]
-    done = [0] * len(live)
-    for bound in _cut_points(keys, count):
-        ends = [
-            k.row_count if bound is None else k.count_up_to(bound, at) for k, at in zip(keys, done, strict=True)
-        ]
-        part = [
-            (s.slice(at, end - at), first + at)
-            for (s, first), at, end in zip(live, done, ends, strict=True)
-            if end > at
-        ]
-        done = ends
-        if part:
-            yield [s for s, _ in part], [first for _, first in part]
-
-
-def _cut_points(keys: Sequence[SortedKeys], count: int) -> list[Key | None]:
-    longest = max(keys, key=lambda k: k.row_count)
-    inner: list[Key | None] = [longest.key(longest.row_count * i // count) for i in range(1, count)]
-    return [*inner, None]
-
-
-def _place(rows: RowIds, part: Sequence[pa.RecordBatch], firsts: Sequence[int]) -> RowIds:
-    """Row ids of a range as row ids of the whole."""
-    if len(part) == 1:
-        return rows + firsts[0] if firsts[0] else rows
-    dtype = np.int32 if firsts[-1] + part[-1].num_rows < 2**31 else np.int64
-    ids = np.concatenate([np.arange(f, f + s.num_rows, dtype=dtype) for s, f in zip(part, firsts, strict=True)])
-    if int(ids[-1]) == ids.size - 1:
-        return rows
-    return ids[rows]
-
-
-def _joined(parts: Sequence[RowIds]) -> RowIds:
-    if not parts:
-        return np.empty(0, dtype=np.int32)
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-# --- retracts --------------------------------------------------------------------------------------------------------
-
-
-def _without_ignored(order: RowIds, repeats: Mask, is_retract: Mask) -> RowIds:
-    """The last add of each key; a key of one version keeps it whatever it is."""
-    starts = starts_of_groups(repeats)
-    sizes = np.diff(np.append(starts, order.size))
-    positions = np.where(is_retract[order], -1, np.arange(order.size))
-    last = np.maximum.reduceat(positions, starts) if starts.size else starts
-    last = np.where(sizes == 1, starts, last)
-    return order[last[last >= 0]]
-
-
-def _has_retracts(batch: pa.RecordBatch) -> bool:
-    kinds = _column(batch, VALUE_KIND.name)
-    return bool(pc.any(_retracts_of(kinds)).as_py())
-
-
-def _is_retract(slices: Sequence[pa.RecordBatch]) -> Mask:
-    return np.concatenate([_retracts_of(_column(s, VALUE_KIND.name)).to_numpy(zero_copy_only=False) for s in slices])
-
-
-def _retracts_of(kinds: pa.Array) -> pa.BooleanArray:
-    # The retracts -U (1) and -D (3) are the odd kinds.
-    return pc.equal(pc.bit_wise_and(kinds, pa.scalar(RowKind.UPDATE_BEFORE.value, kinds.type)), 1)
-
-
-def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
-    at = batch.schema.get_field_index(name)
-    if at < 0:
-        message = f"column '{name}' is needed to merge and is missing; the columns are {', '.join(batch.schema.names)}"
-        raise InvalidData(message)
-    return batch.column(at)
+def _masked(parts: Sequence[pa.RecordBatch], spec: MergeSpec, backend: Backend) -> Iterator[pa.RecordBatch]:
+    kept = np.zeros(sum(part.num_rows for part in parts), dtype=bool)
+    kept[winners(parts, spec, backend=backend)] = True
+    first = 0
+    for part in parts:
+        mask = kept[first : first + part.num_rows]
+        first += part.num_rows
+        if mask.all():
+            yield part
+        elif mask.any():
+            yield part.filter(pa.array(mask))

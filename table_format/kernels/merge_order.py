@@ -44,7 +44,7 @@ def newest_by_integer(
         return order[ends_of_groups(repeats)]
     if versions is None:
         return _merge_pairs(_numbered(runs), kernels.merge_newest)[1]
-    contiguous = np.ascontiguousarray(versions)
+    contiguous = np.require(versions, requirements=("C", "A"))
 
     def merge(*arguments: Any) -> int:  # noqa: ANN401 - the arguments of merge_newest
         return kernels.merge_versioned(*arguments[:4], contiguous, *arguments[4:])
@@ -57,7 +57,7 @@ def all_by_integer(runs: Sequence[Int64Array], kernels: CompiledKernels | None) 
     if kernels is None:
         return _sort_integers(runs)
     keys, rows = _merge_pairs(_numbered(runs), kernels.merge_stable)
-    return rows, _repeats(keys)
+    return rows, repeats_of(keys)
 
 
 def newest_by_words(words: WordColumns, lengths: Sequence[int], kernels: CompiledKernels | None) -> RowIds:
@@ -73,14 +73,14 @@ def all_by_words(words: WordColumns, lengths: Sequence[int], kernels: CompiledKe
     if kernels is None:
         return sort_words(words)
     order = _merge_word_pairs(words, lengths, kernels, newest=False)
-    return order, _repeats(*(word[order] for word in words))
+    return order, repeats_of(*(word[order] for word in words))
 
 
 def sort_words(words: WordColumns) -> tuple[RowIds, Mask]:
     """A stable order of rows that need not be sorted: by the first word, then only ties by the others."""
     order: RowIds = np.argsort(words[0], kind="stable")
-    repeats = _repeats(words[0][order])
-    return order_versions(order, repeats, words[1:]), _repeats(*(word[order] for word in words))
+    repeats = repeats_of(words[0][order])
+    return order_versions(order, repeats, words[1:]), repeats_of(*(word[order] for word in words))
 
 
 def order_versions(order: RowIds, repeats: Mask, versions: WordColumns) -> RowIds:
@@ -125,7 +125,8 @@ def _less(left: WordColumns, right: WordColumns) -> Mask:
     return less
 
 
-def _repeats(*keys: npt.NDArray[Any]) -> Mask:
+def repeats_of(*keys: npt.NDArray[Any]) -> Mask:
+    """Which rows of sorted keys, given word by word, have the key of the row before."""
     repeats = np.zeros(keys[0].size, dtype=bool)
     if repeats.size:
         np.equal(keys[0][1:], keys[0][:-1], out=repeats[1:])
@@ -137,14 +138,16 @@ def _repeats(*keys: npt.NDArray[Any]) -> Mask:
 def _sort_integers(runs: Sequence[Int64Array]) -> tuple[RowIds, Mask]:
     keys = np.concatenate(runs)
     order: RowIds = np.argsort(keys, kind="stable")
-    return order, _repeats(keys[order])
+    return order, repeats_of(keys[order])
 
 
 def _numbered(runs: Sequence[Int64Array]) -> list[_Run]:
     numbered = []
     first = 0
     for keys in runs:
-        numbered.append((np.ascontiguousarray(keys), np.arange(first, first + keys.size, dtype=np.int32)))
+        numbered.append(
+            (np.require(keys, requirements=("C", "A")), np.arange(first, first + keys.size, dtype=np.int32))
+        )
         first += keys.size
     return numbered
 

@@ -100,6 +100,7 @@ def _merged_rows(bucket: BucketFiles, section: Section, *, drop_retracts: bool) 
     source = RunSource(bucket.reader(), bucket.partition, bucket.bucket)
     fields = (SEQUENCE_NUMBER, VALUE_KIND, *bucket.schema.fields)
     members = [file for run in section for file in run]
+    rows: Iterator[pa.RecordBatch]
     if len(section) == 1:
         rows = source.run(section[0], fields, batch_rows=batch_rows_of(members, fields, runs=1))
     else:

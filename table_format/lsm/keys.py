@@ -54,12 +54,10 @@ def sort_key(values: Sequence[InternalValue]) -> Key:
 def _part(value: InternalValue) -> KeyPart:
     if value is None:
         return (0, 0)
-    if isinstance(value, float) and value != value:  # noqa: PLR0124 - the test for NaN
+    if isinstance(value, float) and value != value:
         return (2, 0)
     return (1, value)
 
 
 def _decode(types: tuple[DataType, ...], data: bytes, file: DataFileMeta) -> Key:
     return sort_key(deserialize_row(types, data, path=file.file_name))
-
-

@@ -40,7 +40,7 @@ def read_bucket(
     drop_retracts: bool = True,
     decode_ahead: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """One row for each key of the files that matches the predicate, with exactly ``fields``; system fields may be asked.
+    """One row for each key of the files, if it matches the predicate, with exactly ``fields`` (system fields too).
 
     ``files`` must hold every file of the bucket that may overlap another of them. ``decode_ahead`` uses threads.
 
@@ -132,7 +132,7 @@ def _merged(source: RunSource, section: Section, request: _Request, spec: MergeS
     fields = request.fields_with(
         (*spec.key_columns, *spec.sequence_columns),
         sequence=spec.by_sequence_number,
-        kind=retracts and (request.drop_retracts or spec.ignore_delete),
+        kind=retracts,
     )
     on_key = only_on(request.predicate, frozenset(request.schema.primary_keys))
     for batch in merge_section(source, section, fields, spec, predicate=on_key, ordered=False):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pyarrow as pa
 
 
-def prefetched(batches: Iterator[pa.RecordBatch], pool: ThreadPoolExecutor) -> Iterator[pa.RecordBatch]:
+def prefetched(batches: Generator[pa.RecordBatch], pool: ThreadPoolExecutor) -> Generator[pa.RecordBatch]:
     """The same batches; one is always being decoded. Closing the result waits for it and closes ``batches``."""
     ahead: Future[pa.RecordBatch | None] = pool.submit(next, batches, None)
     try:
@@ -17,6 +17,4 @@ def prefetched(batches: Iterator[pa.RecordBatch], pool: ThreadPoolExecutor) -> I
             yield batch
     finally:
         ahead.exception()
-        close = getattr(batches, "close", None)
-        if close is not None:
-            close()
+        batches.close()

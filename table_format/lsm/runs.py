@@ -6,10 +6,10 @@ merges, because each step of a merge costs time for every run that takes part.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -51,7 +51,7 @@ class RunSource:
 
     def run(
         self, run: Run, fields: Sequence[DataField], *, predicate: Predicate | None = None, batch_rows: int
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> Generator[pa.RecordBatch]:
         """The rows of a run in order; ``predicate`` may be used to leave out rows that do not match."""
         for file in run:
             yield from self.reader.read(
@@ -76,7 +76,7 @@ def merge_section(
     runs = oldest_first(section)
     batch_rows = batch_rows_of([file for run in runs for file in run], fields, runs=len(runs))
     with ExitStack() as stack:
-        streams = [source.run(run, fields, predicate=predicate, batch_rows=batch_rows) for run in runs]
+        streams: Sequence[Generator[pa.RecordBatch]] = [source.run(run, fields, predicate=predicate, batch_rows=batch_rows) for run in runs]
         if source.decode_ahead and len(runs) > 1:
             pool = stack.enter_context(ThreadPoolExecutor(min(len(runs), MAX_FAN_IN), "decode"))
             streams = [prefetched(stream, pool) for stream in streams]

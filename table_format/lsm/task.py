@@ -37,9 +37,7 @@ class Upgrade:
 Step: TypeAlias = Rewrite | Upgrade
 
 
-def plan_steps(
-    unit: CompactUnit, *, max_level: int, small_file_bytes: int, key_range: KeyRangeOf
-) -> tuple[Step, ...]:
+def plan_steps(unit: CompactUnit, *, max_level: int, small_file_bytes: int, key_range: KeyRangeOf) -> tuple[Step, ...]:
     """The steps of a compaction in key order. A file that is where it belongs appears in none of them."""
     steps: list[Step] = []
     candidate: list[Section] = []

@@ -8,6 +8,7 @@ that is due. Nothing is visible before the message of ``prepare`` is committed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final, Literal
 
 import numpy as np
@@ -63,7 +64,8 @@ class MergeTreeWriter:
             bucket=bucket,
             total_buckets=total_buckets,
         )
-        self._spec = merge_spec(schema, options)
+        # The buffer holds rows in the order of their numbers, so that the numbers themselves need not be compared.
+        self._spec = replace(merge_spec(schema, options), by_sequence_number=False)
         self._key_range = key_ranges(schema)
         self._levels = levels_of(existing, options.compaction.num_levels, self._key_range)
         self._next_sequence = max((file.max_sequence_number for file in existing), default=-1) + 1

@@ -85,7 +85,7 @@ def create_unique(store: TableStore, path: str, data: bytes) -> None:
             raise BadEncoding(path, "expected an unused name, found a file with other content") from e
 
 
-def _look(store: TableStore, path: str) -> bytes | None | OSError:
+def _look(store: TableStore, path: str) -> bytes | OSError | None:
     try:
         return store.io.read(path)
     except FileNotFoundError:

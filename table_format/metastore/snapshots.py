@@ -70,10 +70,18 @@ class SnapshotStore:
             self._seen = 0
             self._pause(attempt)
         if self._listed():
-            message = f"{self._store.paths.snapshot_directory}: the listing names snapshots that do not exist; try again"
+            message = (
+                f"{self._store.paths.snapshot_directory}: the listing names snapshots that do not exist; try again"
+            )
             raise SnapshotNotFound(message)
         message = "the hint names a snapshot and none exists; restore them, or delete the hint if the table begins anew"
         raise CorruptionError(self._store.paths.latest_hint, message)
+
+    def highest_id(self) -> int | None:
+        """The highest id in listing and hint, without asking whether history leads there."""
+        hint = self._read_hint(self._store.paths.latest_hint) or 0
+        highest = max(hint if hint and self.exists(hint) else 0, self._listed_latest() or 0)
+        return highest or None
 
     def latest(self) -> Snapshot | None:
         """The latest snapshot; ``None`` for a table without any."""

@@ -56,12 +56,30 @@ def can_widen(old: DataType, new: DataType) -> bool:
             return new.precision - new.scale >= _INTEGER_DIGITS[type(old)]
         case DecimalType(), DecimalType():
             return new.scale >= old.scale and new.precision - new.scale >= old.precision - old.scale
-        case (CharType() | VarCharType()), VarCharType():
+        case ((CharType() | VarCharType()), VarCharType()):
             return new.length >= old.length
-        case (BinaryType() | VarBinaryType()), VarBinaryType():
+        case ((BinaryType() | VarBinaryType()), VarBinaryType()):
             return new.length >= old.length
         case TimestampType(), TimestampType():
             return new.precision >= old.precision
         case LocalZonedTimestampType(), LocalZonedTimestampType():
             return new.precision >= old.precision
     return False
+
+
+def keeps_bounds(old: DataType, new: DataType) -> bool:
+    """Whether bounds of the old type bound the values cast to the new one.
+
+    A cast that rounds moves values across their bounds: 16777217 is 16777216 as a FLOAT.
+
+    >>> keeps_bounds(IntType(), DoubleType()), keeps_bounds(BigIntType(), DoubleType())
+    (True, False)
+    """
+    if not can_widen(old, new):
+        return False
+    match new:
+        case FloatType():
+            return isinstance(old, (TinyIntType, SmallIntType, FloatType))
+        case DoubleType():
+            return not isinstance(old, BigIntType)
+    return True

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from table_format.limits import MIB
-from table_format.options.declare import READ_AND_WRITE, WRITES, AnyOption, Option, OptionPattern, unsupported
+from table_format.options.declare import WRITES, AnyOption, Option, OptionPattern, unsupported
 from table_format.options.values import (
     MAX_LONG,
     boolean,
@@ -64,6 +64,13 @@ PARTITION_LEGACY_NAME = Option(
     True,
     "Name partition directories by the internal value (a date is a number of days) and not by its SQL text.",
 )
+PATH_DIRECTORY = Option(
+    "data-file.path-directory",
+    optional(text),
+    None,
+    "Sub-directory of the table with its partitions and buckets; readers of version 0.9 do not know it.",
+    immutable=True,
+)
 PARQUET_DICTIONARY = Option(
     "parquet.enable.dictionary",
     optional(boolean),
@@ -83,6 +90,7 @@ class FileOptions:
     column_stats_modes: Mapping[str, str] = COLUMN_STATS_MODE.field()
     partition_default_name: str = PARTITION_DEFAULT_NAME.field()
     partition_legacy_name: bool = PARTITION_LEGACY_NAME.field()
+    path_directory: str | None = PATH_DIRECTORY.field()
     parquet_dictionary: bool | None = PARQUET_DICTIONARY.field()
 
     def stats_mode_of(self, column: str) -> str:
@@ -112,10 +120,7 @@ REFUSED: tuple[AnyOption, ...] = (
     unsupported("file.compression.per.level", levels, (), "Compression by level."),
     unsupported("file.suffix.include.compression", boolean, False, "Compression in the file name."),
     unsupported("data-file.prefix", text, "data-", "Prefix of data file names."),
-    unsupported("data-file.thin-mode", boolean, False, "Data files without key columns.", *READ_AND_WRITE),
-    unsupported(
-        "data-file.path-directory", optional(text), None, "Data in a sub-directory.", *READ_AND_WRITE, immutable=True
-    ),
+    unsupported("data-file.thin-mode", boolean, False, "Data files without key columns.", *WRITES),
     unsupported("data-file.external-paths", optional(text), None, "Data outside the table.", *WRITES),
     unsupported("data-file.external-paths.strategy", text, "none", "Which external path is used.", *WRITES),
     unsupported("data-file.external-paths.specific-fs", optional(text), None, "File system of external paths."),

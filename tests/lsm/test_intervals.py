@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,7 +49,7 @@ def test_sections_are_disjoint_and_runs_are_sorted_and_as_few_as_the_deepest_ove
         bounds.append((min(m[0] for m in members), max(m[1] for m in members)))
         for run in section:
             keys = [KEY_RANGE(f) for f in run]
-            assert all(left[1] < right[0] for left, right in zip(keys, keys[1:], strict=False))
+            assert all(left[1] < right[0] for left, right in pairwise(keys))
         depth = max(sum(first <= point <= last for first, last in members) for point, _ in members)
         assert len(section) == depth
-    assert all(left[1] < right[0] for left, right in zip(bounds, bounds[1:], strict=False))
+    assert all(left[1] < right[0] for left, right in pairwise(bounds))

@@ -1,0 +1,101 @@
+"""``dwd``: the rows of the shop as they are now, one primary-key table for each source table, kept by upsert.
+
+Days may be run in any order and again, and the table ends the same. ``sequence.field`` alone does not give that: a full
+compaction forgets deletes, and an event older than the delete that arrives after it would bring the row back. So a run
+writes, for every key its days touch, the last event of *all* days that can hold one: those up to ``MAX_LATE_DAYS``
+before, and every later day there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import dagster as dg
+
+from assets.feed import FeedTable
+from assets.feed.plan import KEY_COLUMN, MAX_LATE_DAYS
+from assets.ods import EVENT_COLUMNS
+from assets.partitions import ONE_RUN, daily
+from resources.frames import SparkFrame
+
+_COMMON: Final[Mapping[str, Any]] = {
+    "key_prefix": "dwd",
+    "group_name": "dwd",
+    "partitions_def": daily,
+    "backfill_policy": ONE_RUN,
+    "io_manager_key": "paimon_io",
+    "kinds": {"paimon", "pyspark"},
+    "code_version": "1",
+    "retry_policy": dg.RetryPolicy(max_retries=1, delay=5),
+}
+
+
+def _metadata(table: FeedTable) -> dict[str, Any]:
+    return {
+        "paimon/write_mode": "upsert",
+        "paimon/primary_key": [KEY_COLUMN[table]],
+        # Partitioned in Dagster by day of arrival; the table itself is not.
+        "paimon/partition_scope": "input",
+        "paimon/options": {"bucket": "2", "merge-engine": "deduplicate", "sequence.field": "lsn"},
+        "paimon/comments": {"lsn": "position in the source's log of the event that made the row"},
+        "paimon/comment": f"The shop's {table} as they are now",
+    }
+
+
+def _events(table: FeedTable) -> dg.AssetIn:
+    return dg.AssetIn(
+        key=["ods", f"{table}_cdc"],
+        partition_mapping=dg.TimeWindowPartitionMapping(
+            # One day more than an event can be late: a repeated one comes up to a day after its original.
+            start_offset=-MAX_LATE_DAYS - 1,
+            allow_nonexistent_upstream_partitions=True,
+        ),
+        metadata={"paimon/open_end": True},
+    )
+
+
+@dg.asset(
+    **_COMMON,
+    ins={"events": _events(FeedTable.ORDERS)},
+    metadata=_metadata(FeedTable.ORDERS),
+    pool="write_dwd_orders",
+)
+def orders(context: dg.AssetExecutionContext, events: SparkFrame) -> SparkFrame:
+    """Orders as they are now, `order_date` among their columns; deleted ones are gone."""
+    from pyspark.sql import functions as F
+
+    rows = current_rows(events, FeedTable.ORDERS, context.partition_keys)
+    return rows.withColumn("order_date", F.date_format("created_at", "yyyy-MM-dd"))
+
+
+@dg.asset(
+    **_COMMON,
+    ins={"events": _events(FeedTable.USERS)},
+    metadata=_metadata(FeedTable.USERS),
+    pool="write_dwd_users",
+)
+def users(context: dg.AssetExecutionContext, events: SparkFrame) -> SparkFrame:
+    """Users as they are now; deleted ones are gone."""
+    return current_rows(events, FeedTable.USERS, context.partition_keys)
+
+
+def current_rows(events: SparkFrame, table: FeedTable, days: Sequence[str]) -> SparkFrame:
+    """For every key that those days touch, its last row of all the events, or its delete, as ``_row_kind`` says."""
+    from pyspark.sql import functions as F
+
+    key = KEY_COLUMN[table]
+    touched = events.where(F.col("dt").isin(list(days))).select(key).distinct()
+    columns = [name for name in events.columns if name not in EVENT_COLUMNS and name != key]
+    last = F.max_by(F.struct("op", "lsn", *columns), "lsn").alias("last")
+    return (
+        events.join(touched, key, "left_semi")
+        .groupBy(key)
+        .agg(last)
+        .select(
+            key,
+            *(F.col(f"last.{name}") for name in columns),
+            F.col("last.lsn"),
+            F.when(F.col("last.op") == "d", "-D").otherwise("+I").alias("_row_kind"),
+        )
+    )

@@ -1,0 +1,100 @@
+"""``ods``: the change events as they came, one append table for each source table, partitioned by day of arrival.
+
+A day is overwritten as a whole, so a day that is run again holds the same rows, not twice as many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import dagster as dg
+
+from assets.feed import FeedTable
+from assets.feed.plan import KEY_COLUMN
+from assets.partitions import ONE_RUN, daily
+from resources.frames import SparkFrame
+from resources.landing import LandingZone
+from resources.spark import SparkResource
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+EVENT_COLUMNS: Final = ("op", "lsn", "event_time", "dt")
+"""What an event has besides the columns of its row."""
+
+_IN_JSON: Final = {"TIMESTAMP": "BIGINT"}
+_COMMENTS: Final = {
+    "op": "c created, u updated, d deleted",
+    "lsn": "position in the source's log: which of two events is the later",
+    "event_time": "when it happened",
+    "dt": "day of arrival",
+}
+_COMMON: Final[Mapping[str, Any]] = {
+    "key_prefix": "ods",
+    "group_name": "ods",
+    "partitions_def": daily,
+    "backfill_policy": ONE_RUN,
+    "io_manager_key": "paimon_io",
+    "kinds": {"paimon", "pyspark"},
+    "code_version": "1",
+    "retry_policy": dg.RetryPolicy(max_retries=1, delay=5),
+}
+
+
+def _metadata(table: FeedTable) -> dict[str, Any]:
+    return {
+        "partition_expr": "dt",
+        "paimon/write_mode": "overwrite_partition",
+        "paimon/comments": _COMMENTS,
+        "paimon/comment": f"Change events of the shop's {table}, as they arrived",
+    }
+
+
+@dg.asset(**_COMMON, deps=["landing/orders_feed"], metadata=_metadata(FeedTable.ORDERS), pool="write_ods_orders_cdc")
+def orders_cdc(context: dg.AssetExecutionContext, landing: LandingZone, spark: SparkResource) -> SparkFrame:
+    """Change events of orders, raw: late, repeated and out of order, with `coupon` from the eighth day on."""
+    return read_feed(spark.session(), landing, FeedTable.ORDERS, context.partition_keys)
+
+
+@dg.asset(**_COMMON, deps=["landing/users_feed"], metadata=_metadata(FeedTable.USERS), pool="write_ods_users_cdc")
+def users_cdc(context: dg.AssetExecutionContext, landing: LandingZone, spark: SparkResource) -> SparkFrame:
+    """Change events of users, raw."""
+    return read_feed(spark.session(), landing, FeedTable.USERS, context.partition_keys)
+
+
+def read_feed(session: SparkSession, landing: LandingZone, table: FeedTable, days: Sequence[str]) -> SparkFrame:
+    """The landed events of those days as rows: the columns of the source, and what the event says about them.
+
+    The source's schema only ever grew, so the columns of the last day hold the rows of all.
+    """
+    from pyspark.sql import functions as F
+
+    columns: dict[str, str] = {}
+    for day in days:
+        columns |= landing.columns(table, day)
+    key = KEY_COLUMN[table]
+    after = ", ".join(f"{name}: {_json_type(sql_type)}" for name, sql_type in columns.items())
+    envelope = (
+        f"op STRING, ts_ms BIGINT, lsn BIGINT, before STRUCT<{key}: {columns[key]}>, after STRUCT<{after}>, dt STRING"
+    )
+    reader = session.read.schema(envelope).option("mode", "FAILFAST").option("basePath", f"{landing.path}/{table}")
+    events = reader.json([str(landing.directory(table, day)) for day in days])
+    row = [
+        F.coalesce(F.col(f"after.{key}"), F.col(f"before.{key}")).alias(key)
+        if name == key
+        else _from_json(F.col(f"after.{name}"), sql_type).alias(name)
+        for name, sql_type in columns.items()
+    ]
+    return events.select("op", "lsn", F.timestamp_millis("ts_ms").alias("event_time"), *row, "dt")
+
+
+def _json_type(sql_type: str) -> str:
+    """How a value of that type is written in the feed: amounts as text, times as milliseconds."""
+    return "STRING" if sql_type.startswith("DECIMAL") else _IN_JSON.get(sql_type, sql_type)
+
+
+def _from_json(value: Column, sql_type: str) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.timestamp_millis(value) if sql_type == "TIMESTAMP" else value.cast(sql_type)

@@ -1,0 +1,73 @@
+"""Who commits: the commit user and identifier that let a repeated step find what its first attempt committed.
+
+A step that crashes between its commit and its materialization event is run again, in the same run (retry policy) or in
+a run that continues it (re-execution from failure, automatic retry). All of them commit under the user
+``dagster:<first run>:<step>``, and the table is asked for that user's snapshot before anything is written. A run that a
+person starts anew, "re-execute all" included, is work of its own and writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+_CONTINUES: Final = ("dagster/is_resume_retry", "dagster/is_asset_resume_retry", "dagster/retry_number")
+_BACKFILL: Final = "dagster/backfill"
+
+
+class Run(Protocol):
+    """What is needed of a Dagster run."""
+
+    @property
+    def run_id(self) -> str: ...
+    @property
+    def parent_run_id(self) -> str | None: ...
+    @property
+    def job_name(self) -> str: ...
+    @property
+    def tags(self) -> Mapping[str, str]: ...
+
+
+class Runs(Protocol):
+    """Where earlier runs are found: a Dagster instance."""
+
+    def get_run_by_id(self, run_id: str) -> Run | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Committer:
+    """The user of all commits of one step, and what is written into the snapshots' properties."""
+
+    user: str
+    properties: Mapping[str, str]
+
+
+def first_run_id(run: Run, runs: Runs) -> str:
+    """The run whose work this run carries on: itself, unless it continues a failed one."""
+    current = run
+    while current.parent_run_id and any(tag in current.tags for tag in _CONTINUES):
+        parent = runs.get_run_by_id(current.parent_run_id)
+        if parent is None:
+            return current.parent_run_id
+        current = parent
+    return current.run_id
+
+
+def committer(
+    run: Run, runs: Runs, *, step: str, asset: str, partitions: tuple[str, ...], consumed: Mapping[str, int]
+) -> Committer:
+    """The committer of one step's output; ``consumed`` are the snapshots that were read, by table."""
+    properties = {
+        "dagster.run_id": run.run_id,
+        "dagster.job": run.job_name,
+        "dagster.asset": asset,
+        **({"dagster.partition": _span(partitions)} if partitions else {}),
+        **({"dagster.backfill_id": run.tags[_BACKFILL]} if _BACKFILL in run.tags else {}),
+        **{f"consumed.{table}": str(snapshot) for table, snapshot in consumed.items()},
+    }
+    return Committer(user=f"dagster:{first_run_id(run, runs)}:{step}", properties=properties)
+
+
+def _span(partitions: tuple[str, ...]) -> str:
+    return partitions[0] if len(partitions) == 1 else f"{partitions[0]}...{partitions[-1]}"

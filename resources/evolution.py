@@ -1,0 +1,81 @@
+"""How a table follows the frames that are written to it: which schema changes a frame asks for, or why it may not.
+
+A frame that lacks a column gets nulls, one whose type is narrower is cast; neither changes the table, so days of before
+a schema change are written to the table of after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from table_format.errors import InvalidData
+from table_format.metastore.type_changes import can_widen
+from table_format.model.row_kind import ROW_KIND_COLUMN
+from table_format.model.schema import TableSchema
+from table_format.model.schema_change import AddColumn, AlterColumnType, SchemaChange
+from table_format.model.types import DataField
+
+
+class SchemaEvolution(StrEnum):
+    """What a frame may do to the schema of its table. Dagster takes the names, so they are in lower case."""
+
+    error = "error"
+    add_columns = "add_columns"
+    widen = "widen"
+
+
+def changes_for(
+    table: TableSchema, frame: Sequence[DataField], policy: SchemaEvolution, *, name: str
+) -> tuple[SchemaChange, ...]:
+    """The schema changes that make room for the frame, none when it fits.
+
+    Raises:
+        InvalidData: the policy, or the format, does not allow what the frame needs.
+    """
+    changes: list[SchemaChange] = []
+    known = {field.name: field for field in table.fields}
+    for field in frame:
+        if field.name == ROW_KIND_COLUMN:
+            continue
+        current = known.get(field.name)
+        if current is None:
+            changes.append(_addition(field, policy, name))
+        elif not can_widen(field.type, current.type):
+            changes.append(_widening(current, field, policy, name))
+    _refuse_missing(table, frame, name)
+    return tuple(changes)
+
+
+def _addition(field: DataField, policy: SchemaEvolution, name: str) -> AddColumn:
+    if policy is SchemaEvolution.error:
+        message = (
+            f"{name}: the frame has the column {field}, which the table has not; drop it, "
+            "or set schema_evolution to add_columns or widen"
+        )
+        raise InvalidData(message)
+    return AddColumn(field.name, field.type.with_nullable(True), field.description)
+
+
+def _widening(current: DataField, field: DataField, policy: SchemaEvolution, name: str) -> AlterColumnType:
+    if not can_widen(current.type, field.type):
+        message = (
+            f"{name}: column '{field.name}' is {current.type} in the table and {field.type} in the frame, and neither "
+            "holds every value of the other; cast it in the asset"
+        )
+        raise InvalidData(message)
+    if policy is not SchemaEvolution.widen:
+        message = (
+            f"{name}: column '{field.name}' is {current.type} in the table and the wider {field.type} in the frame; "
+            "cast it in the asset, or set schema_evolution to widen"
+        )
+        raise InvalidData(message)
+    return AlterColumnType(field.name, field.type.with_nullable(current.type.nullable))
+
+
+def _refuse_missing(table: TableSchema, frame: Sequence[DataField], name: str) -> None:
+    present = {field.name for field in frame}
+    missing = [f.name for f in table.fields if f.name not in present and not f.type.nullable]
+    if missing:
+        message = f"{name}: the frame lacks {', '.join(missing)}, which the table requires (NOT NULL)"
+        raise InvalidData(message)

@@ -1,0 +1,106 @@
+"""The warehouse: which catalog, and how assets and tables are named after each other."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit, urlunsplit
+
+import dagster as dg
+from pydantic import Field, field_validator
+
+from resources.spark import secrets_from
+from table_format import load_catalog
+from table_format.catalog.protocol import Catalog
+from table_format.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from table_format.spark import Lake
+
+_DEFAULT_DATABASE: Final = "default"
+_SECRET: Final = re.compile(r"secret|password|passwd|token|credential|access[-_.]?key", re.IGNORECASE)
+
+
+class LakehouseCatalog(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """The catalog of a warehouse. Its options are shown in the UI: a secret among them is refused."""
+
+    warehouse: str = Field(description="Root directory of all databases.")
+    metastore: str = Field(default="filesystem", description="What keeps the list of tables.")
+    options: dict[str, str] = Field(default_factory=dict, description="More catalog options, by Paimon's names.")
+    secret_options: dict[str, str] = Field(
+        default_factory=dict,
+        description="Catalog options whose value is read from an environment variable: option -> NAME of the variable.",
+    )
+    table_defaults: dict[str, str] = Field(
+        default_factory=dict, description="Options of every table made here that does not set them itself."
+    )
+
+    @field_validator("options")
+    @classmethod
+    def _refuse_secrets(cls, options: dict[str, str]) -> dict[str, str]:
+        secret = sorted(key for key in options if _SECRET.search(key))
+        if secret:
+            message = (
+                f"{', '.join(secret)}: secrets do not belong into options, which the UI shows; put the name of an "
+                "environment variable into secret_options"
+            )
+            raise ValueError(message)
+        return options
+
+    def catalog_options(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """All options of the catalog, secrets included: for ``load_catalog`` only, never to be shown."""
+        return {
+            "warehouse": self.warehouse,
+            "metastore": self.metastore,
+            **{f"table-default.{key}": value for key, value in self.table_defaults.items()},
+            **self.options,
+            **secrets_from(self.secret_options, environment),
+        }
+
+    def catalog(self) -> Catalog:
+        """Open the catalog; no JVM is needed."""
+        return load_catalog(self.catalog_options(os.environ))
+
+    def lake(self, session: SparkSession) -> Lake:
+        """The same catalog on a Spark session."""
+        from table_format.spark import paimon
+
+        return paimon(session, self.catalog_options(os.environ))
+
+    def table(self, name: str) -> Table:
+        """Open a table; ``TableNotFound`` where there is none."""
+        return self.catalog().load_table(name)
+
+
+def table_name(key: dg.AssetKey, metadata: Mapping[str, Any]) -> str:
+    """The table of an asset: ``paimon/table`` of its metadata, or the last two parts of its key.
+
+    >>> table_name(dg.AssetKey(["prod", "ods", "orders"]), {}), table_name(dg.AssetKey("orders"), {})
+    ('ods.orders', 'default.orders')
+    """
+    named = metadata.get("paimon/table")
+    if named is not None:
+        return str(named)
+    parts: Sequence[str] = key.path
+    return ".".join(parts[-2:]) if len(parts) > 1 else f"{_DEFAULT_DATABASE}.{parts[0]}"
+
+
+def asset_key(name: str) -> dg.AssetKey:
+    """The asset of a table named ``database.table``."""
+    return dg.AssetKey(name.split("."))
+
+
+def without_credentials(uri: str) -> str:
+    """A location without user, password and query, fit to be shown.
+
+    >>> without_credentials("s3://key:secret@bucket/warehouse?token=1"), without_credentials("/data/warehouse")
+    ('s3://bucket/warehouse', '/data/warehouse')
+    """
+    if "://" not in uri:
+        return uri
+    parts = urlsplit(uri)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

@@ -1,0 +1,113 @@
+"""Progress that a person can follow: one short line every few seconds, in the run's log and on the terminal.
+
+Nothing is printed for work that ends sooner. Lines, not a moving bar: a run's log is read line by line.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Log: TypeAlias = Callable[[str], object]
+EVERY_SECONDS: Final = 3.0
+_BAR: Final = 20
+
+
+def progress_line(done: int, total: int, what: str, seconds: float) -> str:
+    """One line of progress; the remaining time is guessed from the pace so far.
+
+    >>> progress_line(5, 10, "days", 4.0)
+    '[##########----------] 5/10 days, 4 s, about 4 s left'
+    >>> progress_line(10, 10, "days", 8.0)
+    '[####################] 10/10 days, 8 s'
+    """
+    filled = _BAR * done // total if total else _BAR
+    line = f"[{'#' * filled}{'-' * (_BAR - filled)}] {done}/{total} {what}, {seconds:.0f} s"
+    return line if done >= total or not done else f"{line}, about {seconds / done * (total - done):.0f} s left"
+
+
+@dataclass
+class Progress:
+    """Counts steps of known number and logs a line when enough time has passed since the last one."""
+
+    log: Log
+    total: int
+    what: str
+    every_seconds: float = EVERY_SECONDS
+    clock: Callable[[], float] = time.monotonic
+    done: int = 0
+    _began: float = field(init=False)
+    _said: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._began = self._said = self.clock()
+
+    def advance(self, steps: int = 1) -> None:
+        """Count steps as done."""
+        self.done += steps
+        now = self.clock()
+        if now - self._said >= self.every_seconds:
+            self._said = now
+            self.log(progress_line(self.done, self.total, self.what, now - self._began))
+
+
+@contextmanager
+def spark_progress(session: SparkSession, log: Log, what: str) -> Iterator[None]:
+    """Log how far Spark's tasks are while the block runs."""
+    if hasattr(session, "registerProgressHandler") and _is_connect(session):
+        yield from _follow_connect(session, log, what)
+    else:
+        yield from _follow_classic(session, log, what)
+
+
+def _is_connect(session: SparkSession) -> bool:
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def _follow_classic(session: SparkSession, log: Log, what: str) -> Iterator[None]:
+    tracker = session.sparkContext.statusTracker()
+    finished = threading.Event()
+    began = time.monotonic()
+
+    def follow() -> None:
+        while not finished.wait(EVERY_SECONDS):
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            tasks = [(s.numCompletedTasks, s.numTasks) for s in stages if s is not None]
+            if tasks:
+                done, total = (sum(numbers) for numbers in zip(*tasks, strict=True))
+                log(f"{what}: {progress_line(done, total, 'Spark tasks', time.monotonic() - began)}")
+
+    follower = threading.Thread(target=follow, name="spark-progress", daemon=True)
+    follower.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        follower.join()
+
+
+def _follow_connect(session: SparkSession, log: Log, what: str) -> Iterator[None]:
+    began = said = time.monotonic()
+
+    def follow(stages: Iterable[object] | None, inflight_tasks: int, operation_id: str | None, done: bool) -> None:  # noqa: ARG001, FBT001
+        nonlocal said
+        now = time.monotonic()
+        if done or now - said < EVERY_SECONDS:
+            return
+        said = now
+        tasks = [(getattr(s, "num_completed_tasks", 0), getattr(s, "num_tasks", 0)) for s in stages or ()]
+        completed, total = sum(done for done, _ in tasks), sum(total for _, total in tasks)
+        log(f"{what}: {progress_line(completed, total, 'Spark tasks', now - began)}")
+
+    session.registerProgressHandler(follow)
+    try:
+        yield
+    finally:
+        session.removeProgressHandler(follow)

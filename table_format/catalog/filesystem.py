@@ -1,0 +1,211 @@
+"""The catalog that is its directory tree: ``<warehouse>/<database>.db/<table>`` (format chapter 15, section 1).
+
+A table exists when it has a schema. Java ``FileSystemCatalog``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from table_format.catalog.new_schema import first_schema
+from table_format.errors import (
+    AlreadyExistsError,
+    BranchNotFound,
+    DatabaseNotFound,
+    InvalidIdentifier,
+    InvalidInputError,
+    TableNotFound,
+    UnsupportedFeature,
+)
+from table_format.io.file_io import FileIO
+from table_format.io.paths import TablePaths, database_directory, database_name_of, table_root
+from table_format.io.table_store import TableStore
+from table_format.metastore.schemas import SchemaStore
+from table_format.model.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier
+from table_format.model.schema import Schema
+from table_format.model.schema_change import SchemaChange
+from table_format.options.check import check_alterable
+from table_format.runtime import Runtime
+from table_format.table.system_table import SystemTable, open_system_table
+from table_format.table.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class FileSystemCatalog:
+    """``warehouse`` is an absolute path; ``table_defaults`` are options for new tables that do not set them."""
+
+    warehouse: str
+    io: FileIO
+    runtime: Runtime = field(default_factory=Runtime)
+    table_defaults: Mapping[str, str] = field(default_factory=dict)
+
+    # --- databases --------------------------------------------------------------------------------------------------
+
+    def list_databases(self) -> tuple[str, ...]:
+        """The names of all databases, sorted."""
+        children = self.io.list(self.warehouse)
+        names = (database_name_of(child.name) for child in children if child.is_directory)
+        return tuple(sorted(name for name in names if name is not None))
+
+    def database_exists(self, name: str) -> bool:
+        """Whether there is a database of that name."""
+        status = self.io.status(database_directory(self.warehouse, name))
+        return status is not None and status.is_directory
+
+    def create_database(self, name: str, *, ignore_if_exists: bool = False) -> None:
+        """Make an empty database; see ``Catalog``."""
+        if name == SYSTEM_DATABASE:
+            message = f"database name {name!r} is not legal: it belongs to the catalog's own tables"
+            raise InvalidIdentifier(message)
+        if self.database_exists(name):
+            if ignore_if_exists:
+                return
+            message = f"database '{name}' exists already in {self.warehouse}"
+            raise AlreadyExistsError(message)
+        self.io.make_directory(database_directory(self.warehouse, name))
+
+    def drop_database(self, name: str, *, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
+        """Remove a database; see ``Catalog``."""
+        if not self.database_exists(name):
+            if ignore_if_not_exists:
+                return
+            raise self._no_database(name)
+        directory = database_directory(self.warehouse, name)
+        tables = self.list_tables(name)
+        if tables and not cascade:
+            message = f"database '{name}' is not empty, it has {', '.join(tables)}; drop them, or say cascade=True"
+            raise InvalidInputError(message)
+        for table in tables:
+            self._delete_table(table_root(self.warehouse, name, table))
+        if cascade:
+            self.io.delete_tree(directory)
+        elif not self.io.delete_empty_directory(directory):
+            message = f"database '{name}' has no table but other files in {directory}; say cascade=True to delete them"
+            raise InvalidInputError(message)
+
+    # --- tables -----------------------------------------------------------------------------------------------------
+
+    def list_tables(self, database: str) -> tuple[str, ...]:
+        """The names of the tables of a database, sorted; see ``Catalog``."""
+        if not self.database_exists(database):
+            raise self._no_database(database)
+        directory = database_directory(self.warehouse, database)
+        children = [child.name for child in self.io.list(directory) if child.is_directory]
+        return tuple(sorted(name for name in children if self._has_schema(TablePaths(f"{directory}/{name}"))))
+
+    def table_exists(self, name: str) -> bool:
+        """Whether there is a table, or a branch of it, of that name."""
+        return self._has_schema(self._paths(Identifier.parse(name)))
+
+    def create_table(self, name: str, schema: Schema, *, ignore_if_exists: bool = False) -> Table:
+        """Make an empty table and open it; see ``Catalog``."""
+        identifier = _main_table(name, "create")
+        if not self.database_exists(identifier.database):
+            raise self._no_database(identifier.database)
+        store = self._store(identifier)
+        if ignore_if_exists and self._has_schema(store.paths):
+            return self._open(identifier)
+        first = first_schema(schema, defaults=self.table_defaults, time_millis=self.runtime.clock.now_ms())
+        try:
+            # Of all callers one makes schema 0: that is the birth of the table.
+            SchemaStore(store).create(first)
+        except AlreadyExistsError as error:
+            if ignore_if_exists:
+                return self._open(identifier)
+            message = f"table '{identifier}' exists already at {store.paths.root}"
+            raise AlreadyExistsError(message) from error
+        return self._open(identifier)
+
+    def load_table(self, name: str) -> Table | SystemTable:
+        """Open a table, a branch or a system table; see ``Catalog``."""
+        identifier = Identifier.parse(name)
+        if identifier.database == SYSTEM_DATABASE:
+            feature = f"system table '{identifier}'"
+            raise UnsupportedFeature(feature)
+        table = self._open(identifier)
+        return table if identifier.system_table is None else open_system_table(table, identifier.system_table)
+
+    def alter_table(self, name: str, changes: Sequence[SchemaChange] | SchemaChange) -> Table:
+        """Change the schema or the options of a table; see ``Catalog``."""
+        identifier = _main_table(name, "alter")
+        self._open(identifier)
+        listed = tuple(changes) if isinstance(changes, Sequence) else (changes,)
+        SchemaStore(self._store(identifier)).change(listed, check=check_alterable)
+        return self._open(identifier)
+
+    def rename_table(self, source: str, target: str) -> None:
+        """Give a table another name; see ``Catalog``."""
+        old, new = _main_table(source, "rename"), _main_table(target, "rename")
+        self._open(old)
+        if not self.database_exists(new.database):
+            raise self._no_database(new.database)
+        try:
+            self.io.rename_directory(self._paths(old).root, self._paths(new).root)
+        except FileExistsError as error:
+            message = f"table '{new}' exists already at {self._paths(new).root}"
+            raise AlreadyExistsError(message) from error
+
+    def drop_table(self, name: str, *, ignore_if_not_exists: bool = False) -> None:
+        """Remove a table with all its files; see ``Catalog``."""
+        identifier = _main_table(name, "drop")
+        paths = self._paths(identifier)
+        if self._has_schema(paths):
+            self._delete_table(paths.root)
+        elif not ignore_if_not_exists:
+            raise self._no_table(identifier)
+
+    # --- parts ------------------------------------------------------------------------------------------------------
+
+    def _paths(self, identifier: Identifier) -> TablePaths:
+        root = table_root(self.warehouse, identifier.database, identifier.table)
+        return TablePaths(root, identifier.branch)
+
+    def _store(self, identifier: Identifier) -> TableStore:
+        return TableStore(self.io, self._paths(identifier), self.runtime)
+
+    def _has_schema(self, paths: TablePaths) -> bool:
+        return SchemaStore(TableStore(self.io, paths, self.runtime)).latest_id() is not None
+
+    def _open(self, identifier: Identifier) -> Table:
+        store = self._store(identifier)
+        schemas = SchemaStore(store)
+        if schemas.latest_id() is None:
+            if identifier.branch != MAIN_BRANCH and self._has_schema(store.paths.for_branch(MAIN_BRANCH)):
+                message = f"table '{identifier.database}.{identifier.table}' has no branch '{identifier.branch}'"
+                raise BranchNotFound(message)
+            raise self._no_table(identifier)
+        return Table(Identifier(identifier.database, identifier.table, identifier.branch), store, schemas.latest())
+
+    def _delete_table(self, root: str) -> None:
+        # 1 snapshots: the table is empty  2 everything else  3 schemas: the table is gone. Whoever makes the table
+        # anew after a crash must not find snapshots of the old one.
+        paths = TablePaths(root)
+        self.io.delete_tree(paths.snapshot_directory)
+        for child in self.io.list(root):
+            path = f"{root}/{child.name}"
+            if path == paths.schema_directory:
+                continue
+            if child.is_directory:
+                self.io.delete_tree(path)
+            else:
+                self.io.delete(path)
+        self.io.delete_tree(root)
+
+    def _no_database(self, name: str) -> DatabaseNotFound:
+        return DatabaseNotFound(f"database '{name}' does not exist in {self.warehouse}; create it first")
+
+    def _no_table(self, identifier: Identifier) -> TableNotFound:
+        root = self._paths(identifier).root
+        return TableNotFound(f"table '{identifier.database}.{identifier.table}' does not exist: {root} has no schema")
+
+
+def _main_table(name: str, action: str) -> Identifier:
+    identifier = Identifier.parse(name)
+    if identifier.system_table is not None or identifier.branch != MAIN_BRANCH:
+        message = f"cannot {action} '{name}': name the table itself, without branch and system table"
+        raise InvalidIdentifier(message)
+    if identifier.database == SYSTEM_DATABASE:
+        message = f"cannot {action} '{name}': database '{SYSTEM_DATABASE}' belongs to the catalog's own tables"
+        raise InvalidIdentifier(message)
+    return identifier

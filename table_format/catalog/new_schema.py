@@ -1,0 +1,69 @@
+"""The first schema of a table, from what a caller asks for (format chapter 02, sections 3 and 5; Java ``Schema``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import count
+
+from table_format.errors import InvalidOption
+from table_format.model.schema import Schema, TableSchema
+from table_format.model.types import ArrayType, DataField, DataType, MapType, MultisetType, RowType
+from table_format.options.check import check_creatable
+from table_format.options.check_schema import check_schema
+from table_format.options.declare import Option, parse_value
+from table_format.options.identity import PARTITION, PRIMARY_KEY
+
+
+def first_schema(wanted: Schema, *, defaults: Mapping[str, str], time_millis: int) -> TableSchema:
+    """Schema 0: ids given depth first, keys moved out of the options, key columns NOT NULL; checked.
+
+    ``defaults`` are options for tables that do not set them.
+
+    Raises:
+        InvalidSchema, InvalidOption, UnsupportedFeature: no table can have this schema.
+    """
+    options = {**defaults, **wanted.options}
+    primary_keys = _keys(options, PRIMARY_KEY, wanted.primary_keys)
+    partition_keys = _keys(options, PARTITION, wanted.partition_keys)
+    ids = count()
+    fields = tuple(_numbered(field, ids) for field in wanted.fields)
+    schema = TableSchema(
+        id=0,
+        fields=tuple(replace(f, type=f.type.not_null()) if f.name in primary_keys else f for f in fields),
+        highest_field_id=next(ids) - 1,
+        partition_keys=partition_keys,
+        primary_keys=primary_keys,
+        options=options,
+        comment=wanted.comment,
+        time_millis=time_millis,
+    )
+    check_creatable(schema)
+    check_schema(schema)
+    return schema
+
+
+def _keys(options: dict[str, str], option: Option[tuple[str, ...]], given: tuple[str, ...]) -> tuple[str, ...]:
+    text = options.pop(option.key, None)
+    if text is None:
+        return tuple(given)
+    if given:
+        raise InvalidOption(option.key, "is given in the schema too; give it once")
+    return parse_value(option.key, option.parser, text)
+
+
+def _numbered(field: DataField, ids: Iterator[int]) -> DataField:
+    identifier = next(ids)
+    return replace(field, id=identifier, type=_renumbered(field.type, ids))
+
+
+def _renumbered(data_type: DataType, ids: Iterator[int]) -> DataType:
+    match data_type:
+        case RowType(fields=fields):
+            return replace(data_type, fields=tuple(_numbered(f, ids) for f in fields))
+        case ArrayType(element=element) | MultisetType(element=element):
+            return replace(data_type, element=_renumbered(element, ids))
+        case MapType(key=key, value=value):
+            return replace(data_type, key=_renumbered(key, ids), value=_renumbered(value, ids))
+        case _:
+            return data_type

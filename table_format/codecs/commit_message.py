@@ -1,0 +1,95 @@
+"""Commit messages as bytes, to travel from the tasks that write to the process that commits.
+
+Our own format, never stored in a table: one byte of version, then an Avro container whose records hold the very file
+records of manifests. Nothing in it is executed; it is read with the same bounds as manifests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from table_format.codecs.avro import ContainerSchema, read_container, write_container
+from table_format.codecs.data_file_avro import array_of, data_file_of, data_file_record, data_file_schema, plain_field
+from table_format.codecs.index_file_avro import index_file_fields, index_file_members, index_file_of
+from table_format.errors import BadEncoding
+from table_format.model.commit import CommitMessage
+
+_VERSION: Final = b"\x01"
+_PATH: Final = "commit messages"
+_COMPRESSION: Final = "zstd"
+
+_FILE_LISTS: Final = (
+    "new_files",
+    "deleted_files",
+    "changelog_files",
+    "compact_before",
+    "compact_after",
+    "compact_changelog_files",
+)
+_INDEX_FILE_LISTS: Final = (
+    "new_index_files",
+    "deleted_index_files",
+    "compact_new_index_files",
+    "compact_deleted_index_files",
+)
+
+
+def _schema() -> ContainerSchema:
+    data_files: list[object] = [data_file_schema("data_file"), *["data_file"] * (len(_FILE_LISTS) - 1)]
+    index_file = {"type": "record", "name": "index_file", "fields": index_file_fields("index_file")}
+    index_files: list[object] = [index_file, *["index_file"] * (len(_INDEX_FILE_LISTS) - 1)]
+    fields = [
+        plain_field("partition", "bytes"),
+        plain_field("bucket", "int"),
+        plain_field("total_buckets", "int"),
+        *(plain_field(name, array_of(t)) for name, t in zip(_FILE_LISTS, data_files, strict=True)),
+        *(plain_field(name, array_of(t)) for name, t in zip(_INDEX_FILE_LISTS, index_files, strict=True)),
+    ]
+    return ContainerSchema.of({"type": "record", "name": "commit_message", "fields": fields})
+
+
+_MESSAGES: Final = _schema()
+
+
+def encode_messages(messages: Sequence[CommitMessage]) -> bytes:
+    """The messages of one task."""
+    return _VERSION + write_container(_MESSAGES, [_record(m) for m in messages], compression=_COMPRESSION)
+
+
+def decode_messages(data: bytes) -> tuple[CommitMessage, ...]:
+    """The messages ``encode_messages`` was given.
+
+    Raises:
+        BadEncoding: the bytes are none of ours, or of another version of this library.
+        LimitExceeded: they declare more than any sound messages hold.
+    """
+    if data[:1] != _VERSION:
+        message = f"expected version {_VERSION.hex()}, found {data[:1].hex() or 'nothing'}; write with this version"
+        raise BadEncoding(_PATH, message)
+    return tuple(_message(record) for record in read_container(data[1:], _MESSAGES, path=_PATH))
+
+
+def _record(message: CommitMessage) -> dict[str, object]:
+    record: dict[str, object] = {
+        "partition": message.partition,
+        "bucket": message.bucket,
+        "total_buckets": message.total_buckets,
+    }
+    for name in _FILE_LISTS:
+        record[name] = [data_file_record(file) for file in getattr(message, name)]
+    for name in _INDEX_FILE_LISTS:
+        record[name] = [index_file_members(file) for file in getattr(message, name)]
+    return record
+
+
+def _message(record: dict[str, Any]) -> CommitMessage:
+    files = {name: tuple(data_file_of(file, path=_PATH) for file in record[name]) for name in _FILE_LISTS}
+    indexes = {name: tuple(index_file_of(file, path=_PATH) for file in record[name]) for name in _INDEX_FILE_LISTS}
+    return CommitMessage(
+        partition=record["partition"],
+        bucket=record["bucket"],
+        total_buckets=record["total_buckets"],
+        **files,
+        **indexes,  # type: ignore[arg-type]
+    )

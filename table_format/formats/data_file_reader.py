@@ -1,0 +1,162 @@
+"""Rows of one data file as rows of the schema that is read (format chapter 06, sections 1 and 8).
+
+The file is checked against its metadata before a row is given out: size, then number of rows. A predicate only saves
+work: row groups that cannot hold a matching row are left out, and the rows that are given out still have to be
+filtered. Whoever counts positions (deletion vectors) must not pass one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+
+from table_format.codecs.binary_row import deserialize_row
+from table_format.errors import BadEncoding, MissingFile, Truncated
+from table_format.formats.evolution import BoundsEvolution, Evolution
+from table_format.formats.protocol import FormatReader, RowGroupFilter
+from table_format.formats.registry import format_of
+from table_format.io.paths import partition_text
+from table_format.io.table_store import TableStore
+from table_format.kernels.pruning import ColumnBounds, may_match
+from table_format.model.data_file import DataFileMeta
+from table_format.model.predicate import Predicate
+from table_format.model.schema import KEY_FIELD_PREFIX, SYSTEM_FIELD_ID_START, TableSchema
+from table_format.model.types import DataField
+from table_format.options.table_options import TableOptions
+
+DEFAULT_BATCH_ROWS = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """What decides how the columns of a file are mapped: its schema, and which columns are really there."""
+
+    schema_id: int
+    columns: tuple[str, ...]
+    partial: bool
+
+
+class DataFileReader:
+    """Reads data and changelog files of one table.
+
+    ``schemas`` holds the schema of every file by id; rows come out as columns of ``read_schema``. Readers keep what they
+    worked out for one file for the next one of the same shape; one reader is used by one thread at a time.
+    """
+
+    def __init__(
+        self,
+        store: TableStore,
+        schemas: Mapping[int, TableSchema],
+        read_schema: TableSchema,
+        options: TableOptions,
+        *,
+        use_threads: bool = True,
+    ) -> None:
+        self._store = store
+        self._schemas = schemas
+        self._read_schema = read_schema
+        self._options = options
+        self._use_threads = use_threads
+        self._evolutions: dict[tuple[_Layout, tuple[DataField, ...]], Evolution] = {}
+        self._partition_texts: dict[bytes, str] = {}
+
+    def read(
+        self,
+        partition: bytes,
+        bucket: int,
+        file: DataFileMeta,
+        fields: Sequence[DataField],
+        *,
+        predicate: Predicate | None = None,
+        batch_rows: int = DEFAULT_BATCH_ROWS,
+    ) -> Iterator[pa.RecordBatch]:
+        """The columns ``fields`` of a file, in file order, at most ``batch_rows`` rows at a time.
+
+        ``fields`` are columns of the read schema or system columns (``_KEY_x``, ``_SEQUENCE_NUMBER``, ``_VALUE_KIND``).
+
+        Raises:
+            MissingFile: there is no such file.
+            Truncated: it has another size than recorded.
+            BadEncoding: it cannot be decoded, or has other rows or columns than recorded.
+            UnsupportedFeature: its format, or a change of a column's type, is not supported.
+        """
+        path = self._store.paths.data_file(self._partition_text(partition), bucket, file)
+        file_format = format_of(file.file_name)
+        try:
+            source = self._store.io.open_input(path)
+        except FileNotFoundError as error:
+            raise MissingFile(path) from error
+        with source:
+            size = source.size()
+            if size != file.file_size:
+                raise Truncated(path, expected_bytes=file.file_size, found_bytes=size)
+            reader = file_format.open_reader(source, path, use_threads=self._use_threads)
+            if reader.row_count != file.row_count:
+                raise BadEncoding(path, f"expected {file.row_count} rows, found {reader.row_count}")
+            yield from self._rows(reader, file, path, tuple(fields), predicate, batch_rows)
+
+    def _rows(
+        self,
+        reader: FormatReader,
+        file: DataFileMeta,
+        path: str,
+        fields: tuple[DataField, ...],
+        predicate: Predicate | None,
+        batch_rows: int,
+    ) -> Iterator[pa.RecordBatch]:
+        layout = _Layout(file.schema_id, reader.column_names, file.write_cols is not None)
+        file_fields = self._file_fields(layout, path)
+        evolution = self._evolutions.get((layout, fields))
+        if evolution is None:
+            evolution = self._evolutions[layout, fields] = Evolution(file_fields, fields)
+        row_groups = None
+        if predicate is not None:
+            bounds = BoundsEvolution(file_fields, self._read_schema.physical_fields)
+            if not may_match(predicate, bounds.absent(file.row_count)):
+                return
+            row_groups = RowGroupFilter(bounds.file_fields, partial(_may_match, predicate, bounds))
+        for batch in reader.batches(evolution.file_fields, row_groups=row_groups, batch_rows=batch_rows):
+            yield evolution.apply(batch)
+
+    def _file_fields(self, layout: _Layout, path: str) -> list[DataField]:
+        """The columns of a file under the names they have in it, with the ids of the schema it was written with."""
+        schema = self._schemas.get(layout.schema_id)
+        if schema is None:
+            raise BadEncoding(path, f"the table has no schema {layout.schema_id}, which the file was written with")
+        values = {f.id: f for f in schema.fields}
+        present = frozenset(layout.columns)
+        fields = []
+        for field in schema.physical_fields:
+            if field.name in present:
+                fields.append(field)
+            elif field.name.startswith(KEY_FIELD_PREFIX):
+                # Thin files store each key column once, among the values.
+                value = values[field.id - SYSTEM_FIELD_ID_START]
+                fields.append(DataField(field.id, value.name, value.type))
+            elif not layout.partial:
+                raise BadEncoding(
+                    path,
+                    f"column '{field.name}' of schema {layout.schema_id} is missing; "
+                    f"the columns are {', '.join(layout.columns)}",
+                )
+        return fields
+
+    def _partition_text(self, partition: bytes) -> str:
+        text = self._partition_texts.get(partition)
+        if text is None:
+            fields = self._read_schema.partition_fields
+            files = self._options.files
+            text = self._partition_texts[partition] = partition_text(
+                fields,
+                deserialize_row([f.type for f in fields], partition, path=self._store.paths.root),
+                default_name=files.partition_default_name,
+                legacy=files.partition_legacy_name,
+            )
+        return text
+
+
+def _may_match(predicate: Predicate, evolution: BoundsEvolution, bounds: Mapping[str, ColumnBounds]) -> bool:
+    return may_match(predicate, evolution.apply(bounds))

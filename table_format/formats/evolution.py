@@ -1,0 +1,201 @@
+"""Columns of an older schema as columns of the schema that is read (format chapter 06, section 8).
+
+Columns and ROW fields are the same when they have the same id, whatever their names and places. Columns the file does
+not have are null, changed types are cast. Java ``SchemaEvolutionUtil``, ``FormatReaderMapping``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from table_format.errors import UnsupportedFeature
+from table_format.formats.casts import BoundCast, Cast, bound_cast_of, cast_of
+from table_format.formats.nested import (
+    list_values,
+    map_entries,
+    struct_fields,
+    with_list_values,
+    with_map_entries,
+    with_struct_fields,
+)
+from table_format.kernels.pruning import ColumnBounds
+from table_format.model.arrow_types import arrow_schema, arrow_type
+from table_format.model.types import NESTED, ArrayType, DataField, DataType, IntType, MapType, MultisetType, RowType
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """Where one column comes from: a position among the columns read, or nowhere, and what is done to it."""
+
+    source: int | None
+    cast: Cast | None
+
+
+class Evolution:
+    """How batches of ``file_fields`` become batches of ``fields``."""
+
+    def __init__(self, file_fields: Sequence[DataField], fields: Sequence[DataField]) -> None:
+        """Match the columns by id.
+
+        Raises:
+            UnsupportedFeature: the type of a column changed in a way this version cannot follow.
+        """
+        by_id = {f.id: f for f in file_fields}
+        found = [by_id[f.id] for f in fields if f.id in by_id]
+        self.file_fields: tuple[DataField, ...] = tuple(dict.fromkeys(found))
+        """The columns to read from the file."""
+        self._schema = arrow_schema(fields)
+        positions = {f.id: i for i, f in enumerate(self.file_fields)}
+        self._outputs = [
+            _Output(positions.get(f.id), evolving_cast(by_id[f.id], f) if f.id in by_id else None) for f in fields
+        ]
+
+    def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch of the wanted columns for a batch of ``file_fields``."""
+        columns = []
+        for output, field in zip(self._outputs, self._schema, strict=True):
+            if output.source is None:
+                columns.append(pa.nulls(batch.num_rows, field.type))
+                continue
+            column = batch.column(output.source)
+            columns.append(column if output.cast is None else output.cast(column))
+        if not columns:
+            return batch
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+
+class BoundsEvolution:
+    """How bounds of a file's columns become bounds of the read schema's columns, as far as order is kept."""
+
+    def __init__(self, file_fields: Sequence[DataField], fields: Sequence[DataField]) -> None:
+        by_id = {f.id: f for f in file_fields if not isinstance(f.type, NESTED)}
+        self._casts: dict[str, tuple[DataField, BoundCast]] = {}
+        in_file = {f.id for f in file_fields}
+        self._absent = tuple(f.name for f in fields if f.id not in in_file)
+        for field in fields:
+            file_field = by_id.get(field.id)
+            cast = bound_cast_of(file_field.type, field.type) if file_field is not None else None
+            if file_field is not None and cast is not None:
+                self._casts[field.name] = (file_field, cast)
+
+    @property
+    def file_fields(self) -> tuple[DataField, ...]:
+        """The columns of the file whose bounds say something about the read schema."""
+        return tuple(dict.fromkeys(file_field for file_field, _ in self._casts.values()))
+
+    def absent(self, rows: int) -> dict[str, ColumnBounds]:
+        """Bounds of the columns that the file lacks: every row is null there."""
+        return {name: ColumnBounds(None, None, rows, rows) for name in self._absent}
+
+    def apply(self, bounds: Mapping[str, ColumnBounds]) -> dict[str, ColumnBounds]:
+        """Bounds by names of the read schema, for bounds by names of the file."""
+        result = {}
+        for name, (file_field, cast) in self._casts.items():
+            known = bounds.get(file_field.name)
+            if known is not None:
+                result[name] = ColumnBounds(cast(known.minimum), cast(known.maximum), known.null_count, known.row_count)
+        return result
+
+
+def evolving_cast(old: DataField, new: DataField) -> Cast | None:
+    """What turns a column of an older schema into the column of the same id now; ``None`` when nothing has changed.
+
+    Raises:
+        UnsupportedFeature: the type changed in a way this version cannot follow.
+    """
+    return _cast(old.type, new.type, new.name)
+
+
+def _cast(old: DataType, new: DataType, name: str) -> Cast | None:
+    if arrow_type(old) == arrow_type(new) and _same_shape(old, new):
+        return None
+    match old, new:
+        case ArrayType(), ArrayType():
+            return _array_cast(old, new, name)
+        case RowType(), RowType():
+            return _row_cast(old, new, name)
+        case (MapType(), MapType()) | (MultisetType(), MultisetType()):
+            return _map_cast(old, new, name)
+    cast = None if isinstance(old, NESTED) or isinstance(new, NESTED) else cast_of(old, new)
+    if cast is None:
+        feature = f"reading column '{name}' of type {old} as {new}"
+        raise UnsupportedFeature(feature)
+    return cast
+
+
+def _same_shape(old: DataType, new: DataType) -> bool:
+    """Whether equal Arrow types also mean equal columns: same ids inside, and no length that cuts values off."""
+    match old, new:
+        case ArrayType(element=a), ArrayType(element=b):
+            return _same_shape(a, b)
+        case MapType(key=k, value=a), MapType(key=m, value=b):
+            return _same_shape(k, m) and _same_shape(a, b)
+        case RowType(fields=old_fields), RowType(fields=new_fields):
+            pairs = zip(old_fields, new_fields, strict=False)
+            return len(old_fields) == len(new_fields) and all(
+                a.id == b.id and _same_shape(a.type, b.type) for a, b in pairs
+            )
+    # TIME(p) is milliseconds whatever p says.
+    same: bool = old.not_null() == new.not_null() or bound_cast_of(old, new) is not None
+    return same
+
+
+def _array_cast(old: ArrayType, new: ArrayType, name: str) -> Cast:
+    element = _cast(old.element, new.element, name)
+    target = arrow_type(new)
+
+    def cast(array: pa.Array) -> pa.Array:
+        values = list_values(array)
+        return with_list_values(array, values if element is None else element(values), target)
+
+    return cast
+
+
+def _map_cast(old: MapType | MultisetType, new: MapType | MultisetType, name: str) -> Cast:
+    key = _cast(_key(old), _key(new), name)
+    value = _cast(_value(old), _value(new), name)
+    target = arrow_type(new)
+
+    def cast(array: pa.Array) -> pa.Array:
+        keys, items = map_entries(array)
+        return with_map_entries(
+            array, keys if key is None else key(keys), items if value is None else value(items), target
+        )
+
+    return cast
+
+
+def _row_cast(old: RowType, new: RowType, name: str) -> Cast:
+    positions = {f.id: i for i, f in enumerate(old.fields)}
+    outputs = [
+        _Output(
+            positions.get(f.id),
+            _cast(old.fields[positions[f.id]].type, f.type, f"{name}.{f.name}") if f.id in positions else None,
+        )
+        for f in new.fields
+    ]
+    target = arrow_type(new)
+
+    def cast(array: pa.Array) -> pa.Array:
+        fields = struct_fields(array)
+        columns = []
+        for output, field in zip(outputs, target, strict=True):
+            if output.source is None:
+                columns.append(pa.nulls(len(array), field.type))
+            else:
+                column = fields[output.source]
+                columns.append(column if output.cast is None else output.cast(column))
+        return with_struct_fields(array, columns, target)
+
+    return cast
+
+
+def _key(data_type: MapType | MultisetType) -> DataType:
+    return data_type.key if isinstance(data_type, MapType) else data_type.element
+
+
+def _value(data_type: MapType | MultisetType) -> DataType:
+    return data_type.value if isinstance(data_type, MapType) else IntType(nullable=False)

@@ -1,0 +1,152 @@
+"""Values as text and text as values, the way Java Paimon's casts between STRING and other types do it.
+
+Java ``BinaryStringUtils``, ``DateTimeUtils``, ``Double.toString``. Parsers raise ``ValueError`` for text that is no
+such value.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import date
+from typing import Final
+
+import numpy as np
+
+_INTEGER: Final = re.compile(r"([+-]?)(\d*)(\.\d*)?", re.ASCII)
+_DATE_PART: Final = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
+_TIME: Final = re.compile(r"\s*(\d+)\s*(?::\s*(\d+)\s*(?::\s*(\d+)\s*(?:\.(\d*)\s*)?)?)?", re.ASCII)
+_TIMESTAMP: Final = re.compile(
+    r"(\d{4,})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?)?)?", re.ASCII
+)
+_TRUE: Final = frozenset({"t", "true", "y", "yes", "1"})
+_FALSE: Final = frozenset({"f", "false", "n", "no", "0"})
+_EPOCH_ORDINAL: Final = date(1970, 1, 1).toordinal()
+_SECONDS_PER_DAY: Final = 86_400
+_NANOS_PER_SECOND: Final = 1_000_000_000
+_PLAIN_EXPONENTS: Final = range(-3, 7)
+
+
+def float_text(value: float, *, single: bool) -> str:
+    """``Double.toString``, or ``Float.toString`` for a ``single``.
+
+    >>> [float_text(v, single=False) for v in (1.0, 1e20, -0.00012, 1234567.5, float("inf"))]
+    ['1.0', '1.0E20', '-1.2E-4', '1234567.5', 'Infinity']
+    >>> float_text(0.10000000149011612, single=True)
+    '0.1'
+    """
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    shortest = np.format_float_scientific(np.float32(value) if single else value, trim="-")
+    mantissa, _, exponent = shortest.removeprefix("-").partition("e")
+    if len(mantissa) == 1:
+        # Java always shows two digits, the best two: the smallest double is 4.9E-324 and not 5.0E-324.
+        mantissa, _, exponent = f"{abs(value):.1e}".partition("e")
+    return ("-" if shortest.startswith("-") else "") + _place_point(mantissa.replace(".", "").removesuffix("0") or "0", int(exponent))
+
+
+def _place_point(digits: str, exponent: int) -> str:
+    """``digits`` with one digit before the point, times ten to the exponent."""
+    if exponent not in _PLAIN_EXPONENTS:
+        return f"{digits[0]}.{digits[1:] or '0'}E{exponent}"
+    if exponent < 0:
+        return f"0.{'0' * (-exponent - 1)}{digits}"
+    whole = digits[: exponent + 1].ljust(exponent + 1, "0")
+    return f"{whole}.{digits[exponent + 1 :] or '0'}"
+
+
+def time_text(millis: int, precision: int) -> str:
+    """``hh:mm:ss`` and up to ``precision`` digits, without zeros at the end but the first.
+
+    >>> time_text(3723004, 3), time_text(0, 3), time_text(0, 0)
+    ('01:02:03.004', '00:00:00.0', '00:00:00')
+    """
+    seconds, fraction = divmod(millis, 1000)
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    text = f"{hour:02}:{minute:02}:{second:02}"
+    if precision == 0:
+        return text
+    digits = f"{fraction:03}"[:precision].rstrip("0") or "0"
+    return f"{text}.{digits}"
+
+
+def parse_integer(text: str, bits: int) -> int:
+    """A number of that width; digits behind a point are dropped.
+
+    >>> parse_integer("-12.9", 8)
+    -12
+    """
+    match = _INTEGER.fullmatch(text)
+    if match is None or text in ("", "+", "-"):
+        raise ValueError(text)
+    value = int(match[1] + (match[2] or "0"))
+    if not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise ValueError(text)
+    return value
+
+
+def parse_boolean(text: str) -> bool:
+    """t, true, y, yes, 1 and their opposites, in any case."""
+    lower = text.lower()
+    if lower not in _TRUE | _FALSE:
+        raise ValueError(text)
+    return lower in _TRUE
+
+
+def parse_date(text: str) -> int:
+    """Days since the epoch of ``yyyy[-m[-d]]``; what follows a space is ignored, and plain digits are the days.
+
+    >>> parse_date("2024-1-2"), parse_date("1970-01-02 10:00:00"), parse_date("19724")
+    (19724, 1, 19724)
+    """
+    if text.isascii() and text.isdigit():
+        return parse_integer(text, 32)
+    head = text.split(" ", 1)[0] if text.find(" ") > 0 else text
+    parts = head.split("-", 2)
+    if not all(_DATE_PART.fullmatch(part) for part in parts):
+        raise ValueError(text)
+    numbers = [int(part) for part in parts]
+    return date(*[*numbers, 1, 1][:3]).toordinal() - _EPOCH_ORDINAL
+
+
+def parse_time(text: str) -> int:
+    """Milliseconds of ``h[:m[:s[.fff]]]``, rounded; plain digits are the milliseconds.
+
+    >>> parse_time("01:02:03.0045"), parse_time("1:2"), parse_time("77")
+    (3723005, 3720000, 77)
+    """
+    if text.isascii() and text.isdigit():
+        return parse_integer(text, 32)
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    hour, minute, second = (int(part or 0) for part in match.group(1, 2, 3))
+    fraction = (match[4] or "").ljust(4, "0")
+    millis = int(fraction[:3]) + (fraction[3] >= "5")
+    return ((hour * 60 + minute) * 60 + second) * 1000 + millis
+
+
+def parse_timestamp(text: str, precision: int) -> int:
+    """Nanoseconds since the epoch, cut to ``precision`` digits; plain digits count units of the precision.
+
+    >>> parse_timestamp("2024-1-2 3:4:5.6789", 3), parse_timestamp("1700000000", 0)
+    (1704164645678000000, 1700000000000000000)
+    """
+    if text.isascii() and text.isdigit():
+        if precision not in (0, 3, 6, 9):
+            raise ValueError(text)
+        result: int = parse_integer(text, 64) * 10 ** (9 - precision)
+        return result
+    match = _TIMESTAMP.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    year, month, day, hour, minute, second = (int(part or 0) for part in match.group(1, 2, 3, 4, 5, 6))
+    if hour > 23 or minute > 59 or second > 59:
+        raise ValueError(text)
+    days = date(year, month, day).toordinal() - _EPOCH_ORDINAL
+    seconds = days * _SECONDS_PER_DAY + (hour * 60 + minute) * 60 + second
+    fraction = (match[7] or "")[:precision].ljust(9, "0")
+    return seconds * _NANOS_PER_SECOND + int(fraction)

@@ -1,0 +1,216 @@
+"""New data files of one bucket, closed and begun anew at the target size, with the metadata a commit needs.
+
+Format chapter 06, section 6; Java ``KeyValueDataFileWriter``, ``RowDataFileWriter``, ``RollingFileWriter``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from table_format.codecs.binary_row import serialize_row
+from table_format.formats.protocol import FormatWriter, WrittenFile
+from table_format.formats.registry import format_of
+from table_format.io.paths import data_file_name
+from table_format.io.table_store import TableStore
+from table_format.kernels.pruning import ColumnBounds
+from table_format.kernels.statistics import SYSTEM_STATS_MODE, stored_bounds
+from table_format.kernels.values import values_of
+from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta, FileSource, SimpleStats
+from table_format.model.row_kind import RowKind
+from table_format.model.schema import KEY_FIELD_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
+from table_format.model.types import DataField
+from table_format.options.table_options import TableOptions
+
+_MIN_CHECK_ROWS: Final = 1000
+"""The size of a file is looked at once in so many rows or more, as in Java."""
+
+_CHECKS_PER_FILE: Final = 16
+_IS_RETRACT: Final = np.array([kind.is_retract for kind in RowKind])
+
+
+class RollingDataFileWriter:
+    """Writes rows in the order they come; rows of a primary key table come in key order."""
+
+    def __init__(
+        self,
+        store: TableStore,
+        schema: TableSchema,
+        options: TableOptions,
+        *,
+        partition: bytes,  # noqa: ARG002 - the text of it is all that names need
+        partition_text: str,
+        bucket: int,
+        level: int,
+        source: FileSource,
+        prefix: str = "data-",
+        first_sequence_number: int = 0,
+    ) -> None:
+        """``first_sequence_number`` is that of the first row of an append table; other rows carry their own."""
+        self._store = store
+        self._schema = schema
+        self._options = options
+        self._partition_text = partition_text
+        self._bucket = bucket
+        self._level = level
+        self._source = source
+        self._format = format_of(options.files.format)
+        self._target = options.files.target_file_size_of(has_primary_key=schema.is_primary_key_table)
+        self._prefix = prefix
+        self._uuid = store.runtime.ids.uuid()
+        self._next_sequence_number = first_sequence_number
+        self._fields = schema.physical_fields
+        self._begun = 0
+        self._current: _OpenFile | None = None
+        self._closed: list[DataFileMeta] = []
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add rows with the columns ``schema.physical_fields``.
+
+        Raises:
+            InvalidData: the columns are others, or a value cannot be stored.
+        """
+        for piece in self._pieces(batch):
+            if self._current is None:
+                self._current = self._begin()
+            self._current.write(piece)
+            if self._current.writer.reaches(self._target):
+                self._finish()
+
+    def close(self) -> tuple[DataFileMeta, ...]:
+        """Finish the last file; the metadata of all files in the order of their rows. No row makes no file."""
+        if self._current is not None:
+            self._finish()
+        return tuple(self._closed)
+
+    def abort(self) -> None:
+        """Delete every file that was written; the writer is of no use afterwards."""
+        if self._current is not None:
+            current, self._current = self._current, None
+            current.abandon()
+            self._store.io.delete(current.path)
+        while self._closed:
+            self._store.io.delete(self._path(self._closed.pop().file_name))
+
+    def _pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Parts small enough that the size of the file can be looked at in time."""
+        rows = batch.num_rows
+        share = self._target / _CHECKS_PER_FILE / max(batch.nbytes, 1)
+        step = max(int(rows * min(share, 1.0)), _MIN_CHECK_ROWS)
+        for start in range(0, rows, step):
+            yield batch.slice(start, step)
+
+    def _begin(self) -> _OpenFile:
+        name = data_file_name(self._prefix, self._uuid, self._begun, self._format.identifier)
+        self._begun += 1
+        path = self._path(name)
+        sink = self._store.io.open_output(path)
+        writer = self._format.open_writer(sink, self._fields, self._options.files)
+        return _OpenFile(name, path, sink, writer, self._schema)
+
+    def _finish(self) -> None:
+        current = self._current
+        if current is None:
+            return
+        # The file counts as open until its metadata is complete, so that an abort after an error deletes it.
+        written = current.finish()
+        self._closed.append(self._meta(current, written))
+        self._current = None
+
+    def _path(self, name: str) -> str:
+        return self._store.paths.file_in_bucket(self._partition_text, self._bucket, name)
+
+    def _meta(self, file: _OpenFile, written: WrittenFile) -> DataFileMeta:
+        bounds = {f.name: b for f, b in zip(self._fields, written.bounds, strict=True)}
+        minimum, maximum = self._sequence_numbers(bounds, written.row_count)
+        return DataFileMeta(
+            file_name=file.name,
+            file_size=written.file_size,
+            row_count=written.row_count,
+            min_key=file.min_key,
+            max_key=file.max_key,
+            key_stats=self._stats(self._schema.key_fields, bounds)
+            if self._schema.is_primary_key_table
+            else EMPTY_STATS,
+            value_stats=self._stats(self._schema.fields, bounds),
+            min_sequence_number=minimum,
+            max_sequence_number=maximum,
+            schema_id=self._schema.id,
+            level=self._level,
+            creation_time=self._store.runtime.clock.local_now_ms(),
+            delete_row_count=file.delete_row_count,
+            file_source=self._source,
+        )
+
+    def _sequence_numbers(self, bounds: Mapping[str, ColumnBounds], rows: int) -> tuple[int, int]:
+        if not self._schema.is_primary_key_table:
+            first = self._next_sequence_number
+            self._next_sequence_number += rows
+            return first, first + rows - 1
+        known = bounds[SEQUENCE_NUMBER.name]
+        assert isinstance(known.minimum, int)
+        assert isinstance(known.maximum, int)
+        return known.minimum, known.maximum
+
+    def _stats(self, fields: Sequence[DataField], bounds: Mapping[str, ColumnBounds]) -> SimpleStats:
+        """Statistics over all of the fields, never over some: readers of version 0.9 rely on the positions."""
+        modes = (self._stats_mode(f.name) for f in fields)
+        stored = [stored_bounds(bounds[f.name], mode) for f, mode in zip(fields, modes, strict=True)]
+        types = [f.type.with_nullable(True) for f in fields]
+        return SimpleStats(
+            serialize_row(types, [b.minimum for b in stored]),
+            serialize_row(types, [b.maximum for b in stored]),
+            tuple(b.null_count for b in stored),
+        )
+
+    def _stats_mode(self, name: str) -> str:
+        return SYSTEM_STATS_MODE if name.startswith(KEY_FIELD_PREFIX) else self._options.files.stats_mode_of(name)
+
+
+class _OpenFile:
+    """A file that is being written, and what its rows say about it."""
+
+    def __init__(self, name: str, path: str, sink: pa.NativeFile, writer: FormatWriter, schema: TableSchema) -> None:
+        self.name = name
+        self.path = path
+        self.writer = writer
+        self.delete_row_count = 0
+        self._sink = sink
+        self._keys = schema.key_fields if schema.is_primary_key_table else ()
+        self._has_kinds = schema.is_primary_key_table
+        self.min_key = EMPTY_ROW
+        self._last: pa.RecordBatch | None = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self.writer.write(batch)
+        if self._has_kinds:
+            kinds = batch.column(VALUE_KIND.name).to_numpy()
+            self.delete_row_count += int(np.count_nonzero(_IS_RETRACT[kinds]))
+            if self._last is None:
+                self.min_key = self._key(batch.slice(0, 1))
+            self._last = batch.slice(batch.num_rows - 1)
+
+    @property
+    def max_key(self) -> bytes:
+        return EMPTY_ROW if self._last is None else self._key(self._last)
+
+    def finish(self) -> WrittenFile:
+        """Close the file: afterwards it is complete and durable."""
+        written = self.writer.close()
+        self._sink.close()
+        return written
+
+    def abandon(self) -> None:
+        """Close the file as it is, to be deleted."""
+        self.writer.discard()
+        # Whatever the store has to say about a file nobody wants: it is deleted next.
+        with suppress(OSError):
+            self._sink.close()
+
+    def _key(self, row: pa.RecordBatch) -> bytes:
+        values = [values_of(row.column(f.name), f.type)[0] for f in self._keys]
+        return serialize_row([f.type for f in self._keys], values)

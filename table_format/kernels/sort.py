@@ -1,0 +1,89 @@
+"""Sorting rows that arrive in any order: the write buffer's sort by key, and sorts by any columns.
+
+Java ``SortBufferWriteBuffer``: rows are sorted by key, then by the user's sequence columns, then by arrival, and the
+versions of each key are merged before the file is written (format chapter 12, section 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from table_format.errors import InvalidData
+from table_format.kernels.compiled import Int64Array
+from table_format.kernels.key_bounds import key_array
+from table_format.kernels.key_words import SortColumn, WordColumns, encode
+from table_format.kernels.merge_order import Mask, RowIds, as_integer, order_versions, repeats_of, sort_words
+from table_format.kernels.merge_slices import MergeSpec, last_versions, version_columns
+
+
+def sort_and_merge(batch: pa.RecordBatch | pa.Table, spec: MergeSpec) -> pa.RecordBatch:
+    """One row for each key, in key order; the same merge as of runs, with arrival in place of the age of the run.
+
+    ``_SEQUENCE_NUMBER`` is read only if ``spec.by_sequence_number``; a buffer that numbers rows as they arrive can do
+    without. Retracts that win stay.
+
+    >>> batch = pa.record_batch({"k": [2, 1, 2], "v": ["a", "b", "c"]})
+    >>> sort_and_merge(batch, MergeSpec(("k",), by_sequence_number=False)).to_pylist()
+    [{'k': 1, 'v': 'b'}, {'k': 2, 'v': 'c'}]
+
+    Raises:
+        InvalidData: a column that the specification needs is missing, a key is null, or a table has a column of more
+            bytes than one Arrow array holds.
+    """
+    rows = _one_batch(batch)
+    if rows.num_rows < 2:
+        return rows
+    words = encode([SortColumn((key_array(rows, name),)) for name in spec.key_columns])
+    order, repeats = _stable_order(words, rows.num_rows)
+    order = order_versions(order, repeats, encode(version_columns([rows], spec)))
+    chosen = last_versions(order, repeats, [rows], spec)
+    return rows.take(pa.array(chosen))
+
+
+def sort_order(
+    batch: pa.RecordBatch | pa.Table,
+    columns: Sequence[str],
+    *,
+    descending: bool = False,
+) -> RowIds:
+    """Row ids in the order of those columns; nulls first in both directions, equal rows as they came.
+
+    >>> sort_order(pa.record_batch({"a": [2, None, 1]}), ["a"]).tolist()
+    [1, 2, 0]
+    """
+    rows = _one_batch(batch)
+    words = encode([SortColumn((rows.column(name),), descending) for name in columns])
+    return _stable_order(words, rows.num_rows)[0]
+
+
+def _one_batch(batch: pa.RecordBatch | pa.Table) -> pa.RecordBatch:
+    if isinstance(batch, pa.RecordBatch):
+        return batch
+    pieces = batch.combine_chunks().to_batches()
+    if len(pieces) > 1:
+        message = f"{batch.num_rows} rows of {batch.nbytes} bytes do not fit one batch; sort them in smaller parts"
+        raise InvalidData(message)
+    return pieces[0] if pieces else pa.RecordBatch.from_pylist([], schema=batch.schema)
+
+
+def _stable_order(words: WordColumns, row_count: int) -> tuple[RowIds, Mask]:
+    keys = as_integer(words, row_count)
+    if keys is None:
+        return sort_words(words)
+    order = _stable_integer_order(keys, words)
+    return order, repeats_of(keys[order])
+
+
+def _stable_integer_order(keys: Int64Array, words: WordColumns) -> RowIds:
+    if not words:
+        return np.arange(keys.size)
+    row_bits = (keys.size - 1).bit_length()
+    if int(words[0].max()).bit_length() + row_bits <= 64:
+        # Key and row id in one word: sorting values is several times faster than sorting indexes, and stable for free.
+        packed = (words[0] << np.uint64(row_bits)) | np.arange(keys.size, dtype=np.uint64)
+        packed.sort()
+        return (packed & np.uint64(2**row_bits - 1)).astype(np.int64)
+    return np.argsort(keys, kind="stable")

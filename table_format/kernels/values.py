@@ -1,0 +1,75 @@
+"""Internal values (``table_format.model.types``) as Arrow arrays and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from table_format.errors import InvalidData
+from table_format.model.arrow_types import arrow_type
+from table_format.model.types import (
+    NESTED,
+    DataType,
+    DateType,
+    InternalValue,
+    LocalZonedTimestampType,
+    TimestampType,
+    TimeType,
+)
+
+_NANOS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+
+
+def array_of(values: Sequence[InternalValue], t: DataType) -> pa.Array:
+    """An array of ``arrow_type(t)`` with those values; of a nested type there are only nulls.
+
+    >>> array_of([1_000_000, None], TimestampType(3))[0].as_py()
+    datetime.datetime(1970, 1, 1, 0, 0, 0, 1000)
+
+    Raises:
+        InvalidData: a value does not fit the type, or is finer than it.
+    """
+    arrow = arrow_type(t)
+    try:
+        if isinstance(t, TimestampType | LocalZonedTimestampType):
+            values = [None if v is None else _in_unit(v, _NANOS[arrow.unit]) for v in values]
+        return pa.array(values, arrow)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as e:
+        message = f"expected values of {t}: {e}"
+        raise InvalidData(message) from e
+
+
+def values_of(array: pa.Array, t: DataType) -> list[InternalValue]:
+    """The internal values of an array of ``arrow_type(t)``.
+
+    >>> values_of(pa.array([1, None], pa.timestamp("us")), TimestampType(6))
+    [1000, None]
+
+    Raises:
+        InvalidData: the array is not of that Arrow type, or holds nested values.
+    """
+    if array.type != arrow_type(t) or (isinstance(t, NESTED) and array.null_count != len(array)):
+        message = f"expected an Arrow array of {arrow_type(t)} for {t}, found {array.type}"
+        raise InvalidData(message)
+    match t:
+        case DateType() | TimeType():
+            numbers: list[InternalValue] = array.view(pa.int32()).to_pylist()
+            return numbers
+        case TimestampType() | LocalZonedTimestampType():
+            nanos = _NANOS[array.type.unit]
+            return [None if v is None else v * nanos for v in array.view(pa.int64()).to_pylist()]
+    values: list[InternalValue] = array.to_pylist()
+    return values
+
+
+def _in_unit(value: InternalValue, nanos: int) -> int:
+    if not isinstance(value, int):
+        message = f"{value!r} is no number of nanoseconds"
+        raise TypeError(message)
+    whole, rest = divmod(value, nanos)
+    if rest:
+        message = f"{value} nanoseconds are finer than the type"
+        raise ValueError(message)
+    return whole

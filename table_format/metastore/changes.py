@@ -1,0 +1,78 @@
+"""Commit messages as manifest entries: the two parts of a commit (format chapter 10, sections 1 and 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from table_format.model.commit import CommitMessage
+from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import FileKind, IndexFileMeta, IndexManifestEntry, ManifestEntry
+
+DELETION_VECTORS = "DELETION_VECTORS"
+HASH = "HASH"
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What one snapshot changes: data files, changelog files, index files, each in order of replay."""
+
+    entries: tuple[ManifestEntry, ...] = ()
+    changelog: tuple[ManifestEntry, ...] = ()
+    index: tuple[IndexManifestEntry, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.entries or self.changelog or self.index)
+
+    @property
+    def partitions(self) -> frozenset[bytes]:
+        """The partitions touched."""
+        return frozenset(e.partition for e in self.entries) | frozenset(e.partition for e in self.index)
+
+    @property
+    def removes(self) -> bool:
+        """Whether rows committed before may go: files are removed, or deletion vectors change."""
+        return any(e.kind is FileKind.DELETE for e in self.entries) or any(
+            e.index_file.index_type == DELETION_VECTORS for e in self.index
+        )
+
+    def without_changelog(self) -> Changes:
+        """The same without changelog, for overwrites, which have none."""
+        return replace(self, changelog=())
+
+
+def append_changes(messages: Iterable[CommitMessage]) -> Changes:
+    """The part for the APPEND snapshot: new files first, then removed ones, message by message."""
+    entries: list[ManifestEntry] = []
+    changelog: list[ManifestEntry] = []
+    index: list[IndexManifestEntry] = []
+    for m in messages:
+        entries += _entries(FileKind.ADD, m, m.new_files)
+        entries += _entries(FileKind.DELETE, m, m.deleted_files)
+        changelog += _entries(FileKind.ADD, m, m.changelog_files)
+        index += _index(FileKind.DELETE, m, m.deleted_index_files)
+        index += _index(FileKind.ADD, m, m.new_index_files)
+    return Changes(tuple(entries), tuple(changelog), tuple(index))
+
+
+def compact_changes(messages: Iterable[CommitMessage]) -> Changes:
+    """The part for the COMPACT snapshot: inputs removed, then results added, message by message."""
+    entries: list[ManifestEntry] = []
+    changelog: list[ManifestEntry] = []
+    index: list[IndexManifestEntry] = []
+    for m in messages:
+        entries += _entries(FileKind.DELETE, m, m.compact_before)
+        entries += _entries(FileKind.ADD, m, m.compact_after)
+        changelog += _entries(FileKind.ADD, m, m.compact_changelog_files)
+        index += _index(FileKind.DELETE, m, m.compact_deleted_index_files)
+        index += _index(FileKind.ADD, m, m.compact_new_index_files)
+    return Changes(tuple(entries), tuple(changelog), tuple(index))
+
+
+def _entries(kind: FileKind, message: CommitMessage, files: Iterable[DataFileMeta]) -> Iterable[ManifestEntry]:
+    return (ManifestEntry(kind, message.partition, message.bucket, message.total_buckets, file) for file in files)
+
+
+def _index(kind: FileKind, message: CommitMessage, files: Iterable[IndexFileMeta]) -> Iterable[IndexManifestEntry]:
+    return (IndexManifestEntry(kind, message.partition, message.bucket, file) for file in files)

@@ -1,0 +1,112 @@
+"""Statistics of files as bounds of the columns a scan reads (format chapter 04, sections 3 and 5).
+
+A file's statistics follow the schema it was written with, so columns are matched by field id: renamed columns keep
+their bounds, widened ones keep them where the cast is exact, and columns added later are null in the file. Dense
+statistics list the columns they cover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from table_format.codecs.binary_row import deserialize_row
+from table_format.kernels.pruning import ColumnBounds
+from table_format.metastore.type_changes import keeps_bounds
+from table_format.model.data_file import DataFileMeta, SimpleStats
+from table_format.model.manifest import ManifestFileMeta
+from table_format.model.schema import TableSchema
+from table_format.model.types import NESTED, ArrayType, DataField, DataType, InternalValue, IntType
+
+_NOT_DECODED: Final = ArrayType(IntType())
+"""Stands in for the type of a column nobody asks for: nested values are never decoded."""
+
+_Layout: TypeAlias = tuple[int, tuple[str, ...] | None, tuple[str, ...] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _StatsColumns:
+    """Where the wanted columns stand in a statistics row, and which of them the file does not have."""
+
+    types: tuple[DataType, ...]
+    positions: tuple[tuple[str, int], ...]
+    absent: tuple[str, ...]
+
+    def bounds(self, stats: SimpleStats, row_count: int) -> dict[str, ColumnBounds]:
+        found = dict.fromkeys(self.absent, ColumnBounds(None, None, row_count, row_count))
+        if self.positions:
+            minima = deserialize_row(self.types, stats.min_values)
+            maxima = deserialize_row(self.types, stats.max_values)
+            for name, i in self.positions:
+                nulls = stats.null_counts[i] if i < len(stats.null_counts) else None
+                found[name] = column_bounds(minima[i], maxima[i], nulls, row_count)
+        return found
+
+
+class FileBounds:
+    """Bounds of some columns of the read schema in data files of any schema."""
+
+    def __init__(self, schema: TableSchema, schemas: Mapping[int, TableSchema], columns: Iterable[str]) -> None:
+        self._schemas = schemas
+        self._wanted = schema.select(sorted(columns))
+        self._keys: dict[int, _StatsColumns] = {}
+        self._values: dict[_Layout, _StatsColumns] = {}
+
+    def of_keys(self, file: DataFileMeta) -> Mapping[str, ColumnBounds]:
+        """Bounds from the statistics of the trimmed primary key."""
+        columns = self._keys.get(file.schema_id)
+        if columns is None:
+            written = self._schemas[file.schema_id]
+            columns = _locate(self._wanted, written.select(written.trimmed_primary_keys), absent=())
+            self._keys[file.schema_id] = columns
+        return columns.bounds(file.key_stats, file.row_count)
+
+    def of_values(self, file: DataFileMeta) -> Mapping[str, ColumnBounds]:
+        """Bounds from the statistics of all columns; a column without statistics has no item."""
+        layout = (file.schema_id, file.value_stats_cols, file.write_cols)
+        columns = self._values.get(layout)
+        if columns is None:
+            columns = self._values[layout] = self._value_columns(file)
+        return columns.bounds(file.value_stats, file.row_count)
+
+    def _value_columns(self, file: DataFileMeta) -> _StatsColumns:
+        written = self._schemas[file.schema_id]
+        ids = {f.id for f in written.fields}
+        # A file of some columns says nothing of the others, which may stand in another file.
+        absent = () if file.write_cols is not None else tuple(f.name for f in self._wanted if f.id not in ids)
+        covered = file.value_stats_cols if file.value_stats_cols is not None else file.write_cols
+        fields = written.fields if covered is None else written.select(covered)
+        return _locate(self._wanted, fields, absent=absent)
+
+
+def column_bounds(
+    minimum: InternalValue, maximum: InternalValue, nulls: int | None, row_count: int
+) -> ColumnBounds:
+    """Bounds as stored; a NaN bounds nothing.
+
+    >>> column_bounds(1.0, float("nan"), 0, 5)
+    ColumnBounds(minimum=None, maximum=None, null_count=0, row_count=5)
+    """
+    if minimum != minimum or maximum != maximum:
+        return ColumnBounds(None, None, nulls, row_count)
+    return ColumnBounds(minimum, maximum, nulls, row_count)
+
+
+def partition_bounds(fields: Sequence[DataField], manifest: ManifestFileMeta) -> Mapping[str, ColumnBounds]:
+    """Bounds of the partition keys over the entries of a manifest."""
+    columns = _locate(fields, fields, absent=())
+    return columns.bounds(manifest.partition_stats, manifest.num_added_files + manifest.num_deleted_files)
+
+
+def _locate(wanted: Sequence[DataField], stored: Sequence[DataField], *, absent: tuple[str, ...]) -> _StatsColumns:
+    by_id = {f.id: i for i, f in enumerate(stored)}
+    types: list[DataType] = [_NOT_DECODED] * len(stored)
+    positions: list[tuple[str, int]] = []
+    for field in wanted:
+        i = by_id.get(field.id)
+        if i is None or isinstance(field.type, NESTED) or not keeps_bounds(stored[i].type, field.type):
+            continue
+        types[i] = stored[i].type
+        positions.append((field.name, i))
+    return _StatsColumns(tuple(types), tuple(positions), absent)

@@ -1,0 +1,78 @@
+"""The index files alive after a commit (format chapter 04, section 6; Java ``IndexManifestFileHandler``).
+
+An index manifest holds the complete state. A bucket has one index file of each type, so a new one replaces the old;
+in append tables without buckets each deletion-vector file stands for itself. Nothing here reads or writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from table_format.errors import FileConflict
+from table_format.metastore.changes import DELETION_VECTORS
+from table_format.model.manifest import FileKind, IndexManifestEntry
+
+_GIVE_UP = "File deletion conflicts detected! Give up committing."
+
+
+def combine_index(
+    base: Sequence[IndexManifestEntry], delta: Iterable[IndexManifestEntry], *, bucketed: bool
+) -> tuple[IndexManifestEntry, ...]:
+    """The live index files after a delta.
+
+    Raises:
+        FileConflict: an index file to remove is gone, or a data file would have two deletion vectors.
+    """
+    live = {_key(entry, bucketed=bucketed): entry for entry in base}
+    for entry in sorted(delta, key=lambda e: e.kind is FileKind.ADD):
+        key = _key(entry, bucketed=bucketed)
+        before = live.get(key)
+        if entry.kind is FileKind.DELETE:
+            if before is None or before.index_file.file_name != entry.index_file.file_name:
+                raise _gone(entry, before)
+            del live[key]
+        elif before is not None and not bucketed:
+            raise _there_already(entry)
+        else:
+            live[key] = entry
+    _refuse_two_vectors(live.values())
+    return tuple(live.values())
+
+
+def removals(entries: Iterable[IndexManifestEntry], partitions: frozenset[bytes]) -> tuple[IndexManifestEntry, ...]:
+    """Entries that remove all index files of some partitions."""
+    return tuple(replace(entry, kind=FileKind.DELETE) for entry in entries if entry.partition in partitions)
+
+
+def _key(entry: IndexManifestEntry, *, bucketed: bool) -> tuple[object, ...]:
+    file = entry.index_file
+    if file.index_type == DELETION_VECTORS and not bucketed:
+        return (file.file_name,)
+    return (entry.partition, entry.bucket, file.index_type)
+
+
+def _refuse_two_vectors(entries: Iterable[IndexManifestEntry]) -> None:
+    owner: dict[tuple[bytes, int, str], str] = {}
+    for entry in entries:
+        for vector in entry.index_file.deletion_vector_ranges or ():
+            key = (entry.partition, entry.bucket, vector.data_file)
+            other = owner.setdefault(key, entry.index_file.file_name)
+            if other != entry.index_file.file_name:
+                message = (
+                    f"{_GIVE_UP} Data file '{vector.data_file}' would have deletion vectors in '{other}' and in "
+                    f"'{entry.index_file.file_name}': another commit deleted rows of it; read again and redo the work"
+                )
+                raise FileConflict(message)
+
+
+def _gone(entry: IndexManifestEntry, before: IndexManifestEntry | None) -> FileConflict:
+    found = "no index file" if before is None else f"'{before.index_file.file_name}'"
+    return FileConflict(
+        f"{_GIVE_UP} Index file '{entry.index_file.file_name}' of bucket {entry.bucket} is to be removed and {found} is "
+        "in its place: another commit replaced it; read again and redo the work"
+    )
+
+
+def _there_already(entry: IndexManifestEntry) -> FileConflict:
+    return FileConflict(f"{_GIVE_UP} Index file '{entry.index_file.file_name}' is to be added and is there already")

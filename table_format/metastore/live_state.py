@@ -1,0 +1,108 @@
+"""The live files of some partitions, carried forward from commit to commit.
+
+Conflict checks need the files of the partitions they touch at the latest snapshot. To read all manifests for each
+commit would make a commit the slower the more files there are; so the state of one snapshot is kept and the deltas of
+those that follow are applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from table_format.metastore.file_filter import FileFilter
+from table_format.metastore.manifests import ManifestStore
+from table_format.metastore.plan import live_files
+from table_format.metastore.replay import MergedEntries, ReplayError, live_entries, merge_entries
+from table_format.metastore.snapshots import SnapshotStore
+from table_format.model.manifest import ManifestEntry
+from table_format.model.schema import TableSchema
+from table_format.model.snapshot import Snapshot
+
+_LONGEST_STEP: Final = 64
+"""Snapshots behind which reading everything is cheaper than applying deltas."""
+
+_CAPACITY: Final = 200_000
+"""Entries kept between commits."""
+
+
+class LiveState:
+    """Live files by partition at one snapshot; partitions are read when first asked for."""
+
+    def __init__(self, manifests: ManifestStore, snapshots: SnapshotStore, schema: TableSchema) -> None:
+        self._manifests = manifests
+        self._snapshots = snapshots
+        self._schema = schema
+        self._at: Snapshot | None = None
+        self._files: dict[bytes, MergedEntries] = {}
+
+    def files(self, snapshot: Snapshot, partitions: frozenset[bytes]) -> list[ManifestEntry]:
+        """The live files of some partitions at a snapshot.
+
+        Raises:
+            CorruptionError: a manifest is missing or broken, or contradicts another.
+        """
+        self._follow(snapshot)
+        missing = partitions - self._files.keys()
+        if missing:
+            plan = live_files(
+                self._manifests, snapshot, schema=self._schema, schemas={}, filter=FileFilter(partitions=missing)
+            )
+            for partition in sorted(missing):
+                self._files[partition] = {}
+            for entry in plan.entries:
+                self._files[entry.partition][entry.identifier] = entry
+        try:
+            found = [entry for partition in sorted(partitions) for entry in live_entries(self._files[partition])]
+        except ReplayError as e:
+            raise self._manifests.contradiction(snapshot, e) from e
+        if sum(map(len, self._files.values())) > _CAPACITY:
+            self.forget()
+        return found
+
+    def advance(self, snapshot: Snapshot) -> None:
+        """Take note of a snapshot this process has just made on top of the state."""
+        if self._at is not None and self._at.id == snapshot.id - 1:
+            self._apply(snapshot)
+
+    def forget(self) -> None:
+        """Keep nothing."""
+        self._at = None
+        self._files = {}
+
+    def _follow(self, snapshot: Snapshot) -> None:
+        at = self._at
+        if at is not None and not _same(at, snapshot):
+            steps = self._steps(at, snapshot)
+            if steps is None:
+                self.forget()
+            else:
+                for step in steps:
+                    self._apply(step)
+        if self._at is None or not _same(self._at, snapshot):
+            self.forget()
+            self._at = snapshot
+
+    def _steps(self, at: Snapshot, snapshot: Snapshot) -> Sequence[Snapshot] | None:
+        if not at.id < snapshot.id <= at.id + _LONGEST_STEP:
+            return None
+        found = [self._snapshots.find(i) for i in range(at.id, snapshot.id)]
+        steps = [step for step in found if step is not None]
+        # After a rollback ids are used again: the state must still be one this history went through.
+        if len(steps) != len(found) or not _same(steps[0], at):
+            return None
+        return [*steps[1:], snapshot]
+
+    def _apply(self, snapshot: Snapshot) -> None:
+        try:
+            for entry in self._manifests.delta_entries(snapshot):
+                if entry.partition in self._files:
+                    merge_entries((entry,), self._files[entry.partition])
+        except ReplayError:
+            self.forget()  # reading everything says what is wrong
+            return
+        self._at = snapshot
+
+
+def _same(left: Snapshot, right: Snapshot) -> bool:
+    return left.id == right.id and left.delta_manifest_list == right.delta_manifest_list

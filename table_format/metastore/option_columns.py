@@ -1,0 +1,84 @@
+"""Options that name columns, in value or key (format chapter 13; Java ``SchemaManager.applyRenameColumnsToOptions``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+_LISTS: Final = ("bucket-key", "sequence.field")
+"""Options whose value is a list of columns."""
+
+_SINGLE: Final = ("rowkind.field",)
+_FIELDS: Final = "fields."
+_LIST_SUFFIXES: Final = (".sequence-group", ".nested-key")
+"""``fields.<columns>.<suffix>``: key and value are lists of columns."""
+
+_INDEX_PREFIX: Final = "file-index."
+_INDEX_COLUMNS: Final = ".columns"
+
+
+def columns_bound_by_options(options: Mapping[str, str]) -> Mapping[str, str]:
+    """The columns that options name, each with the key of such an option.
+
+    >>> dict(columns_bound_by_options({"sequence.field": "ts, n", "fields.n.aggregate-function": "sum"}))
+    {'ts': 'sequence.field', 'n': 'sequence.field'}
+    """
+    bound: dict[str, str] = {}
+    for key, value in options.items():
+        for column in _columns_of(key, value):
+            bound.setdefault(column, key)
+    return bound
+
+
+def rename_in_options(options: Mapping[str, str], old: str, new: str) -> Mapping[str, str]:
+    """The options after a column got another name.
+
+    >>> rename_in_options({"sequence.field": "ts,n", "fields.n.aggregate-function": "sum", "bucket": "2"}, "n", "m")
+    {'sequence.field': 'ts,m', 'fields.m.aggregate-function': 'sum', 'bucket': '2'}
+    """
+    return dict(_renamed(key, value, old, new) for key, value in options.items())
+
+
+def _columns_of(key: str, value: str) -> Iterator[str]:
+    if key in _LISTS or key in _SINGLE or _is_index_list(key):
+        yield from _split(value)
+    elif key.startswith(_FIELDS):
+        suffix = _list_suffix(key)
+        if suffix:
+            yield from _split(key[len(_FIELDS) : -len(suffix)])
+            yield from _split(value)
+        else:
+            column, dot, _ = key[len(_FIELDS) :].rpartition(".")
+            if dot:
+                yield column
+
+
+def _renamed(key: str, value: str, old: str, new: str) -> tuple[str, str]:
+    if key in _LISTS or key in _SINGLE or _is_index_list(key):
+        return key, _rename_list(value, old, new)
+    if key.startswith(_FIELDS):
+        suffix = _list_suffix(key)
+        if suffix:
+            columns = _rename_list(key[len(_FIELDS) : -len(suffix)], old, new)
+            return f"{_FIELDS}{columns}{suffix}", _rename_list(value, old, new)
+        column, dot, name = key[len(_FIELDS) :].rpartition(".")
+        if dot and column == old:
+            return f"{_FIELDS}{new}.{name}", value
+    return key, value
+
+
+def _is_index_list(key: str) -> bool:
+    return key.startswith(_INDEX_PREFIX) and key.endswith(_INDEX_COLUMNS)
+
+
+def _list_suffix(key: str) -> str | None:
+    return next((suffix for suffix in _LIST_SUFFIXES if key.endswith(suffix)), None)
+
+
+def _split(value: str) -> list[str]:
+    return [name.strip() for name in value.split(",") if name.strip()]
+
+
+def _rename_list(value: str, old: str, new: str) -> str:
+    names = _split(value)
+    return value if old not in names else ",".join(new if name == old else name for name in names)

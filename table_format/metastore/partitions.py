@@ -1,0 +1,100 @@
+"""Partitions as serialised rows and as values (format chapter 04, section 3; chapter 10, section 6).
+
+Entries carry partitions as bytes, and a table has few distinct ones: each is decoded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from table_format.codecs.binary_row import deserialize_row, serialize_row
+from table_format.errors import InvalidInputError
+from table_format.io.paths import partition_text
+from table_format.model.data_file import EMPTY_STATS, SimpleStats
+from table_format.model.schema import TableSchema
+from table_format.model.types import DataType, InternalValue
+from table_format.options.table_options import TableOptions
+
+PartitionSpec: TypeAlias = Mapping[str, InternalValue]
+"""Values of some or all partition keys: it stands for every partition that has them."""
+
+
+class Partitions:
+    """The partitions of one table, decoded when first met."""
+
+    def __init__(self, schema: TableSchema, options: TableOptions) -> None:
+        self.fields = schema.partition_fields
+        self.types: tuple[DataType, ...] = tuple(f.type.with_nullable(True) for f in self.fields)
+        self._files = options.files
+        self._values: dict[bytes, tuple[InternalValue, ...]] = {}
+        self._texts: dict[bytes, str] = {}
+
+    def values(self, partition: bytes) -> tuple[InternalValue, ...]:
+        """The values of the partition keys."""
+        found = self._values.get(partition)
+        if found is None:
+            found = self._values[partition] = deserialize_row(self.types, partition)
+        return found
+
+    def text(self, partition: bytes) -> str:
+        """The partition's directory below the table; empty for an unpartitioned table."""
+        found = self._texts.get(partition)
+        if found is None:
+            found = self._texts[partition] = partition_text(
+                self.fields,
+                self.values(partition),
+                default_name=self._files.partition_default_name,
+                legacy=self._files.partition_legacy_name,
+            )
+        return found
+
+    def shown(self, partition: bytes) -> str:
+        """The partition for a message."""
+        if not self.fields:
+            return "the table"
+        pairs = zip(self.fields, self.values(partition), strict=True)
+        return f"partition {{{', '.join(f'{field.name}={value!r}' for field, value in pairs)}}}"
+
+    def matches(self, spec: PartitionSpec, partition: bytes) -> bool:
+        """Whether the partition has the values of the spec."""
+        values = dict(zip((f.name for f in self.fields), self.values(partition), strict=True))
+        return all(values[name] == value for name, value in spec.items())
+
+    def check_spec(self, spec: PartitionSpec) -> None:
+        """Refuse a spec that names other columns than partition keys, or values of another type.
+
+        Raises:
+            InvalidInputError: with the partition keys there are.
+        """
+        types = {f.name: t for f, t in zip(self.fields, self.types, strict=True)}
+        for name, value in spec.items():
+            if name not in types:
+                keys = ", ".join(types) or "none"
+                message = f"'{name}' is not a partition key; the partition keys are {keys}"
+                raise InvalidInputError(message)
+            serialize_row((types[name],), (value,))
+
+
+def partition_stats(types: Sequence[DataType], partitions: Iterable[bytes]) -> SimpleStats:
+    """Minimum, maximum and null count of each partition key over the entries of a manifest."""
+    if not types:
+        return EMPTY_STATS
+    counts: dict[bytes, int] = {}
+    for partition in partitions:
+        counts[partition] = counts.get(partition, 0) + 1
+    rows = [(deserialize_row(types, partition), number) for partition, number in counts.items()]
+    minima: list[InternalValue] = []
+    maxima: list[InternalValue] = []
+    nulls: list[int] = []
+    for i in range(len(types)):
+        present = [row[i] for row, _ in rows if row[i] is not None]
+        minima.append(min(present, key=_orderable, default=None))
+        maxima.append(max(present, key=_orderable, default=None))
+        nulls.append(sum(number for row, number in rows if row[i] is None))
+    return SimpleStats(serialize_row(types, minima), serialize_row(types, maxima), tuple(nulls))
+
+
+def _orderable(value: InternalValue) -> tuple[bool, object]:
+    # NaN is greater than every number, as Java compares.
+    return (value != value, 0 if value != value else value)

@@ -1,0 +1,149 @@
+"""How types of the format and types of Spark stand for each other.
+
+Values travel between Spark and the tasks as Arrow, so the Arrow form is what has to agree: ``spark_arrow_schema`` is
+what Spark makes of a Spark schema, ``arrow_schema`` what the library wants; the two differ in the units of times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import types as spark_types
+
+from table_format.errors import InvalidSchema, UnsupportedFeature
+from table_format.model.types import (
+    MAX_LENGTH,
+    ArrayType,
+    BigIntType,
+    BinaryType,
+    BooleanType,
+    CharType,
+    DataField,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowType,
+    SmallIntType,
+    TimestampType,
+    TimeType,
+    TinyIntType,
+    VarBinaryType,
+    VarCharType,
+)
+
+_SCALARS: tuple[tuple[type[DataType], type[spark_types.DataType]], ...] = (
+    (BooleanType, spark_types.BooleanType),
+    (TinyIntType, spark_types.ByteType),
+    (SmallIntType, spark_types.ShortType),
+    (IntType, spark_types.IntegerType),
+    (BigIntType, spark_types.LongType),
+    (FloatType, spark_types.FloatType),
+    (DoubleType, spark_types.DoubleType),
+    (CharType, spark_types.StringType),
+    (VarCharType, spark_types.StringType),
+    (BinaryType, spark_types.BinaryType),
+    (VarBinaryType, spark_types.BinaryType),
+    (DateType, spark_types.DateType),
+    (TimestampType, spark_types.TimestampNTZType),
+    (LocalZonedTimestampType, spark_types.TimestampType),
+)
+
+_TIMESTAMP_DIGITS = 6
+"""Spark's timestamps end at microseconds."""
+
+
+def spark_schema(fields: Sequence[DataField]) -> spark_types.StructType:
+    """The Spark schema of those columns.
+
+    Raises:
+        UnsupportedFeature: Spark has no such type.
+    """
+    return spark_types.StructType([_spark_field(field) for field in fields])
+
+
+def _spark_field(field: DataField) -> spark_types.StructField:
+    metadata = {"comment": field.description} if field.description else None
+    return spark_types.StructField(field.name, spark_type(field.type, field.name), field.type.nullable, metadata)
+
+
+def spark_type(data_type: DataType, where: str = "value") -> spark_types.DataType:
+    """The Spark type that holds values of ``data_type``; ``where`` names the column in errors."""
+    match data_type:
+        case TimestampType(precision=precision) | LocalZonedTimestampType(precision=precision):
+            if precision > _TIMESTAMP_DIGITS:
+                feature = f"column '{where}' of type {data_type} on Spark, whose timestamps end at microseconds,"
+                raise UnsupportedFeature(feature)
+        case TimeType():
+            feature = f"column '{where}' of type {data_type} on Spark, which has no stable TIME type,"
+            raise UnsupportedFeature(feature)
+        case DecimalType(precision=precision, scale=scale):
+            return spark_types.DecimalType(precision, scale)
+        case ArrayType(element=element):
+            return spark_types.ArrayType(spark_type(element, where), element.nullable)
+        case MapType(key=key, value=value):
+            return spark_types.MapType(spark_type(key, where), spark_type(value, where), value.nullable)
+        case MultisetType(element=element):
+            return spark_types.MapType(spark_type(element, where), spark_types.IntegerType(), valueContainsNull=False)
+        case RowType(fields=fields):
+            return spark_schema(fields)
+        case _:
+            pass
+    for ours, theirs in _SCALARS:
+        if isinstance(data_type, ours):
+            return theirs()
+    feature = f"column '{where}' of type {data_type} on Spark"
+    raise UnsupportedFeature(feature)
+
+
+def type_of_spark(data_type: spark_types.DataType, *, nullable: bool = True, where: str = "value") -> DataType:
+    """The type of the format for a Spark type; fields of ROWs are numbered from 0.
+
+    Raises:
+        InvalidSchema: the format cannot store the type.
+    """
+    match data_type:
+        case spark_types.VarcharType():
+            return VarCharType(length=data_type.length, nullable=nullable)
+        case spark_types.CharType():
+            return CharType(length=data_type.length, nullable=nullable)
+        case spark_types.StringType():
+            return VarCharType(length=MAX_LENGTH, nullable=nullable)
+        case spark_types.BinaryType():
+            return VarBinaryType(length=MAX_LENGTH, nullable=nullable)
+        case spark_types.DecimalType():
+            return DecimalType(precision=data_type.precision, scale=data_type.scale, nullable=nullable)
+        case spark_types.ArrayType():
+            element = type_of_spark(data_type.elementType, nullable=data_type.containsNull, where=where)
+            return ArrayType(element=element, nullable=nullable)
+        case spark_types.MapType():
+            key = type_of_spark(data_type.keyType, nullable=False, where=where)
+            value = type_of_spark(data_type.valueType, nullable=data_type.valueContainsNull, where=where)
+            return MapType(key=key, value=value, nullable=nullable)
+        case spark_types.StructType():
+            return RowType(fields=fields_of_spark(data_type), nullable=nullable)
+        case _:
+            pass
+    for ours, theirs in _SCALARS:
+        if type(data_type) is theirs:
+            return ours(nullable=nullable)
+    message = f"column '{where}': the Spark type {data_type.simpleString()} cannot be stored; cast it first"
+    raise InvalidSchema(message)
+
+
+def fields_of_spark(schema: spark_types.StructType) -> tuple[DataField, ...]:
+    """Columns for a Spark schema; a field's comment becomes its description. Ids are given when a table is made."""
+    return tuple(
+        DataField(
+            id=number,
+            name=field.name,
+            type=type_of_spark(field.dataType, nullable=field.nullable, where=field.name),
+            description=(field.metadata or {}).get("comment"),
+        )
+        for number, field in enumerate(schema.fields)
+    )

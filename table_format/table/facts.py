@@ -1,0 +1,81 @@
+"""What every operation on one table starts from: its schema, its options and where its files are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from table_format.errors import UnsupportedFeature
+from table_format.io.table_store import TableStore
+from table_format.metastore.manifests import ManifestStore
+from table_format.metastore.partitions import Partitions
+from table_format.metastore.schemas import SchemaStore
+from table_format.metastore.snapshots import SnapshotStore
+from table_format.model.identifier import MAIN_BRANCH
+from table_format.model.schema import TableSchema
+from table_format.options.check import require
+from table_format.options.declare import Operation
+from table_format.options.table_options import TableOptions
+
+
+class StoredSchemas(Mapping[int, TableSchema]):
+    """All schemas of a table by id, each read when it is first asked for."""
+
+    def __init__(self, store: SchemaStore) -> None:
+        self._store = store
+
+    def __getitem__(self, schema_id: int) -> TableSchema:
+        return self._store.load(schema_id)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._store.ids())
+
+    def __len__(self) -> int:
+        return len(self._store.ids())
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """One opened table; travels between processes. ``name`` is what messages call it."""
+
+    name: str
+    store: TableStore
+    schema: TableSchema
+    options: TableOptions
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # What was read so far stays behind.
+        return (TableFacts, (self.name, self.store, self.schema, self.options))
+
+    @cached_property
+    def snapshots(self) -> SnapshotStore:
+        return SnapshotStore(self.store)
+
+    @cached_property
+    def schema_store(self) -> SchemaStore:
+        return SchemaStore(self.store)
+
+    @cached_property
+    def schemas(self) -> Mapping[int, TableSchema]:
+        return StoredSchemas(self.schema_store)
+
+    @cached_property
+    def manifests(self) -> ManifestStore:
+        return ManifestStore(self.store, self.options)
+
+    @cached_property
+    def partitions(self) -> Partitions:
+        return Partitions(self.schema, self.options)
+
+    def require(self, operation: Operation) -> None:
+        """Refuse an operation whose result would be wrong.
+
+        Raises:
+            UnsupportedFeature: names the option and its value, or the branch.
+        """
+        branch = self.store.paths.branch
+        if operation is not Operation.READ and branch != MAIN_BRANCH:
+            message = f"table '{self.name}': this version can {operation.value} the main branch only, not '{branch}'"
+            raise UnsupportedFeature(f"{operation.value} on a branch", message)
+        require(self.schema, self.options, operation)

@@ -1,0 +1,55 @@
+"""What callers hand in as rows: Arrow, pandas, polars, and all else that speaks Arrow streams, as batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol, TypeAlias
+
+import pyarrow as pa
+
+from table_format.errors import InvalidData
+
+MAX_INPUT_ROWS = 262_144
+"""Rows routed at once; larger batches are cut, which bounds the memory for the copies of a batch."""
+
+
+class ArrowStream(Protocol):
+    """Anything with the Arrow C stream interface: polars and duckdb among others."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+Rows: TypeAlias = pa.Table | pa.RecordBatch | pa.RecordBatchReader | ArrowStream
+
+
+def reader_of(data: Rows) -> pa.RecordBatchReader:
+    """The rows as one stream.
+
+    Raises:
+        InvalidData: the value is no table.
+    """
+    if isinstance(data, pa.RecordBatchReader):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.RecordBatchReader.from_batches(data.schema, [data])
+    if isinstance(data, pa.Table):
+        return data.to_reader()
+    if type(data).__module__.partition(".")[0] == "pandas" and type(data).__name__ == "DataFrame":
+        return pa.Table.from_pandas(data, preserve_index=False).to_reader()
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(data)
+    message = (
+        f"rows come as a pyarrow Table, RecordBatch or RecordBatchReader, a pandas or polars DataFrame, or anything "
+        f"with the Arrow stream interface; found {type(data).__name__}"
+    )
+    raise InvalidData(message)
+
+
+def batches_of(reader: pa.RecordBatchReader) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The non-empty batches, cut to a bounded number of rows, each with the number of rows before it."""
+    before = 0
+    for batch in reader:
+        for start in range(0, batch.num_rows, MAX_INPUT_ROWS):
+            part = batch.slice(start, MAX_INPUT_ROWS)
+            yield before, part
+            before += part.num_rows

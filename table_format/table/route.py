@@ -1,0 +1,87 @@
+"""Which partition and bucket each row belongs to (format chapter 05, section 5; chapter 11).
+
+Columns, not rows: rows get one number for their partition and bucket, one stable sort brings those together that belong
+together, and only what differs between groups is looked at in Python. The order of rows inside a bucket stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from table_format.codecs.binary_row import serialize_row
+from table_format.kernels.hashing import fixed_buckets, row_hashes
+from table_format.kernels.values import values_of
+from table_format.model.schema import TableSchema
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedRows:
+    """Rows of one bucket. ``partition`` is a serialised BinaryRow."""
+
+    partition: bytes
+    bucket: int
+    rows: pa.RecordBatch
+
+
+def route(batch: pa.RecordBatch, schema: TableSchema, bucket_count: int) -> Iterator[RoutedRows]:
+    """Cut a batch by partition and bucket; a ``bucket_count`` below 1 puts all rows of a partition into bucket 0."""
+    if not batch.num_rows:
+        return
+    partitions = _partition_codes(batch, schema.partition_keys)
+    buckets = _buckets(batch, schema, bucket_count)
+    groups = _combined(partitions, buckets)
+    if (groups == groups[0]).all():
+        starts, rows = np.zeros(1, np.int64), batch
+    else:
+        order = np.argsort(groups, kind="stable")
+        arranged = groups[order]
+        starts = np.concatenate(([0], np.flatnonzero(arranged[1:] != arranged[:-1]) + 1))
+        rows = batch.take(pa.array(order))
+        buckets = buckets[order]
+    stops = np.append(starts[1:], batch.num_rows)
+    serialised = _partitions_at(rows, schema, starts)
+    for start, stop, partition in zip(starts.tolist(), stops.tolist(), serialised, strict=True):
+        yield RoutedRows(partition, int(buckets[start]), rows.slice(start, stop - start))
+
+
+def _buckets(batch: pa.RecordBatch, schema: TableSchema, bucket_count: int) -> Codes:
+    if bucket_count < 1:
+        return np.zeros(batch.num_rows, np.int64)
+    fields = schema.select(schema.bucket_keys)
+    hashes = row_hashes([f.type for f in fields], [batch.column(f.name) for f in fields])
+    return fixed_buckets(hashes, bucket_count).astype(np.int64)
+
+
+def _partition_codes(batch: pa.RecordBatch, keys: Sequence[str]) -> Codes:
+    """A number for each row, equal where all partition columns are."""
+    codes = np.zeros(batch.num_rows, np.int64)
+    for key in keys:
+        encoded = batch.column(key).dictionary_encode(null_encoding="encode")
+        codes = _combined(codes, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64))
+    return codes
+
+
+def _combined(left: Codes, right: Codes) -> Codes:
+    """Numbers for pairs, small again: products of many columns would overflow."""
+    width = int(right.max()) + 1
+    pairs = left * width + right
+    if pairs.max() < len(pairs):
+        return pairs
+    return np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+
+
+def _partitions_at(rows: pa.RecordBatch, schema: TableSchema, starts: Codes) -> list[bytes]:
+    fields = schema.partition_fields
+    types = [f.type for f in fields]
+    if not fields:
+        return [serialize_row((), ())] * len(starts)
+    firsts = pa.array(starts)
+    columns = [values_of(rows.column(f.name).take(firsts), f.type) for f in fields]
+    return [serialize_row(types, values) for values in zip(*columns, strict=True)]

@@ -1,0 +1,5 @@
+"""Golden tables that wait for a feature: a pattern of ``case/table`` and words of the refusal that names the feature."""
+
+from __future__ import annotations
+
+WAITING: dict[str, str] = {}

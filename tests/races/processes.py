@@ -1,0 +1,53 @@
+"""Real processes for races: forked from a server that has imported everything, so that one costs milliseconds."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["tests.races.workers"])
+
+
+class Worker:
+    """One process and the pipe it reports through; what it has sent survives its death."""
+
+    def __init__(self, target: Callable[..., None], *arguments: object) -> None:
+        self._reports, sender = CONTEXT.Pipe(duplex=False)
+        self._process = CONTEXT.Process(target=target, args=(*arguments, sender), daemon=True)
+        self._process.start()
+        sender.close()
+
+    def kill(self) -> None:
+        """End the process wherever it is."""
+        assert self._process.pid is not None
+        os.kill(self._process.pid, signal.SIGKILL)
+
+    def next_report(self) -> object:
+        """The next thing the process sent; raises ``EOFError`` when it is dead and has sent no more."""
+        return self._reports.recv()
+
+    def reports(self) -> list[object]:
+        """Everything the process sent until it ended, by itself or killed."""
+        found = []
+        try:
+            while True:
+                found.append(self._reports.recv())
+        except EOFError:
+            self._process.join()
+            return found
+
+
+def run_together(target: Callable[..., None], arguments: Sequence[tuple[object, ...]]) -> list[list[object]]:
+    """Run the target in one process for each tuple of arguments, all released at once; what each reported."""
+    barrier = CONTEXT.Barrier(len(arguments))
+    workers = [Worker(target, *each, barrier) for each in arguments]
+    return [worker.reports() for worker in workers]
+
+
+def report(sender: Connection, what: object) -> None:
+    """Send from within a worker."""
+    sender.send(what)

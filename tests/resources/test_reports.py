@@ -1,0 +1,76 @@
+"""Plots, progress lines, table health: what a person reads."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from xml.etree import ElementTree
+
+from resources.health import LiveFile, health_of
+from resources.plots import Bar, as_metadata, stacked_bars
+from resources.progress import Progress
+from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta
+
+
+def a_file(level: int, size: int, rows: int = 10) -> DataFileMeta:
+    return DataFileMeta(
+        file_name="data-x-0.parquet",
+        file_size=size,
+        row_count=rows,
+        min_key=EMPTY_ROW,
+        max_key=EMPTY_ROW,
+        key_stats=EMPTY_STATS,
+        value_stats=EMPTY_STATS,
+        min_sequence_number=0,
+        max_sequence_number=rows,
+        schema_id=0,
+        level=level,
+    )
+
+
+def test_a_plot_is_well_formed_whatever_the_labels_hold() -> None:
+    bars = [Bar("<day & night>", {'"a"': 3.0, "b": 0.0}), Bar("2", {"b": 5e9})]
+    picture = as_metadata(stacked_bars("Rows <by> day", bars), caption="rows")
+    assert picture.value.startswith("![rows](data:image/svg+xml;base64,")
+    root = ElementTree.fromstring(b64decode(picture.value.split("base64,")[1][:-1]))  # noqa: S314 - our own text
+    assert len([e for e in root.iter() if e.tag.endswith("rect")]) == 5  # three parts, two in the legend
+
+
+def test_a_plot_of_nothing_is_still_a_plot() -> None:
+    assert stacked_bars("empty", []).endswith("</svg>")
+
+
+def test_progress_speaks_only_when_time_has_passed() -> None:
+    lines: list[str] = []
+    times = iter([0.0, 1.0, 4.0, 5.0, 8.0])
+    progress = Progress(lines.append, 4, "days", every_seconds=3.0, clock=lambda: next(times))
+    for _ in range(4):
+        progress.advance()
+    assert lines == [
+        "[##########----------] 2/4 days, 4 s, about 4 s left",
+        "[####################] 4/4 days, 8 s",
+    ]
+
+
+def test_health_counts_runs_by_bucket_and_sizes_by_class() -> None:
+    files = [
+        LiveFile("dt=1/0", a_file(0, 1_000)),
+        LiveFile("dt=1/0", a_file(0, 20_000)),
+        LiveFile("dt=1/0", a_file(5, 20_000_000)),
+        LiveFile("dt=1/1", a_file(5, 300_000)),
+        LiveFile("dt=1/1", a_file(5, 300_000)),
+    ]
+    health = health_of(files, snapshot_id=9, snapshots=4)
+    assert (health.buckets, health.level0_files, health.max_sorted_runs, health.small_files) == (2, 2, 3, 4)
+    assert health.level_bytes["dt=1/0"] == {"level 0": 21_000, "level 5": 20_000_000}
+    assert [health.size_classes[name] for name in ("< 16 KB", "< 128 KB", "< 1 MB", "< 16 MB", "larger")] == [
+        1,
+        1,
+        2,
+        0,
+        1,
+    ]
+
+
+def test_an_empty_table_is_healthy() -> None:
+    health = health_of([], snapshot_id=None, snapshots=0)
+    assert health.numbers == dict.fromkeys(health.numbers, 0)

@@ -1,0 +1,156 @@
+"""What can go wrong at one call of a store, and who decides when.
+
+A fault is a value: it stands in the trace, it can be asked for by a plan, and it can be left out to see whether a
+failure needs it. The vocabulary matters more than volume: errors, crashes and lost answers alone never find an id that
+is taken again after its expiry; a stall finds it at once.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class FaultKind(StrEnum):
+    ERROR_BEFORE = "error_before"  # fails, nothing happened
+    ERROR_AFTER = "error_after"  # happened, but the answer is lost
+    LATE = "late"  # fails, and happens all the same a while later
+    DUPLICATE = "duplicate"  # the client repeats a request that had landed, and meets itself
+    CRASH_BEFORE = "crash_before"  # the process dies
+    CRASH_AFTER = "crash_after"
+    PARTIAL = "partial"  # dies in the middle of writing: half a file, or a temporary file, stays
+    SLOW_BEFORE = "slow_before"  # parked before the effect, possibly for longer than snapshots live
+    SLOW_AFTER = "slow_after"  # parked after it
+    STALE_LIST = "stale_list"  # names of the last moments are missing, deleted ones are still shown
+    STALE_READ = "stale_read"  # an overwritten file (hint, consumer) shows its previous bytes
+    THROTTLE = "throttle"  # this call and the next few are refused
+    PERMISSION = "permission"  # refused, and will be
+    DISK_FULL = "disk_full"  # no room for what is written
+    CLOCK_JUMP = "clock_jump"  # the wall clock of the process is set
+
+
+CRASHES = frozenset({FaultKind.CRASH_BEFORE, FaultKind.CRASH_AFTER, FaultKind.PARTIAL})
+STALLS = frozenset({FaultKind.SLOW_BEFORE, FaultKind.SLOW_AFTER})
+HARMLESS_TO_FILES = STALLS | {FaultKind.CLOCK_JUMP, FaultKind.STALE_LIST, FaultKind.STALE_READ}
+
+
+_WRITING = frozenset({"create", "overwrite", "open_output", "close"})
+_ONLY_FOR = {
+    FaultKind.LATE: frozenset({"create", "overwrite", "delete"}),
+    FaultKind.DUPLICATE: frozenset({"create"}),
+    FaultKind.PARTIAL: _WRITING,
+    FaultKind.STALE_LIST: frozenset({"list"}),
+    FaultKind.STALE_READ: frozenset({"read"}),
+    FaultKind.DISK_FULL: _WRITING | {"make_directory"},
+}
+
+
+def fits(kind: FaultKind, verb: str) -> bool:
+    """Whether that can happen at a call of that verb."""
+    return verb in _ONLY_FOR.get(kind, (verb,))
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault at one call. ``amount`` is milliseconds, or calls to throttle."""
+
+    kind: FaultKind
+    amount: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.kind}({self.amount})" if self.amount else str(self.kind)
+
+
+@dataclass(frozen=True)
+class FaultMix:
+    """How likely each kind is at a call: every seed draws its own, and a third of the seeds have none."""
+
+    chances: Mapping[FaultKind, float] = field(default_factory=dict)
+    longest_stall_ms: int = 0
+
+    @classmethod
+    def draw(cls, rng: random.Random, *, longest_stall_ms: int) -> FaultMix:
+        if rng.random() < 1 / 3:
+            return cls()
+        kinds = [kind for kind in FaultKind if rng.random() < 0.5]
+        return cls({kind: rng.choice((0.001, 0.004, 0.015)) for kind in kinds}, longest_stall_ms)
+
+    def sample(self, rng: random.Random, verb: str) -> Fault | None:
+        """Draw the fault of one call. Always the same number of draws, so that leaving one out moves no other."""
+        position, amount = rng.random(), rng.random()
+        for kind, chance in self.chances.items():
+            if position < chance:
+                return Fault(kind, self._amount(kind, amount)) if fits(kind, verb) else None
+            position -= chance
+        return None
+
+    def _amount(self, kind: FaultKind, amount: float) -> int:
+        if kind in STALLS:
+            # As many short stalls as long ones: the square puts half of them below a quarter of the longest.
+            return 1 + int(amount * amount * self.longest_stall_ms)
+        if kind is FaultKind.CLOCK_JUMP:
+            return int((amount - 0.5) * 4 * 3_600_000)
+        if kind is FaultKind.THROTTLE:
+            return 1 + int(amount * 4)
+        if kind in (FaultKind.STALE_LIST, FaultKind.LATE):
+            return 1 + int(amount * 400)
+        return 0
+
+
+class FaultSource:
+    """Where an actor's faults come from: ``next_fault`` is asked once for each call of the store."""
+
+    def next_fault(self, verb: str, path: str) -> Fault | None:
+        raise NotImplementedError
+
+
+class NoFaults(FaultSource):
+    def next_fault(self, verb: str, path: str) -> Fault | None:
+        return None
+
+
+class SampledFaults(FaultSource):
+    """Faults by chance; the calls whose numbers are in ``suppressed`` are spared (for shrinking a failure)."""
+
+    def __init__(self, mix: FaultMix, rng: random.Random, suppressed: frozenset[int] = frozenset()) -> None:
+        self._mix = mix
+        self._rng = rng
+        self._suppressed = suppressed
+        self._calls = 0
+        self._throttled = 0
+
+    def next_fault(self, verb: str, path: str) -> Fault | None:
+        self._calls += 1
+        fault = self._mix.sample(self._rng, verb)
+        if self._calls in self._suppressed:
+            return None
+        if self._throttled:
+            self._throttled -= 1
+            return Fault(FaultKind.THROTTLE, self._throttled)
+        if fault and fault.kind is FaultKind.THROTTLE:
+            self._throttled = fault.amount
+        return fault
+
+
+class PlannedFault(FaultSource):
+    """One fault at the ``number``-th call that it fits (from 0); for trying every call in turn."""
+
+    def __init__(self, fault: Fault, number: int, *, verb: str | None = None, path_part: str = "") -> None:
+        self._fault = fault
+        self._number = number
+        self._verb = verb
+        self._path_part = path_part
+        self.struck = False
+
+    def next_fault(self, verb: str, path: str) -> Fault | None:
+        if self.struck or not fits(self._fault.kind, verb):
+            return None
+        if (self._verb and verb != self._verb) or self._path_part not in path:
+            return None
+        self._number -= 1
+        if self._number >= 0:
+            return None
+        self.struck = True
+        return self._fault
