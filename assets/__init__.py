@@ -1,0 +1,25 @@
+"""The assets of the lakehouse and their checks: landing, ods, dwd, mart, and tables that others write."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Final
+
+import dagster as dg
+
+with warnings.catch_warnings():
+    # Single-run backfills and windows that reach beyond the last partition are "beta" and used on purpose.
+    warnings.simplefilter("ignore", category=dg.BetaWarning)
+    from assets.checks import checks_of
+    from assets.dwd import orders, users
+    from assets.external import web_clicks
+    from assets.landing import landing_assets
+    from assets.mart import daily_revenue
+    from assets.ods import orders_cdc, users_cdc
+
+TABLE_ASSETS: Final = (orders_cdc, users_cdc, orders, users, daily_revenue)
+MANAGED_TABLES: Final = tuple(".".join(asset.key.path[-2:]) for asset in TABLE_ASSETS)
+"""The tables that the maintenance jobs look after."""
+
+all_assets: Final = (*landing_assets, *TABLE_ASSETS, web_clicks)
+all_checks: Final = checks_of(MANAGED_TABLES)

@@ -6,7 +6,7 @@ writes, for every key its days touch, the last event of *all* days that can hold
 before, and every later day there is.
 """
 
-from __future__ import annotations
+# Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

@@ -3,7 +3,7 @@
 In real life a connector writes these files; everything downstream truly reads them.
 """
 
-from __future__ import annotations
+# Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
 from datetime import date
 from typing import Final

@@ -1,6 +1,6 @@
 """``mart``: what the shop's people look at."""
 
-from __future__ import annotations
+# Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
 from datetime import timedelta
 from typing import Any, Final

@@ -3,7 +3,7 @@
 A day is overwritten as a whole, so a day that is run again holds the same rows, not twice as many.
 """
 
-from __future__ import annotations
+# Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -51,19 +51,21 @@ def _metadata(table: FeedTable) -> dict[str, Any]:
     }
 
 
-@dg.asset(**_COMMON, deps=["landing/orders_feed"], metadata=_metadata(FeedTable.ORDERS), pool="write_ods_orders_cdc")
+@dg.asset(
+    **_COMMON, deps=[["landing", "orders_feed"]], metadata=_metadata(FeedTable.ORDERS), pool="write_ods_orders_cdc"
+)
 def orders_cdc(context: dg.AssetExecutionContext, landing: LandingZone, spark: SparkResource) -> SparkFrame:
     """Change events of orders, raw: late, repeated and out of order, with `coupon` from the eighth day on."""
     return read_feed(spark.session(), landing, FeedTable.ORDERS, context.partition_keys)
 
 
-@dg.asset(**_COMMON, deps=["landing/users_feed"], metadata=_metadata(FeedTable.USERS), pool="write_ods_users_cdc")
+@dg.asset(**_COMMON, deps=[["landing", "users_feed"]], metadata=_metadata(FeedTable.USERS), pool="write_ods_users_cdc")
 def users_cdc(context: dg.AssetExecutionContext, landing: LandingZone, spark: SparkResource) -> SparkFrame:
     """Change events of users, raw."""
     return read_feed(spark.session(), landing, FeedTable.USERS, context.partition_keys)
 
 
-def read_feed(session: SparkSession, landing: LandingZone, table: FeedTable, days: Sequence[str]) -> SparkFrame:
+def read_feed(session: "SparkSession", landing: LandingZone, table: FeedTable, days: Sequence[str]) -> SparkFrame:
     """The landed events of those days as rows: the columns of the source, and what the event says about them.
 
     The source's schema only ever grew, so the columns of the last day hold the rows of all.
@@ -94,7 +96,7 @@ def _json_type(sql_type: str) -> str:
     return "STRING" if sql_type.startswith("DECIMAL") else _IN_JSON.get(sql_type, sql_type)
 
 
-def _from_json(value: Column, sql_type: str) -> Column:
+def _from_json(value: "Column", sql_type: str) -> "Column":
     from pyspark.sql import functions as F
 
     return F.timestamp_millis(value) if sql_type == "TIMESTAMP" else value.cast(sql_type)

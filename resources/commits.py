@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, Protocol
 
 _CONTINUES: Final = ("dagster/is_resume_retry", "dagster/is_asset_resume_retry", "dagster/retry_number")
 _BACKFILL: Final = "dagster/backfill"
+_CLOCKS_DIFFER_MS: Final = 3_600_000
+"""How far the clock of a machine that commits may be behind the one that makes runs."""
 
 
 class Run(Protocol):
@@ -29,28 +32,41 @@ class Run(Protocol):
     def tags(self) -> Mapping[str, str]: ...
 
 
+class RunRecord(Protocol):
+    """A run and when it was created."""
+
+    @property
+    def dagster_run(self) -> Run: ...
+    @property
+    def create_timestamp(self) -> datetime: ...
+
+
 class Runs(Protocol):
     """Where earlier runs are found: a Dagster instance."""
 
-    def get_run_by_id(self, run_id: str) -> Run | None: ...
+    def get_run_record_by_id(self, run_id: str) -> RunRecord | None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Committer:
-    """The user of all commits of one step, and what is written into the snapshots' properties."""
+    """The user of all commits of one step, and what is written into the snapshots' properties.
+
+    ``since_ms`` is a time before the user's first commit: there is no need to look for one further back.
+    """
 
     user: str
     properties: Mapping[str, str]
+    since_ms: int = 0
 
 
 def first_run_id(run: Run, runs: Runs) -> str:
     """The run whose work this run carries on: itself, unless it continues a failed one."""
     current = run
     while current.parent_run_id and any(tag in current.tags for tag in _CONTINUES):
-        parent = runs.get_run_by_id(current.parent_run_id)
+        parent = runs.get_run_record_by_id(current.parent_run_id)
         if parent is None:
             return current.parent_run_id
-        current = parent
+        current = parent.dagster_run
     return current.run_id
 
 
@@ -66,7 +82,10 @@ def committer(
         **({"dagster.backfill_id": run.tags[_BACKFILL]} if _BACKFILL in run.tags else {}),
         **{f"consumed.{table}": str(snapshot) for table, snapshot in consumed.items()},
     }
-    return Committer(user=f"dagster:{first_run_id(run, runs)}:{step}", properties=properties)
+    first = first_run_id(run, runs)
+    record = runs.get_run_record_by_id(first)
+    since_ms = 0 if record is None else int(record.create_timestamp.timestamp() * 1000) - _CLOCKS_DIFFER_MS
+    return Committer(user=f"dagster:{first}:{step}", properties=properties, since_ms=since_ms)
 
 
 def _span(partitions: tuple[str, ...]) -> str:

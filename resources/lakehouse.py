@@ -12,8 +12,10 @@ import dagster as dg
 from pydantic import Field, field_validator
 
 from resources.spark import secrets_from
-from table_format import load_catalog
+from table_format.catalog.load import load_catalog
 from table_format.catalog.protocol import Catalog
+from table_format.errors import InvalidIdentifier
+from table_format.table.system_table import SystemTable
 from table_format.table.table import Table
 
 if TYPE_CHECKING:
@@ -72,8 +74,17 @@ class LakehouseCatalog(dg.ConfigurableResource):  # type: ignore[type-arg]
         return paimon(session, self.catalog_options(os.environ))
 
     def table(self, name: str) -> Table:
-        """Open a table; ``TableNotFound`` where there is none."""
-        return self.catalog().load_table(name)
+        """Open a table.
+
+        Raises:
+            TableNotFound: there is none of that name.
+            InvalidIdentifier: the name is that of a system table.
+        """
+        table = self.catalog().load_table(name)
+        if isinstance(table, SystemTable):
+            message = f"'{name}' is a system table; name the table itself"
+            raise InvalidIdentifier(message)
+        return table
 
 
 def table_name(key: dg.AssetKey, metadata: Mapping[str, Any]) -> str:

@@ -76,3 +76,12 @@ class LandingZone(dg.ConfigurableResource):  # type: ignore[type-arg]
             raise FileNotFoundError(message)
         columns: dict[str, str] = json.loads(path.read_text())["columns"]
         return columns
+
+    def count_lines(self, table: str, day: str) -> int:
+        """Lines landed for that day; 0 where there are none."""
+        return sum(_lines_of(part) for part in sorted(self.directory(table, day).glob("part-*.jsonl")))
+
+
+def _lines_of(path: Path) -> int:
+    with path.open("rb") as lines:
+        return sum(1 for _ in lines)

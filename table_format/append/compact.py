@@ -51,9 +51,7 @@ def pick_groups(files_of: BucketFiles, files: Sequence[DataFileMeta], *, full: b
 def concatenate(files_of: BucketFiles, group: FileGroup) -> tuple[DataFileMeta, ...]:
     """Write the rows of the files, in order, to files of the target size; numbers go on from the first file's."""
     reader = files_of.reader()
-    writer = files_of.writer(
-        level=0, source=FileSource.COMPACT, first_sequence_number=group[0].min_sequence_number
-    )
+    writer = files_of.writer(level=0, source=FileSource.COMPACT, first_sequence_number=group[0].min_sequence_number)
     complete = False
     try:
         for file in group:

@@ -6,7 +6,7 @@ A table exists when it has a schema. Java ``FileSystemCatalog``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from table_format.catalog.new_schema import first_schema
 from table_format.errors import (
@@ -26,6 +26,7 @@ from table_format.model.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifi
 from table_format.model.schema import Schema
 from table_format.model.schema_change import SchemaChange
 from table_format.options.check import check_alterable
+from table_format.options.table_options import TableOptions
 from table_format.runtime import Runtime
 from table_format.table.system_table import SystemTable, open_system_table
 from table_format.table.table import Table
@@ -175,7 +176,10 @@ class FileSystemCatalog:
                 message = f"table '{identifier.database}.{identifier.table}' has no branch '{identifier.branch}'"
                 raise BranchNotFound(message)
             raise self._no_table(identifier)
-        return Table(Identifier(identifier.database, identifier.table, identifier.branch), store, schemas.latest())
+        schema = schemas.latest()
+        directory = (TableOptions.parse(schema.options).files.path_directory or "").strip("/")
+        opened = replace(store, paths=replace(store.paths, data_directory=directory))
+        return Table(Identifier(identifier.database, identifier.table, identifier.branch), opened, schema)
 
     def _delete_table(self, root: str) -> None:
         # 1 snapshots: the table is empty  2 everything else  3 schemas: the table is gone. Whoever makes the table

@@ -52,7 +52,8 @@ def _check(options: Mapping[str, str]) -> None:
             raise InvalidOption(key, f"is not known to a catalog{advice}")
         if not option.is_honoured(parse_value(key, option.parser, value)):
             message = f"catalog option '{key}' = {value!r} is not supported by this version ({option.doc.rstrip('.')})"
-            raise UnsupportedFeature(f"{key}={value}", message)
+            feature = f"{key}={value}"
+            raise UnsupportedFeature(feature, message)
 
 
 def _local_path(warehouse: str) -> str:
@@ -62,5 +63,6 @@ def _local_path(warehouse: str) -> str:
             f"catalog option '{WAREHOUSE.key}' = {warehouse!r}: the store '{scheme}' is not supported by this version; "
             f"it takes a local path, with {METASTORE.key} = filesystem"
         )
-        raise UnsupportedFeature(f"{WAREHOUSE.key}={scheme}", message)
+        feature = f"{WAREHOUSE.key}={scheme}"
+        raise UnsupportedFeature(feature, message)
     return str(Path(without_scheme(warehouse) if warehouse.startswith("file:") else warehouse).absolute())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, Final
@@ -69,8 +69,8 @@ def _encode_block(schema: ContainerSchema, records: Sequence[Mapping[str, object
     return b"".join((count, _long(len(stored)), stored))
 
 
-def read_container(data: bytes, schema: ContainerSchema, *, path: str) -> list[dict[str, Any]]:
-    """All records of a file, in the shape of the file's own schema, timestamps as integers.
+def read_container(data: bytes, schema: ContainerSchema, *, path: str) -> Iterator[dict[str, Any]]:
+    """The records of a file one by one, in the shape of the file's own schema, timestamps as integers.
 
     Every field of ``schema`` that is not nullable is there with its type; a nullable one may be missing.
 
@@ -91,7 +91,6 @@ def read_container(data: bytes, schema: ContainerSchema, *, path: str) -> list[d
     array = reading_schema(header.get(b"avro.schema", b""), schema.text, path=path)
     codec = header.get(b"avro.codec", b"null").decode("ascii", "replace")
     sync = cursor.take(_SYNC_BYTES)
-    records: list[dict[str, Any]] = []
     expanded = 0
     while not cursor.at_end:
         count, size = cursor.long(), cursor.long()
@@ -103,8 +102,7 @@ def read_container(data: bytes, schema: ContainerSchema, *, path: str) -> list[d
         if expanded > MAX_AVRO_BYTES:
             message = f"the blocks expand to more than {MAX_AVRO_BYTES} bytes"
             raise LimitExceeded(path, message)
-        records += _decode_block(array, block, count, path)
-    return records
+        yield from _decode_block(array, block, count, path)
 
 
 def _read_header(cursor: _Cursor) -> dict[bytes, bytes]:

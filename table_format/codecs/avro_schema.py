@@ -6,6 +6,7 @@ makes more than n values. Logical types are dropped: timestamps stay integers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Final, NoReturn
 
@@ -72,8 +73,18 @@ def _check(found: Any, wanted: Any, where: str) -> None:  # noqa: ANN401
                 elif not isinstance(wanted_type, list):
                     message = f"{where} lacks the field '{name}'"
                     raise BadEncoding(_WHERE, message)
+                else:
+                    _check_really_missing(name, types)
         case _ if found != wanted and (found, wanted) != ("int", "long"):
             message = f"{where}: expected the type {_name(wanted)}, found {_name(found)}"
+            raise BadEncoding(_WHERE, message)
+
+
+def _check_really_missing(name: str, found: Iterable[str]) -> None:
+    """Refuse a field that is one letter off a missing one: a damaged header, which would read as nulls."""
+    for other in found:
+        if len(other) == len(name) and sum(map(str.__ne__, other, name)) == 1:
+            message = f"the field '{name}' is missing, and there is '{other}'"
             raise BadEncoding(_WHERE, message)
 
 
@@ -144,10 +155,10 @@ class _Rebuild:
         name = f"r{self._nodes}"
         rebuilt = []
         for field in fields:
-            if not isinstance(field, dict):
+            if not isinstance(field, dict) or not isinstance(field.get("name"), str):
                 self._refuse(field)
             member = self.type_of(field.get("type"), namespace, in_union=False)
-            rebuilt.append({"name": str(field.get("name")), "type": member})
+            rebuilt.append({"name": field["name"], "type": member})
         self._open.discard(id(value))
         return {"type": "record", "name": name, "fields": rebuilt}
 

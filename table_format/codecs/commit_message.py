@@ -84,12 +84,14 @@ def _record(message: CommitMessage) -> dict[str, object]:
 
 
 def _message(record: dict[str, Any]) -> CommitMessage:
-    files = {name: tuple(data_file_of(file, path=_PATH) for file in record[name]) for name in _FILE_LISTS}
-    indexes = {name: tuple(index_file_of(file, path=_PATH) for file in record[name]) for name in _INDEX_FILE_LISTS}
+    members: dict[str, Any] = {
+        name: tuple(data_file_of(file, path=_PATH) for file in record[name]) for name in _FILE_LISTS
+    }
+    for name in _INDEX_FILE_LISTS:
+        members[name] = tuple(index_file_of(file, path=_PATH) for file in record[name])
     return CommitMessage(
         partition=record["partition"],
         bucket=record["bucket"],
         total_buckets=record["total_buckets"],
-        **files,
-        **indexes,  # type: ignore[arg-type]
+        **members,
     )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from table_format.codecs.avro import ContainerSchema, read_container, write_container
+from table_format.codecs.columnar_manifest import as_container, is_columnar
 from table_format.codecs.data_file_avro import (
     checked_file_name,
     data_file_of,
@@ -156,12 +157,15 @@ def decode_index_manifest(data: bytes, *, path: str) -> list[IndexManifestEntry]
 def _decode(
     data: bytes, path: str, schema: ContainerSchema, version: int, fact: Callable[[dict[str, Any], str], _Fact]
 ) -> list[_Fact]:
-    records = read_container(data, schema, path=path)
-    for record in records:
+    if is_columnar(data):
+        data = as_container(data, schema, path=path)
+    facts = []
+    for record in read_container(data, schema, path=path):
         if record["_VERSION"] != version:
             message = f"expected entries of version {version}, found version {record['_VERSION']}"
             raise BadEncoding(path, message)
-    return [fact(record, path) for record in records]
+        facts.append(fact(record, path))
+    return facts
 
 
 def _kind(record: dict[str, Any], path: str) -> FileKind:

@@ -116,7 +116,7 @@ def _widens(source: DecimalType, target: DecimalType) -> bool:
     return target.scale >= source.scale and target.precision - target.scale >= source.precision - source.scale
 
 
-def _between(source: DataType, target: DataType) -> Cast | None:  # noqa: C901 - one line for each family
+def _between(source: DataType, target: DataType) -> Cast | None:
     if isinstance(target, _TEXTS):
         return _to_text(source, target)
     if isinstance(source, _TEXTS):
@@ -263,6 +263,7 @@ def _fit_text(array: pa.Array, target: CharType | VarCharType) -> pa.Array:
 
 
 def _from_text(target: DataType) -> Cast | None:
+    parse: Callable[[str], object]
     match target:
         case BinaryType() | VarBinaryType():
             fit = _fit_bytes(target)
@@ -366,7 +367,8 @@ def _to_millis(array: pa.Array) -> np.ndarray:
 
 
 def _ticks(array: pa.Array) -> np.ndarray:
-    return array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    ticks: np.ndarray = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    return ticks
 
 
 # --- common ---------------------------------------------------------------------------------------------------------

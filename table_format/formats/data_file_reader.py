@@ -42,8 +42,8 @@ class _Layout:
 class DataFileReader:
     """Reads data and changelog files of one table.
 
-    ``schemas`` holds the schema of every file by id; rows come out as columns of ``read_schema``. Readers keep what they
-    worked out for one file for the next one of the same shape; one reader is used by one thread at a time.
+    ``schemas`` holds the schema of every file by id; rows come out as columns of ``read_schema``. What was worked out
+    for one file serves the next one of the same shape.
     """
 
     def __init__(

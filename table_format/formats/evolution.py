@@ -117,7 +117,9 @@ def _cast(old: DataType, new: DataType, name: str) -> Cast | None:
             return _array_cast(old, new, name)
         case RowType(), RowType():
             return _row_cast(old, new, name)
-        case (MapType(), MapType()) | (MultisetType(), MultisetType()):
+        case MapType(), MapType():
+            return _map_cast(old, new, name)
+        case MultisetType(), MultisetType():
             return _map_cast(old, new, name)
     cast = None if isinstance(old, NESTED) or isinstance(new, NESTED) else cast_of(old, new)
     if cast is None:

@@ -28,7 +28,7 @@ def encode_int96(array: pa.Array) -> pa.Array:
     """Twelve bytes for each ``timestamp[ns]``.
 
     >>> encode_int96(pa.array([-1, None], pa.timestamp("ns"))).to_pylist()
-    [b'\\xff\\xff\\xb0\\x0c\\x91N\\x00\\x00\\x8b=%\\x00', None]
+    [b'\\xff\\xffN\\x91\\x94N\\x00\\x00\\x8b=%\\x00', None]
     """
     nanos = np.frombuffer(_data(array, 8), np.int64)
     out = np.empty(len(array), _LAYOUT)
@@ -77,7 +77,8 @@ def _data(array: pa.Array, width: int) -> memoryview:
 
 
 def _is_valid(array: pa.Array) -> np.ndarray:
-    return array.is_valid().to_numpy(zero_copy_only=False)
+    valid: np.ndarray = array.is_valid().to_numpy(zero_copy_only=False)
+    return valid
 
 
 def _validity(array: pa.Array) -> pa.Buffer | None:

@@ -44,7 +44,8 @@ def float_text(value: float, *, single: bool) -> str:
     if len(mantissa) == 1:
         # Java always shows two digits, the best two: the smallest double is 4.9E-324 and not 5.0E-324.
         mantissa, _, exponent = f"{abs(value):.1e}".partition("e")
-    return ("-" if shortest.startswith("-") else "") + _place_point(mantissa.replace(".", "").removesuffix("0") or "0", int(exponent))
+    sign = "-" if shortest.startswith("-") else ""
+    return sign + _place_point(mantissa.replace(".", "").removesuffix("0") or "0", int(exponent))
 
 
 def _place_point(digits: str, exponent: int) -> str:

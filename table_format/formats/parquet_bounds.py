@@ -82,7 +82,7 @@ def _internal(raw: float | bytes, data_type: DataType) -> InternalValue:
                 return None
         case TimestampType(precision=precision) | LocalZonedTimestampType(precision=precision):
             return int(raw) * (_NANOS_PER_MILLI if precision <= _FILE_MILLI_PRECISION else _NANOS_PER_MICRO)
-        case FloatType() | DoubleType():
+        case FloatType() | DoubleType() if isinstance(raw, float):
             # Whoever wrote NaN as a bound did not order its values.
             return None if math.isnan(raw) else raw
         case BooleanType():

@@ -144,7 +144,7 @@ def _parquet_type(data_type: DataType, column_id: int, depth: int) -> pa.DataTyp
         case MapType() | MultisetType():
             (_, key), (_, item) = _children(data_type)
             return pa.map_(
-                _field("key", _parquet_type(key, column_id, below), False, key_id),  # noqa: FBT003
+                _field("key", _parquet_type(key, column_id, below), False, key_id),
                 _field("value", _parquet_type(item, column_id, below), item.nullable, value_id),
             )
         case RowType(fields=fields):

@@ -137,6 +137,7 @@ class ParquetFileWriter:
         if dictionary is None:
             dictionary = [name for name, column in zip(names, first, strict=False) if _pays_as_dictionary(column)]
         compression = self._options.compression.lower()
+        # No delta encodings, small as they are: Java 0.9 cannot read them.
         return pq.ParquetWriter(
             self._sink,
             self._schema,
@@ -222,7 +223,8 @@ def _pays_as_dictionary(column: pa.ChunkedArray) -> bool:
         return False
     if rows > _SAMPLE_ROWS:
         column = column.take(pa.array(np.linspace(0, rows - 1, _SAMPLE_ROWS).astype(np.int64)))
-    return pc.count_distinct(column).as_py() < _MAX_DISTINCT_SHARE * len(column)
+    distinct: int = pc.count_distinct(column).as_py()
+    return distinct < _MAX_DISTINCT_SHARE * len(column)
 
 
 def _has_long_values(column: pa.ChunkedArray) -> bool:

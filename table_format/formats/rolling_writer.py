@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_format.codecs.binary_row import serialize_row
+from table_format.errors import InvalidData
 from table_format.formats.protocol import FormatWriter, WrittenFile
 from table_format.formats.registry import format_of
 from table_format.io.paths import data_file_name
@@ -23,7 +24,7 @@ from table_format.kernels.values import values_of
 from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta, FileSource, SimpleStats
 from table_format.model.row_kind import RowKind
 from table_format.model.schema import KEY_FIELD_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
-from table_format.model.types import DataField
+from table_format.model.types import BinaryType, DataField, DataType, VarBinaryType
 from table_format.options.table_options import TableOptions
 
 _MIN_CHECK_ROWS: Final = 1000
@@ -151,15 +152,18 @@ class RollingDataFileWriter:
             first = self._next_sequence_number
             self._next_sequence_number += rows
             return first, first + rows - 1
-        known = bounds[SEQUENCE_NUMBER.name]
-        assert isinstance(known.minimum, int)
-        assert isinstance(known.maximum, int)
-        return known.minimum, known.maximum
+        match bounds[SEQUENCE_NUMBER.name]:
+            case ColumnBounds(minimum=int(minimum), maximum=int(maximum)):
+                return minimum, maximum
+        message = f"rows of a primary key table need a {SEQUENCE_NUMBER.name} each"
+        raise InvalidData(message)
 
     def _stats(self, fields: Sequence[DataField], bounds: Mapping[str, ColumnBounds]) -> SimpleStats:
         """Statistics over all of the fields, never over some: readers of version 0.9 rely on the positions."""
         modes = (self._stats_mode(f.name) for f in fields)
-        stored = [stored_bounds(bounds[f.name], mode) for f, mode in zip(fields, modes, strict=True)]
+        stored = [
+            stored_bounds(_comparable(bounds[f.name], f.type), mode) for f, mode in zip(fields, modes, strict=True)
+        ]
         types = [f.type.with_nullable(True) for f in fields]
         return SimpleStats(
             serialize_row(types, [b.minimum for b in stored]),
@@ -214,3 +218,10 @@ class _OpenFile:
     def _key(self, row: pa.RecordBatch) -> bytes:
         values = [values_of(row.column(f.name), f.type)[0] for f in self._keys]
         return serialize_row([f.type for f in self._keys], values)
+
+
+def _comparable(bounds: ColumnBounds, data_type: DataType) -> ColumnBounds:
+    """Without bounds of bytes: Java up to 1.4 states none and was never seen to compare them."""
+    if isinstance(data_type, BinaryType | VarBinaryType):
+        return ColumnBounds(None, None, bounds.null_count, bounds.row_count)
+    return bounds

@@ -87,8 +87,8 @@ def decode_struct(data: bytes) -> Struct:
 def encode_struct(struct: Struct) -> bytes:
     """Encode a struct.
 
-    >>> encode_struct(decode_struct(bytes.fromhex("15021808736368656d6100"))) .hex()
-    '15021808736368656d6100'
+    >>> encode_struct(decode_struct(bytes.fromhex("15021806736368656d6100"))).hex()
+    '15021806736368656d6100'
     """
     out = bytearray()
     _encode_struct(out, struct)

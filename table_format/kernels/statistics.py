@@ -81,8 +81,8 @@ def merge_bounds(parts: Iterable[ColumnBounds]) -> ColumnBounds:
         if part.minimum is None or part.maximum is None:
             known = known and part.null_count == part.row_count
             continue
-        minimum = part.minimum if minimum is None else min(minimum, part.minimum)  # type: ignore[type-var]
-        maximum = part.maximum if maximum is None else max(maximum, part.maximum)  # type: ignore[type-var]
+        minimum = part.minimum if minimum is None else min(minimum, part.minimum)
+        maximum = part.maximum if maximum is None else max(maximum, part.maximum)
     if not known:
         minimum = maximum = None
     return ColumnBounds(minimum, maximum, nulls if counted else None, rows)
@@ -110,7 +110,8 @@ def stored_bounds(bounds: ColumnBounds, mode: str) -> ColumnBounds:
             return ColumnBounds(None, None, None, bounds.row_count)
     truncate = _TRUNCATE.fullmatch(mode)
     if truncate is None or int(truncate[1]) == 0:
-        raise InvalidOption("metadata.stats-mode", f"expected none, counts, full or truncate(n), found {mode!r}")
+        key = "metadata.stats-mode"
+        raise InvalidOption(key, f"expected none, counts, full or truncate(n), found {mode!r}")
     length = int(truncate[1])
     maximum = truncated_maximum(bounds.maximum, length)
     if maximum is None:

@@ -76,7 +76,9 @@ def merge_section(
     runs = oldest_first(section)
     batch_rows = batch_rows_of([file for run in runs for file in run], fields, runs=len(runs))
     with ExitStack() as stack:
-        streams: Sequence[Generator[pa.RecordBatch]] = [source.run(run, fields, predicate=predicate, batch_rows=batch_rows) for run in runs]
+        streams: Sequence[Generator[pa.RecordBatch]] = [
+            source.run(run, fields, predicate=predicate, batch_rows=batch_rows) for run in runs
+        ]
         if source.decode_ahead and len(runs) > 1:
             pool = stack.enter_context(ThreadPoolExecutor(min(len(runs), MAX_FAN_IN), "decode"))
             streams = [prefetched(stream, pool) for stream in streams]

@@ -14,10 +14,10 @@ from typing import Final, Literal
 import numpy as np
 import pyarrow as pa
 
+from table_format.formats.bucket_files import BucketFiles
 from table_format.io.table_store import TableStore
 from table_format.kernels.sort import sort_and_merge
 from table_format.limits import MIB
-from table_format.formats.bucket_files import BucketFiles
 from table_format.lsm.buffer import WriteBuffer
 from table_format.lsm.changes import Changes
 from table_format.lsm.compact import physical_batch, run_compaction

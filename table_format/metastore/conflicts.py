@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from table_format.errors import BucketCountChanged, ConflictError, FileConflict, LsmConflict
 from table_format.lsm.keys import KeyRangeOf
@@ -17,8 +18,8 @@ from table_format.model.manifest import FileKind, IndexManifestEntry, ManifestEn
 from table_format.model.snapshot import CommitKind
 
 _ADVICE = (
-    "Another commit changed the same bucket; read the table again and redo the work, and give each bucket one writer and "
-    "one compaction at a time"
+    "Another commit changed the same bucket; read the table again and redo the work, and give each bucket one "
+    "writer and one compaction at a time"
 )
 
 
@@ -84,8 +85,8 @@ def find_bucket_change(
             shown = partitions.shown(entry.partition)
             return BucketCountChanged(
                 f"Total buckets of {shown} changed from {before} to {entry.total_buckets} without overwrite. Give up "
-                f"committing. Try to write {shown} with a new bucket num {entry.total_buckets}, but the previous bucket "
-                f"num is {before}: overwrite it to give it {entry.total_buckets} buckets"
+                f"committing. Try to write {shown} with a new bucket num {entry.total_buckets}, but the previous "
+                f"bucket num is {before}: overwrite it to give it {entry.total_buckets} buckets"
             )
     return None
 
@@ -101,7 +102,7 @@ def _find_overlap(live: Iterable[ManifestEntry], facts: CommitFacts) -> LsmConfl
     changed = {(e.partition, e.bucket, e.file.level) for e in facts.delta if e.kind is FileKind.ADD}
     for level in sorted(changed & levels.keys()):
         entries = sorted(levels[level], key=lambda e: range_of(e.file))
-        for left, right in zip(entries, entries[1:], strict=False):
+        for left, right in pairwise(entries):
             if range_of(left.file)[1] >= range_of(right.file)[0]:
                 return LsmConflict(_message("LSM conflicts detected!", facts, _of_overlap(left, right, facts)))
     return None

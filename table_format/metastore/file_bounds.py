@@ -80,9 +80,7 @@ class FileBounds:
         return _locate(self._wanted, fields, absent=absent)
 
 
-def column_bounds(
-    minimum: InternalValue, maximum: InternalValue, nulls: int | None, row_count: int
-) -> ColumnBounds:
+def column_bounds(minimum: InternalValue, maximum: InternalValue, nulls: int | None, row_count: int) -> ColumnBounds:
     """Bounds as stored; a NaN bounds nothing.
 
     >>> column_bounds(1.0, float("nan"), 0, 5)

@@ -69,8 +69,8 @@ def _refuse_two_vectors(entries: Iterable[IndexManifestEntry]) -> None:
 def _gone(entry: IndexManifestEntry, before: IndexManifestEntry | None) -> FileConflict:
     found = "no index file" if before is None else f"'{before.index_file.file_name}'"
     return FileConflict(
-        f"{_GIVE_UP} Index file '{entry.index_file.file_name}' of bucket {entry.bucket} is to be removed and {found} is "
-        "in its place: another commit replaced it; read again and redo the work"
+        f"{_GIVE_UP} Index file '{entry.index_file.file_name}' of bucket {entry.bucket} is to be removed and {found} "
+        "is in its place: another commit replaced it; read again and redo the work"
     )
 
 

@@ -16,6 +16,7 @@ from table_format.metastore.plan import live_files
 from table_format.metastore.replay import MergedEntries, ReplayError, live_entries, merge_entries
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.model.manifest import ManifestEntry
+from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 
@@ -45,13 +46,7 @@ class LiveState:
         self._follow(snapshot)
         missing = partitions - self._files.keys()
         if missing:
-            plan = live_files(
-                self._manifests, snapshot, schema=self._schema, schemas={}, filter=FileFilter(partitions=missing)
-            )
-            for partition in sorted(missing):
-                self._files[partition] = {}
-            for entry in plan.entries:
-                self._files[entry.partition][entry.identifier] = entry
+            self._load(snapshot, FileFilter(partitions=missing), missing)
         try:
             found = [entry for partition in sorted(partitions) for entry in live_entries(self._files[partition])]
         except ReplayError as e:
@@ -59,6 +54,11 @@ class LiveState:
         if sum(map(len, self._files.values())) > _CAPACITY:
             self.forget()
         return found
+
+    def matching(self, snapshot: Snapshot, predicate: Predicate | None) -> frozenset[bytes]:
+        """The partitions with live files that a predicate over partition keys selects; all for ``None``."""
+        self._follow(snapshot)
+        return self._load(snapshot, FileFilter(partition_predicate=predicate), frozenset())
 
     def advance(self, snapshot: Snapshot) -> None:
         """Take note of a snapshot this process has just made on top of the state."""
@@ -69,6 +69,14 @@ class LiveState:
         """Keep nothing."""
         self._at = None
         self._files = {}
+
+    def _load(self, snapshot: Snapshot, wanted: FileFilter, partitions: frozenset[bytes]) -> frozenset[bytes]:
+        plan = live_files(self._manifests, snapshot, schema=self._schema, schemas={}, filter=wanted)
+        loaded: dict[bytes, MergedEntries] = {partition: {} for partition in sorted(partitions)}
+        for entry in plan.entries:
+            loaded.setdefault(entry.partition, {})[entry.identifier] = entry
+        self._files.update(loaded)
+        return frozenset(loaded)
 
     def _follow(self, snapshot: Snapshot) -> None:
         at = self._at

@@ -1,4 +1,4 @@
-"""Options that name columns, in value or key (format chapter 13; Java ``SchemaManager.applyRenameColumnsToOptions``)."""
+"""Options that name columns, in value or key (format chapter 13; Java ``applyRenameColumnsToOptions``)."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from table_format.codecs.binary_row import deserialize_row, serialize_row
 from table_format.errors import InvalidInputError
 from table_format.io.paths import partition_text
 from table_format.model.data_file import EMPTY_STATS, SimpleStats
+from table_format.model.predicate import And, Compare, CompareOp, IsNull, Or, Predicate
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataType, InternalValue
 from table_format.options.table_options import TableOptions
@@ -26,7 +27,7 @@ class Partitions:
     def __init__(self, schema: TableSchema, options: TableOptions) -> None:
         self.fields = schema.partition_fields
         self.types: tuple[DataType, ...] = tuple(f.type.with_nullable(True) for f in self.fields)
-        self._files = options.files
+        self._options = options
         self._values: dict[bytes, tuple[InternalValue, ...]] = {}
         self._texts: dict[bytes, str] = {}
 
@@ -41,11 +42,12 @@ class Partitions:
         """The partition's directory below the table; empty for an unpartitioned table."""
         found = self._texts.get(partition)
         if found is None:
+            files = self._options.files
             found = self._texts[partition] = partition_text(
                 self.fields,
                 self.values(partition),
-                default_name=self._files.partition_default_name,
-                legacy=self._files.partition_legacy_name,
+                default_name=files.partition_default_name,
+                legacy=files.partition_legacy_name,
             )
         return found
 
@@ -60,6 +62,17 @@ class Partitions:
         """Whether the partition has the values of the spec."""
         values = dict(zip((f.name for f in self.fields), self.values(partition), strict=True))
         return all(values[name] == value for name, value in spec.items())
+
+    def predicate(self, specs: Sequence[PartitionSpec]) -> Predicate | None:
+        """The condition that a partition has the values of one of the specs; ``None`` when all have."""
+        if not all(specs):
+            return None
+        return Or(
+            tuple(
+                And(tuple(IsNull(k) if v is None else Compare(k, CompareOp.EQ, v) for k, v in spec.items()))
+                for spec in specs
+            )
+        )
 
     def check_spec(self, spec: PartitionSpec) -> None:
         """Refuse a spec that names other columns than partition keys, or values of another type.

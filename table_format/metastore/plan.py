@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import pyarrow as pa
 
@@ -61,7 +61,7 @@ def live_files(
     *,
     schema: TableSchema,
     schemas: Mapping[int, TableSchema],
-    filter: FileFilter = ALL_FILES,  # noqa: A002 - the word of the format
+    filter: FileFilter = ALL_FILES,
 ) -> FilePlan:
     """The files of a snapshot that may hold rows a filter selects; nothing is dropped that may match.
 
@@ -86,15 +86,15 @@ def live_files(
     dropped = sum(number for name, number in counts.items() if name.startswith("entries_dropped"))
     counts["entries_cancelled"] = read - dropped - len(entries)
     engine = manifests.options.merge.engine
-    entries = _drop_by_stats(entries, filter, counts, schema=schema, schemas=schemas, engine=engine)
-    counts["files"] = len(entries)
-    return FilePlan(tuple(entries), PlanCounts(**counts))
+    kept = _drop_by_stats(entries, filter, counts, schema=schema, schemas=schemas, engine=engine)
+    counts["files"] = len(kept)
+    return FilePlan(tuple(kept), PlanCounts(**counts))
 
 
 class PartitionTest:
     """The partition conditions of a filter; each distinct partition is decoded and tested once."""
 
-    def __init__(self, partitions: Partitions, filter: FileFilter) -> None:  # noqa: A002
+    def __init__(self, partitions: Partitions, filter: FileFilter) -> None:
         self._partitions = partitions
         self._filter = filter
         self._accepted: set[bytes] = set()
@@ -135,9 +135,7 @@ class PartitionTest:
         return {p for p, is_match in zip(candidates, passed, strict=True) if is_match}
 
 
-def may_hold_partitions(
-    partitions: Partitions, manifest: ManifestFileMeta, wanted: Iterable[bytes]
-) -> bool:
+def may_hold_partitions(partitions: Partitions, manifest: ManifestFileMeta, wanted: Iterable[bytes]) -> bool:
     """Whether a manifest's partition range admits one of some partitions."""
     bounds = partition_bounds(partitions.fields, manifest)
     columns = [bounds[f.name] for f in partitions.fields]
@@ -256,7 +254,7 @@ def _drop_by_bucket(
     for _, group in groupby(numbered, key=lambda item: (item[1].partition, item[1].bucket)):
         members = list(group)
         ranges = sorted(range_of(entry.file) for _, entry in members)
-        if all(left[1] < right[0] for left, right in zip(ranges, ranges[1:], strict=False)):
+        if all(left[1] < right[0] for left, right in pairwise(ranges)):
             keep.update(i for i, entry in members if test(entry))
         elif engine not in (MergeEngine.DEDUPLICATE, MergeEngine.FIRST_ROW) or any(test(e) for _, e in members):
             keep.update(i for i, _ in members)
@@ -273,5 +271,3 @@ def by_bucket(entries: Iterable[ManifestEntry]) -> dict[tuple[bytes, int], list[
     for entry in entries:
         groups.setdefault((entry.partition, entry.bucket), []).append(entry)
     return groups
-
-

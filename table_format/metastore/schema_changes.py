@@ -176,8 +176,8 @@ def _with_type(field: DataField, data_type: DataType) -> DataField:
     wanted = data_type.with_nullable(field.type.nullable)
     if not can_widen(field.type, wanted):
         message = (
-            f"column '{field.name}' cannot change from {field.type} to {wanted}: the new type must hold every old value; "
-            "add a column of the new type instead"
+            f"column '{field.name}' cannot change from {field.type} to {wanted}: the new type must hold every old "
+            "value; add a column of the new type instead"
         )
         raise InvalidSchemaChange(message)
     return replace(field, type=wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from table_format.limits import MAX_BUCKETS
-from table_format.options.declare import READ_AND_WRITE, WRITES, Option, unsupported
+from table_format.options.declare import WRITES, Option, unsupported
 from table_format.options.values import boolean, choice, integer, names
 
 DYNAMIC_OR_UNAWARE = -1
@@ -26,12 +26,12 @@ BUCKET_KEY = Option(
     "append table with a positive number of buckets.",
     immutable=True,
 )
-BUCKET_FUNCTION = unsupported(
+BUCKET_FUNCTION = Option(
     "bucket-function.type",
     choice("default", "mod", "hive"),
     "default",
-    "How the bucket is computed from the bucket key; only the hash of the format ('default').",
-    *READ_AND_WRITE,
+    "How the bucket follows from the bucket key: the hash of the format, the remainder of a single INT or BIGINT, or "
+    "the hash of Hive.",
     immutable=True,
 )
 APPEND_ORDERED = Option(

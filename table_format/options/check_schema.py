@@ -15,15 +15,19 @@ from table_format.model.schema import KEY_FIELD_PREFIX, SYSTEM_FIELD_NAMES, Tabl
 from table_format.model.types import (
     NESTED,
     ArrayType,
+    BigIntType,
     CharType,
     DataField,
     DataType,
+    IntType,
+    LocalZonedTimestampType,
     MapType,
     MultisetType,
     RowType,
+    TimestampType,
     VarCharType,
 )
-from table_format.options.bucket import BUCKET_KEY
+from table_format.options.bucket import BUCKET_FUNCTION, BUCKET_KEY
 from table_format.options.merge import ROWKIND_FIELD, SEQUENCE_FIELDS
 from table_format.options.table_options import TableOptions
 
@@ -142,6 +146,7 @@ def _check_primary_key(schema: TableSchema) -> None:
 def _check_column_options(schema: TableSchema, options: TableOptions) -> None:
     for column in options.bucket.key:
         _check_bucket_key(schema, column)
+    _check_bucket_function(schema, options)
     for column in options.merge.sequence_fields:
         if isinstance(schema.field(column).type, NESTED):
             message = f"column '{column}' is {schema.field(column).type}, which has no order"
@@ -150,6 +155,19 @@ def _check_column_options(schema: TableSchema, options: TableOptions) -> None:
     if rowkind is not None and not isinstance(schema.field(rowkind).type, (CharType, VarCharType)):
         message = f"column '{rowkind}' is {schema.field(rowkind).type}; it takes a STRING column"
         raise InvalidOption(ROWKIND_FIELD.key, message)
+
+
+def _check_bucket_function(schema: TableSchema, options: TableOptions) -> None:
+    if options.bucket.count < 1 or options.bucket.function == "default":
+        return
+    fields = schema.select(schema.bucket_keys)
+    shown = ", ".join(f"'{f.name}' {f.type}" for f in fields)
+    if options.bucket.function == "mod" and not (len(fields) == 1 and isinstance(fields[0].type, IntType | BigIntType)):
+        raise InvalidOption(BUCKET_FUNCTION.key, f"'mod' takes one INT or BIGINT column as bucket key, found {shown}")
+    if options.bucket.function == "hive" and any(
+        isinstance(f.type, TimestampType | LocalZonedTimestampType) for f in fields
+    ):
+        raise InvalidOption(BUCKET_FUNCTION.key, f"'hive' has no hash for timestamps, found {shown}")
 
 
 def _check_bucket_key(schema: TableSchema, column: str) -> None:

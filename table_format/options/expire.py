@@ -9,7 +9,13 @@ from table_format.options.values import MAX_INT, boolean, duration, integer, opt
 
 NUM_RETAINED_MIN = Option("snapshot.num-retained.min", integer(1), 10, "Snapshots kept whatever their age.")
 NUM_RETAINED_MAX = Option("snapshot.num-retained.max", integer(1), MAX_INT, "Snapshots kept at most.")
-TIME_RETAINED = Option("snapshot.time-retained", duration, 3_600_000, "Age from which a snapshot may be expired.")
+TIME_RETAINED = Option(
+    "snapshot.time-retained",
+    duration,
+    3_600_000,
+    "Age from which a snapshot may be expired. Whatever this says, nothing younger than two and a half times "
+    "commit.attempt-timeout and commit.request-timeout together goes.",
+)
 LIMIT = Option("snapshot.expire.limit", integer(1), 50, "Snapshots expired in one go.")
 CLEAN_EMPTY_DIRECTORIES = Option(
     "snapshot.clean-empty-directories",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 from table_format.errors import UnsupportedFeature
 from table_format.io.table_store import TableStore
+from table_format.metastore.commit import TableCommit
 from table_format.metastore.manifests import ManifestStore
 from table_format.metastore.partitions import Partitions
 from table_format.metastore.schemas import SchemaStore
 from table_format.metastore.snapshots import SnapshotStore
+from table_format.model.data_file import DataFileMeta
 from table_format.model.identifier import MAIN_BRANCH
 from table_format.model.schema import TableSchema
 from table_format.options.check import require
@@ -68,6 +71,25 @@ class TableFacts:
     def partitions(self) -> Partitions:
         return Partitions(self.schema, self.options)
 
+    def committer(self, commit_user: str) -> TableCommit:
+        """Commits of one user, which share what this process knows of the table."""
+        return TableCommit(
+            self.store,
+            self.schema_store,
+            self.options,
+            commit_user,
+            snapshots=self.snapshots,
+            manifests=self.manifests,
+        )
+
+    def delete_file(self, partition: bytes, bucket: int, file: DataFileMeta) -> None:
+        """Delete a data file that nothing names; what cannot be deleted stays as an orphan."""
+        text = self.partitions.text(partition)
+        paths = self.store.paths
+        for path in (paths.data_file(text, bucket, file), *paths.extra_files(text, bucket, file)):
+            with suppress(OSError):
+                self.store.io.delete(path)
+
     def require(self, operation: Operation) -> None:
         """Refuse an operation whose result would be wrong.
 
@@ -77,5 +99,6 @@ class TableFacts:
         branch = self.store.paths.branch
         if operation is not Operation.READ and branch != MAIN_BRANCH:
             message = f"table '{self.name}': this version can {operation.value} the main branch only, not '{branch}'"
-            raise UnsupportedFeature(f"{operation.value} on a branch", message)
+            feature = f"{operation.value} on a branch"
+            raise UnsupportedFeature(feature, message)
         require(self.schema, self.options, operation)

@@ -14,9 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.codecs.binary_row import serialize_row
+from table_format.kernels.bucket_functions import hive_buckets, mod_buckets
 from table_format.kernels.hashing import fixed_buckets, row_hashes
 from table_format.kernels.values import values_of
 from table_format.model.schema import TableSchema
+from table_format.options.bucket import BucketOptions
 
 Codes = npt.NDArray[np.int64]
 
@@ -30,12 +32,12 @@ class RoutedRows:
     rows: pa.RecordBatch
 
 
-def route(batch: pa.RecordBatch, schema: TableSchema, bucket_count: int) -> Iterator[RoutedRows]:
-    """Cut a batch by partition and bucket; a ``bucket_count`` below 1 puts all rows of a partition into bucket 0."""
+def route(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) -> Iterator[RoutedRows]:
+    """Cut a batch by partition and bucket; a count below 1 puts all rows of a partition into bucket 0."""
     if not batch.num_rows:
         return
     partitions = _partition_codes(batch, schema.partition_keys)
-    buckets = _buckets(batch, schema, bucket_count)
+    buckets = _buckets(batch, schema, bucketing)
     groups = _combined(partitions, buckets)
     if (groups == groups[0]).all():
         starts, rows = np.zeros(1, np.int64), batch
@@ -51,12 +53,19 @@ def route(batch: pa.RecordBatch, schema: TableSchema, bucket_count: int) -> Iter
         yield RoutedRows(partition, int(buckets[start]), rows.slice(start, stop - start))
 
 
-def _buckets(batch: pa.RecordBatch, schema: TableSchema, bucket_count: int) -> Codes:
-    if bucket_count < 1:
+def _buckets(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) -> Codes:
+    if bucketing.count < 1:
         return np.zeros(batch.num_rows, np.int64)
     fields = schema.select(schema.bucket_keys)
-    hashes = row_hashes([f.type for f in fields], [batch.column(f.name) for f in fields])
-    return fixed_buckets(hashes, bucket_count).astype(np.int64)
+    types, columns = [f.type for f in fields], [batch.column(f.name) for f in fields]
+    match bucketing.function:
+        case "mod":
+            buckets = mod_buckets(types[0], columns[0], bucketing.count)
+        case "hive":
+            buckets = hive_buckets(types, columns, bucketing.count)
+        case _:
+            buckets = fixed_buckets(row_hashes(types, columns), bucketing.count)
+    return buckets.astype(np.int64)
 
 
 def _partition_codes(batch: pa.RecordBatch, keys: Sequence[str]) -> Codes:
@@ -74,7 +83,8 @@ def _combined(left: Codes, right: Codes) -> Codes:
     pairs = left * width + right
     if pairs.max() < len(pairs):
         return pairs
-    return np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+    numbers: Codes = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+    return numbers
 
 
 def _partitions_at(rows: pa.RecordBatch, schema: TableSchema, starts: Codes) -> list[bytes]:

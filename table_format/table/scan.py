@@ -11,19 +11,22 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from table_format.codecs.filter_sql import parse_filter
-from table_format.errors import UnsupportedFeature
+from table_format.errors import InvalidData, UnsupportedFeature
+from table_format.io.paths import POSTPONE_BUCKET
 from table_format.kernels.hashing import row_hashes
 from table_format.kernels.values import array_of
+from table_format.metastore.changes import DELETION_VECTORS
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import live_files
 from table_format.model.arrow_types import arrow_schema
-from table_format.model.predicate import Compare, CompareOp, In, Predicate, columns_of, conjuncts
+from table_format.model.predicate import Compare, CompareOp, In, Predicate, conjuncts
 from table_format.model.schema import TableSchema
 from table_format.model.split import DataSplit
 from table_format.model.types import DataField, DoubleType, FloatType, InternalValue
 from table_format.options.declare import Operation
+from table_format.options.table_options import TableOptions
 from table_format.table.facts import TableFacts
+from table_format.table.filters import bound_filter
 from table_format.table.plan import Plan
 from table_format.table.read import read_in_order, read_split
 from table_format.table.splits import make_splits
@@ -36,9 +39,6 @@ if TYPE_CHECKING:
 
 MAX_BUCKET_KEYS = 4096
 """Combinations of bucket key values that are hashed to find buckets; beyond, all buckets are read."""
-
-DELETION_VECTORS = "DELETION_VECTORS"
-POSTPONED_BUCKET = -2
 
 
 @dataclass(frozen=True)
@@ -117,36 +117,30 @@ def _make_plan(scan: Scan) -> Plan:
     start = starting_point(facts)
     schema = start.schema
     fields = schema.fields if scan.columns is None else schema.select(scan.columns)
-    predicate = _predicate(scan.filter, schema)
+    predicate = bound_filter(scan.filter, schema.fields)
     plan = partial(Plan, table=facts.name, snapshot=start.snapshot, schema=schema, fields=fields, predicate=predicate)
     if start.snapshot is None:
         return plan()
     for index in facts.manifests.index_entries(start.snapshot):
         if index.index_file.index_type == DELETION_VECTORS:
+            feature = "deletion vectors"
             message = (
                 f"snapshot {start.snapshot.id} of {facts.name} has deletion vectors, which this version cannot read"
             )
-            raise UnsupportedFeature("deletion vectors", message)
+            raise UnsupportedFeature(feature, message)
     wanted = FileFilter.of(schema, predicate, key_hashes=bucket_key_hashes(schema, predicate))
     found = live_files(facts.manifests, start.snapshot, schema=schema, schemas=facts.schemas, filter=wanted)
     # Postponed rows are not part of the table until a compaction gives them their bucket.
-    entries = [entry for entry in found.entries if entry.bucket != POSTPONED_BUCKET]
+    entries = [entry for entry in found.entries if entry.bucket != POSTPONE_BUCKET]
     splits = make_splits(entries, schema, facts.options.scan, snapshot_id=start.snapshot.id)
     needed = {entry.file.schema_id for entry in entries}
     return plan(splits=splits, counts=found.counts, schemas={i: facts.schemas[i] for i in sorted(needed)})
 
 
-def _predicate(condition: str | Predicate | None, schema: TableSchema) -> Predicate | None:
-    if isinstance(condition, str):
-        return parse_filter(condition, schema.fields)
-    if condition is not None:
-        for column in sorted(columns_of(condition)):
-            schema.field(column)
-    return condition
-
-
 def bucket_key_hashes(schema: TableSchema, predicate: Predicate | None) -> frozenset[int] | None:
     """The hashes a row's bucket key can have, when the predicate fixes every column of it; ``None`` when not."""
+    if TableOptions.parse(schema.options).bucket.function != "default":
+        return None
     fields = schema.select(schema.bucket_keys)
     choices = [_values_of(field, predicate) for field in fields]
     if not choices or any(values is None for values in choices):
@@ -156,7 +150,10 @@ def bucket_key_hashes(schema: TableSchema, predicate: Predicate | None) -> froze
         return None
     rows = list(product(*sets))
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(fields)
-    arrays = [array_of(column, field.type) for column, field in zip(columns, fields, strict=True)]
+    try:
+        arrays = [array_of(column, field.type) for column, field in zip(columns, fields, strict=True)]
+    except InvalidData:
+        return None  # a value finer than the type: it is in no bucket, which the filter itself finds out
     return frozenset(row_hashes([field.type for field in fields], arrays).tolist())
 
 

@@ -1,7 +1,7 @@
-"""Live files become splits (format chapter 06, section 8; Java ``AppendOnlySplitGenerator``, ``MergeTreeSplitGenerator``).
+"""Live files become splits (format chapter 06, section 8; Java ``MergeTreeSplitGenerator``).
 
 Files whose keys overlap stay together; apart from that a bucket is cut so that a split has about the target size, where
-each file counts at least the cost of opening it. The order is by partition directory, bucket and key or age.
+each file counts at least the cost of opening it. The order is by partition, bucket, and key or age.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +22,17 @@ from table_format.model.types import ArrayType, DataField, DataType, MapType, Mu
 from table_format.options.merge import MergeOptions
 from table_format.table.casts import cast_column
 
-_KINDS = pa.array(ROW_KIND_TEXT)
-_RETRACTS = pa.array([kind.value for kind in RowKind if kind.is_retract], pa.int8())
+# Arrow imports pandas with the first array it makes of Python values, which is not for the import of this module to do.
+
+
+@cache
+def _kinds() -> pa.Array:
+    return pa.array(ROW_KIND_TEXT)
+
+
+@cache
+def _retracts() -> pa.Array:
+    return pa.array([kind.value for kind in RowKind if kind.is_retract], pa.int8())
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +98,7 @@ class RowRules:
         if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
             message = f"column '{name}' holds row kinds as text, not as Arrow {texts.type}"
             raise InvalidData(message)
-        kinds = pc.index_in(texts.cast(pa.string()), _KINDS)
+        kinds = pc.index_in(texts.cast(pa.string()), _kinds())
         if kinds.null_count:
             row = pc.index(pc.is_null(kinds), value=True).as_py()
             message = (
@@ -100,7 +110,7 @@ class RowRules:
 
     def _without_ignored(self, columns: list[pa.Array], kinds: pa.Array) -> tuple[list[pa.Array], pa.Array]:
         if self.merge.ignore_delete:
-            keep = pc.invert(pc.is_in(kinds, _RETRACTS))
+            keep = pc.invert(pc.is_in(kinds, _retracts()))
         elif self.merge.ignore_update_before:
             keep = pc.not_equal(kinds, RowKind.UPDATE_BEFORE.value)
         else:
@@ -110,7 +120,7 @@ class RowRules:
     def _check_retracts(self, kinds: pa.Array, first_row: int) -> None:
         if self.schema.primary_keys:
             return
-        retracts = pc.is_in(kinds, _RETRACTS)
+        retracts = pc.is_in(kinds, _retracts())
         if retracts.true_count:
             row = pc.index(retracts, value=True).as_py()
             message = (

@@ -84,4 +84,3 @@ def test_a_full_compaction_of_a_bucket_takes_all_behind_the_large_files_if_most_
 
 def test_files_of_a_bucket_are_taken_in_the_order_of_their_rows():
     assert names(pick_in_bucket(files_of(10, 10, 10)[::-1], RULES, full=True)) == ["0 1 2"]
-

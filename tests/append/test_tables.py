@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pyarrow as pa
 import pytest
@@ -134,7 +135,7 @@ def test_a_writer_serves_many_commits_and_goes_on_counting():
 
 
 def test_large_input_is_rolled_and_stays_in_order():
-    bucket = Bucket({**UNAWARE, "target-file-size": "100 kb"})
+    bucket = Bucket({**UNAWARE, "target-file-size": "20 kb"})
     writer = bucket.writer()
     for start in range(0, 50_000, 5_000):
         writer.write(a_batch(range(start, start + 5_000)))
@@ -142,7 +143,7 @@ def test_large_input_is_rolled_and_stays_in_order():
     assert len(bucket.live) > 1
     assert bucket.read() == list(range(50_000))
     assert numbers(bucket.live)[0][0] == 0
-    assert all(left[1] + 1 == right[0] for left, right in zip(numbers(bucket.live), numbers(bucket.live)[1:]))
+    assert all(left[1] + 1 == right[0] for left, right in pairwise(numbers(bucket.live)))
 
 
 def test_an_aborted_writer_leaves_nothing():

@@ -1,4 +1,4 @@
-"""Golden tables that wait for a feature: a pattern of ``case/table`` and words of the refusal that names the feature."""
+"""Golden tables that wait for a feature: a pattern of ``case/table`` and words of the refusal."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from table_format.model.types import BigIntType, DataField, IntType, VarCharType
 from table_format.options.table_options import TableOptions
 from table_format.runtime import Runtime
 
-I, UB, UA, D = RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE
+A, UB, UA, D = RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE
 
 SCHEMA = TableSchema(
     id=0,

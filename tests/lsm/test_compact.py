@@ -6,15 +6,15 @@ import pytest
 
 from table_format.errors import MissingFile
 from table_format.model.data_file import FileSource
-from tests.lsm.tables import Bucket, D, I
+from tests.lsm.tables import A, Bucket, D
 
 WRITE_ONLY = {"write-only": "true"}
 
 
 def test_a_full_compaction_leaves_one_run_without_retracts():
     bucket = Bucket(WRITE_ONLY)
-    bucket.write((I, 1, "a", 0), (I, 2, "b", 0), (I, 3, "c", 0))
-    bucket.write((D, 1, None, 0), (I, 2, "B", 0))
+    bucket.write((A, 1, "a", 0), (A, 2, "b", 0), (A, 3, "c", 0))
+    bucket.write((D, 1, None, 0), (A, 2, "B", 0))
     message = bucket.compact()
     (file,) = message.compact_after
     assert message.new_files == ()
@@ -26,7 +26,7 @@ def test_a_full_compaction_leaves_one_run_without_retracts():
 
 def test_a_compaction_keeps_retracts_that_an_older_run_needs():
     bucket = Bucket({**WRITE_ONLY, "num-sorted-run.compaction-trigger": "3"})
-    bucket.write(*((I, i, "x" * 100 + str(i), 0) for i in range(3000)))
+    bucket.write(*((A, i, "x" * 100 + str(i), 0) for i in range(3000)))
     bucket.compact()
     bucket.write((D, 1, None, 0))
     bucket.write((D, 2, None, 0))
@@ -41,7 +41,7 @@ def test_a_compaction_keeps_retracts_that_an_older_run_needs():
 
 def test_a_bucket_of_deleted_rows_only_becomes_empty():
     bucket = Bucket(WRITE_ONLY)
-    bucket.write((I, 1, "a", 0))
+    bucket.write((A, 1, "a", 0))
     bucket.write((D, 1, None, 0))
     message = bucket.compact()
     assert (len(message.compact_before), message.compact_after) == (2, ())
@@ -50,8 +50,8 @@ def test_a_bucket_of_deleted_rows_only_becomes_empty():
 
 def test_big_files_that_overlap_nothing_move_up_unread():
     bucket = Bucket({**WRITE_ONLY, "target-file-size": "1 b"})
-    bucket.write((I, 1, "a", 0))
-    bucket.write((I, 2, "b", 0))
+    bucket.write((A, 1, "a", 0))
+    bucket.write((A, 2, "b", 0))
     old = bucket.live
     message = bucket.compact()
     assert message.compact_after == tuple(f.upgrade(5) for f in old)
@@ -61,15 +61,15 @@ def test_big_files_that_overlap_nothing_move_up_unread():
 
 def test_small_neighbours_become_one_file():
     bucket = Bucket(WRITE_ONLY)
-    bucket.write((I, 1, "a", 0))
-    bucket.write((I, 2, "b", 0))
+    bucket.write((A, 1, "a", 0))
+    bucket.write((A, 2, "b", 0))
     assert [f.row_count for f in bucket.compact().compact_after] == [2]
 
 
 def test_output_is_rolled_at_the_target_size_into_disjoint_files():
     bucket = Bucket({**WRITE_ONLY, "target-file-size": "20 kb"})
     for offset in range(2):
-        bucket.write(*((I, i, f"{(i * 2654435761 + offset) % 2**32:x}" * 4, i) for i in range(offset, 4000, 2)))
+        bucket.write(*((A, i, f"{(i * 2654435761 + offset) % 2**32:x}" * 4, i) for i in range(offset, 4000, 2)))
     before = bucket.read()
     bucket.compact()
     assert len(bucket.live) > 1
@@ -78,7 +78,7 @@ def test_output_is_rolled_at_the_target_size_into_disjoint_files():
 
 def test_a_second_full_compaction_has_nothing_to_do():
     bucket = Bucket(WRITE_ONLY)
-    bucket.write((I, 1, "a", 0))
+    bucket.write((A, 1, "a", 0))
     bucket.compact()
     assert bucket.compact().is_empty
     assert bucket.compact(full=False).is_empty
@@ -86,28 +86,28 @@ def test_a_second_full_compaction_has_nothing_to_do():
 
 def test_a_bucket_below_the_trigger_is_left_alone():
     bucket = Bucket(WRITE_ONLY)
-    bucket.write((I, 1, "a", 0))
+    bucket.write((A, 1, "a", 0))
     assert bucket.compact(full=False).is_empty
 
 
 def test_a_table_written_with_more_levels_compacts_to_its_highest():
     bucket = Bucket({**WRITE_ONLY, "num-levels": "9"})
-    bucket.write((I, 1, "a", 0))
+    bucket.write((A, 1, "a", 0))
     bucket.compact()
     assert [f.level for f in bucket.live] == [8]
     bucket.options = WRITE_ONLY
-    bucket.write((I, 1, "b", 0))
+    bucket.write((A, 1, "b", 0))
     bucket.compact()
     assert [f.level for f in bucket.live] == [8]
 
 
 def test_a_compaction_that_fails_leaves_no_file_behind():
     bucket = Bucket({**WRITE_ONLY, "target-file-size": "2 kb", "compaction.small-file-ratio": "0.1"})
-    bucket.write((I, 1, "a", 0), (I, 3, "a", 0))
-    bucket.write((I, 2, "b", 0))
-    bucket.write(*((I, 100 + i, f"{i * 2654435761:x}" * 8, 0) for i in range(200)))
-    bucket.write((I, 1000, "a", 0), (I, 1003, "a", 0))
-    bucket.write((I, 1002, "b", 0))
+    bucket.write((A, 1, "a", 0), (A, 3, "a", 0))
+    bucket.write((A, 2, "b", 0))
+    bucket.write(*((A, 100 + i, f"{i * 2654435761:x}" * 8, 0) for i in range(200)))
+    bucket.write((A, 1000, "a", 0), (A, 1003, "a", 0))
+    bucket.write((A, 1002, "b", 0))
     lost = bucket.live[-1]
     bucket.store.io.delete(bucket.store.paths.data_file("", 0, lost))
     before = bucket.data_files

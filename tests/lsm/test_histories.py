@@ -6,25 +6,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from table_format.model.predicate import Compare, CompareOp
-from tests.lsm.tables import UA, UB, Bucket, D, I, Row
+from table_format.model.row_kind import RowKind
+from tests.lsm.tables import UA, UB, A, Bucket, D, Row
 
-ROWS = st.lists(
-    st.tuples(
-        st.sampled_from([I, I, I, UA, UB, D, D]),
+WRITE, MINOR, FULL = "write", "compaction", "full compaction"
+
+
+def histories(kinds: list[RowKind], steps: list[str]) -> st.SearchStrategy[list[tuple[str, list[Row]]]]:
+    """Writes of a few rows each, and the other steps in between."""
+    row = st.tuples(
+        st.sampled_from(kinds),
         st.integers(0, 12),
-        st.one_of(st.none(), st.text("abc", max_size=2)),
+        st.one_of(st.none(), st.sampled_from(["a", "b", "ab"])),
         st.one_of(st.none(), st.integers(0, 5)),
-    ),
-    max_size=12,
-)
-STEPS = st.lists(
-    st.one_of(
-        st.tuples(st.just("write"), ROWS),
-        st.tuples(st.just("write"), ROWS),
-        st.tuples(st.sampled_from(["compact", "full compaction"]), st.just([])),
-    ),
-    max_size=10,
-)
+    )
+    write = st.tuples(st.just(WRITE), st.lists(row, max_size=12))
+    other = st.tuples(st.sampled_from(steps), st.just([])) if steps else write
+    return st.lists(st.one_of(write, write, other), max_size=8)
+
+
 OPTIONS = st.fixed_dictionaries(
     {
         "num-sorted-run.compaction-trigger": st.sampled_from(["2", "3", "5"]),
@@ -62,16 +62,16 @@ class Model:
 def run(options: dict[str, str], steps: list[tuple[str, list[Row]]]) -> None:
     bucket, model = Bucket(options), Model(options)
     for step, rows in steps:
-        if step == "write":
+        if step == WRITE:
             for row in rows:
                 model.write(row)
             bucket.write(*rows, compact=options["write-only"] == "false")
         else:
             before = bucket.read()
-            bucket.compact(full=step == "full compaction")
+            bucket.compact(full=step == FULL)
             assert bucket.read() == before
         assert bucket.read() == model.rows()
-        if step == "full compaction":
+        if step == FULL:
             assert len(bucket.levels.runs) <= 1
             assert all(f.delete_row_count == 0 for f in bucket.live)
             assert all(f.level == bucket.levels.max_level for f in bucket.live)
@@ -80,19 +80,25 @@ def run(options: dict[str, str], steps: list[tuple[str, list[Row]]]) -> None:
     assert bucket.read(predicate=Compare("v", CompareOp.EQ, "a")) == [r for r in model.rows() if r[0] == "a"]
 
 
-@settings(max_examples=60, deadline=None)
-@given(OPTIONS, STEPS)
+@settings(max_examples=25, deadline=None)
+@given(OPTIONS, histories([A, A, A, UA, UB, D, D], [MINOR, FULL]))
 def test_the_last_row_of_a_key_is_what_is_read(options, steps):
     run(options, steps)
 
 
-@settings(max_examples=60, deadline=None)
-@given(OPTIONS, STEPS, st.sampled_from(["ascending", "descending"]))
+@settings(max_examples=25, deadline=None)
+@given(OPTIONS, histories([A, UA], [MINOR, FULL]), st.sampled_from(["ascending", "descending"]))
 def test_the_row_with_the_last_sequence_field_is_what_is_read(options, steps, order):
     run({**options, "sequence.field": "s", "sequence.field.sort-order": order}, steps)
 
 
-@settings(max_examples=30, deadline=None)
-@given(OPTIONS, STEPS)
+@settings(max_examples=15, deadline=None)
+@given(OPTIONS, histories([A, A, UA, UB, D], []), st.sampled_from(["ascending", "descending"]))
+def test_an_older_row_does_not_undo_a_delete_before_compaction_forgets_it(options, steps, order):
+    run({**options, "write-only": "true", "sequence.field": "s", "sequence.field.sort-order": order}, steps)
+
+
+@settings(max_examples=15, deadline=None)
+@given(OPTIONS, histories([A, UA, UB, D], [MINOR, FULL]))
 def test_with_ignore_delete_the_last_added_row_is_what_is_read(options, steps):
     run({**options, "ignore-delete": "true"}, steps)

@@ -15,7 +15,7 @@ from table_format.model.data_file import EMPTY_ROW
 from table_format.model.predicate import And, Compare, CompareOp
 from table_format.model.types import DataField, IntType
 from tests.lsm.files import a_file, key_range_of_test_files
-from tests.lsm.tables import UB, Bucket, D, I, sorted_rows, with_fields
+from tests.lsm.tables import UB, A, Bucket, D, sorted_rows, with_fields
 
 WRITE_ONLY = {"write-only": "true"}
 
@@ -23,9 +23,9 @@ WRITE_ONLY = {"write-only": "true"}
 def a_bucket(**options: str) -> Bucket:
     """Keys 1 to 4 in two runs that overlap, 9 in a run of its own; key 2 is deleted, key 3 updated."""
     bucket = Bucket({**WRITE_ONLY, **options})
-    bucket.write((I, 1, "a", 10), (I, 2, "b", 20), (I, 3, "c", 30))
-    bucket.write((D, 2, "b", 20), (I, 3, "C", 31), (I, 4, "d", 40))
-    bucket.write((I, 9, "i", 90))
+    bucket.write((A, 1, "a", 10), (A, 2, "b", 20), (A, 3, "c", 30))
+    bucket.write((D, 2, "b", 20), (A, 3, "C", 31), (A, 4, "d", 40))
+    bucket.write((A, 9, "i", 90))
     return bucket
 
 
@@ -74,21 +74,21 @@ def test_a_condition_on_the_key_selects_keys():
 
 def test_a_sequence_field_decides_before_the_order_of_arrival():
     bucket = Bucket({**WRITE_ONLY, "sequence.field": "s"})
-    bucket.write((I, 1, "new", 9), (I, 2, "old", None), (I, 3, "same", 5))
-    bucket.write((I, 1, "late", 3), (I, 2, "new", 0), (I, 3, "later", 5), (D, 1, None, 4))
+    bucket.write((A, 1, "new", 9), (A, 2, "old", None), (A, 3, "same", 5))
+    bucket.write((A, 1, "late", 3), (A, 2, "new", 0), (A, 3, "later", 5), (D, 1, None, 4))
     assert bucket.read("k", "v") == [(1, "new"), (2, "new"), (3, "later")]
 
 
 def test_a_descending_sequence_field_keeps_the_smallest_and_null_is_still_oldest():
     bucket = Bucket({**WRITE_ONLY, "sequence.field": "s", "sequence.field.sort-order": "descending"})
-    bucket.write((I, 1, "large", 9), (I, 2, "null", None))
-    bucket.write((I, 1, "small", 3), (I, 2, "number", 7))
+    bucket.write((A, 1, "large", 9), (A, 2, "null", None))
+    bucket.write((A, 1, "small", 3), (A, 2, "number", 7))
     assert bucket.read("k", "v") == [(1, "small"), (2, "number")]
 
 
 def test_update_before_takes_a_row_back():
     bucket = Bucket(WRITE_ONLY)
-    bucket.write((I, 1, "a", 0))
+    bucket.write((A, 1, "a", 0))
     bucket.write((UB, 1, "a", 0))
     assert bucket.read() == []
 
@@ -96,9 +96,9 @@ def test_update_before_takes_a_row_back():
 def test_many_runs_are_merged_in_groups_and_read_the_same():
     bucket = Bucket({**WRITE_ONLY, "write-buffer-size": "1 b"})
     count = MAX_FAN_IN * MAX_FAN_IN + 5
-    bucket.write(*((I, i % 7, f"{i}", i) for i in range(count)), (I, 100, "x", 0))
+    bucket.write(*((A, i % 7, f"{i}", i) for i in range(count)), (A, 100, "x", 0))
     for key in range(7):
-        bucket.write((I, key, "last", 1), (I, 100, "y", 0))
+        bucket.write((A, key, "last", 1), (A, 100, "y", 0))
     assert bucket.read("k", "v") == sorted([*((key, "last") for key in range(7)), (100, "y")], key=repr)
 
 
@@ -107,8 +107,8 @@ def test_writers_that_did_not_see_each_other_are_merged_by_sequence_number():
     first, second = bucket.writer(), bucket.writer()
     from tests.lsm.tables import batch_of
 
-    first.write(batch_of([(I, 1, "a", 0), (I, 2, "first", 0), (I, 3, "c", 0)]))
-    second.write(batch_of([(I, 2, "second", 0), (I, 1, "B", 0)]))
+    first.write(batch_of([(A, 1, "a", 0), (A, 2, "first", 0), (A, 3, "c", 0)]))
+    second.write(batch_of([(A, 2, "second", 0), (A, 1, "B", 0)]))
     bucket.commit(second.prepare(compact=False))
     bucket.commit(first.prepare(compact=False))
     assert bucket.read("k", "v") == [(1, "B"), (2, "first"), (3, "c")]
@@ -116,10 +116,10 @@ def test_writers_that_did_not_see_each_other_are_merged_by_sequence_number():
 
 def test_a_column_added_later_is_null_in_older_files():
     bucket = Bucket(WRITE_ONLY)
-    bucket.write((I, 1, "a", 0), (I, 2, "b", 0))
+    bucket.write((A, 1, "a", 0), (A, 2, "b", 0))
     bucket.schema = with_fields(bucket.schema, DataField(3, "n", IntType()))
     bucket.__post_init__()
-    bucket.write((I, 2, "B", 0))
+    bucket.write((A, 2, "B", 0))
     assert bucket.read("k", "v", "n") == [(1, "a", None), (2, "B", None)]
     bucket.compact()
     assert bucket.live[0].schema_id == 1

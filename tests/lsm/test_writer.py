@@ -6,7 +6,7 @@ import pytest
 
 from table_format.errors import UnsupportedFeature
 from table_format.model.data_file import FileSource
-from tests.lsm.tables import UA, Bucket, D, I, batch_of
+from tests.lsm.tables import UA, A, Bucket, D, batch_of
 
 WRITE_ONLY = {"write-only": "true"}
 
@@ -18,21 +18,21 @@ def shape(files) -> list[tuple[int, int, int, int]]:
 
 def test_an_empty_bucket_starts_with_sequence_number_0():
     bucket = Bucket()
-    message = bucket.write((I, 2, "b", 0), (I, 1, "a", 0))
+    message = bucket.write((A, 2, "b", 0), (A, 1, "a", 0))
     assert shape(message.new_files) == [(0, 2, 0, 1)]
     assert bucket.read("k", "_SEQUENCE_NUMBER") == [(1, 1), (2, 0)]
 
 
 def test_sequence_numbers_go_on_from_the_files_of_the_bucket():
     bucket = Bucket(WRITE_ONLY)
-    bucket.write((I, 1, "a", 0), (I, 2, "b", 0))
-    assert shape(bucket.write((I, 3, "c", 0)).new_files) == [(0, 1, 2, 2)]
+    bucket.write((A, 1, "a", 0), (A, 2, "b", 0))
+    assert shape(bucket.write((A, 3, "c", 0)).new_files) == [(0, 1, 2, 2)]
     assert bucket.writer().max_sequence_number == 2
 
 
 def test_every_row_takes_a_number_but_only_the_last_of_a_key_is_written():
     bucket = Bucket(WRITE_ONLY)
-    message = bucket.write((I, 1, "a", 0), (UA, 1, "b", 0), (D, 2, None, 0), (UA, 1, "c", 0))
+    message = bucket.write((A, 1, "a", 0), (UA, 1, "b", 0), (D, 2, None, 0), (UA, 1, "c", 0))
     assert shape(message.new_files) == [(0, 2, 2, 3)]
     assert message.new_files[0].delete_row_count == 1
     assert message.new_files[0].file_source is FileSource.APPEND
@@ -42,13 +42,13 @@ def test_every_row_takes_a_number_but_only_the_last_of_a_key_is_written():
 
 def test_a_row_that_ignore_delete_drops_takes_no_number():
     bucket = Bucket({**WRITE_ONLY, "ignore-delete": "true"})
-    message = bucket.write((D, 1, None, 0), (I, 2, "a", 0))
+    message = bucket.write((D, 1, None, 0), (A, 2, "a", 0))
     assert shape(message.new_files) == [(0, 1, 0, 0)]
 
 
 def test_a_full_write_buffer_becomes_a_file_of_its_own():
     bucket = Bucket({**WRITE_ONLY, "write-buffer-size": "1 b"})
-    message = bucket.write((I, 1, "a", 0), (I, 2, "b", 0), (I, 1, "c", 0))
+    message = bucket.write((A, 1, "a", 0), (A, 2, "b", 0), (A, 1, "c", 0))
     assert shape(message.new_files) == [(0, 1, 0, 0), (0, 1, 1, 1), (0, 1, 2, 2)]
     assert bucket.read("k", "v") == [(1, "c"), (2, "b")]
 
@@ -62,8 +62,8 @@ def test_nothing_written_is_an_empty_message():
 def test_the_third_flush_is_followed_by_a_compaction():
     bucket = Bucket({"num-sorted-run.compaction-trigger": "3"})
     for i in range(2):
-        assert bucket.write((I, 1, f"{i}", 0), compact=True).compact_after == ()
-    message = bucket.write((I, 1, "2", 0), compact=True)
+        assert bucket.write((A, 1, f"{i}", 0), compact=True).compact_after == ()
+    message = bucket.write((A, 1, "2", 0), compact=True)
     assert shape(message.new_files) == [(0, 1, 2, 2)]
     assert shape(message.compact_before) == [(0, 1, 2, 2), (0, 1, 1, 1), (0, 1, 0, 0)]
     assert shape(message.compact_after) == [(3, 1, 2, 2)]
@@ -72,14 +72,14 @@ def test_the_third_flush_is_followed_by_a_compaction():
 
 def test_a_write_only_table_is_not_compacted_by_its_writers():
     bucket = Bucket({**WRITE_ONLY, "write-buffer-size": "1 b", "num-sorted-run.compaction-trigger": "2"})
-    message = bucket.write(*((I, 1, f"{i}", 0) for i in range(9)))
+    message = bucket.write(*((A, 1, f"{i}", 0) for i in range(9)))
     assert message.compact_before == ()
     assert len(bucket.live) == 9
 
 
 def test_a_writer_can_be_told_to_compact_fully():
     bucket = Bucket()
-    bucket.write((I, 1, "a", 0), (I, 2, "a", 0))
+    bucket.write((A, 1, "a", 0), (A, 2, "a", 0))
     message = bucket.write((D, 1, None, 0), compact="full")
     assert shape(message.compact_after) == [(5, 1, 1, 1)]
     assert bucket.read("k") == [(2,)]
@@ -87,7 +87,7 @@ def test_a_writer_can_be_told_to_compact_fully():
 
 def test_files_made_and_consumed_within_one_commit_are_deleted_and_not_named():
     bucket = Bucket({"write-buffer-size": "1 b", "num-sorted-run.compaction-trigger": "2"})
-    message = bucket.write(*((I, 1, f"{i}", 0) for i in range(6)), compact=True)
+    message = bucket.write(*((A, 1, f"{i}", 0) for i in range(6)), compact=True)
     assert len(message.new_files) == 6
     assert set(message.compact_before) == set(message.new_files)
     assert len(message.compact_after) == 1
@@ -96,7 +96,7 @@ def test_files_made_and_consumed_within_one_commit_are_deleted_and_not_named():
 
 def test_an_upgraded_file_stays_when_the_next_compaction_consumes_it():
     bucket = Bucket({"target-file-size": "1 b"})
-    bucket.write((I, 1, "a", 0))
+    bucket.write((A, 1, "a", 0))
     (old,) = bucket.live
     writer = bucket.writer()
     upgraded = writer.prepare(compact="full")
@@ -104,7 +104,7 @@ def test_an_upgraded_file_stays_when_the_next_compaction_consumes_it():
     bucket.commit(upgraded)
     assert bucket.data_files == [old.file_name]
     writer = bucket.writer()
-    writer.write(batch_of([(I, 1, "b", 0)]))
+    writer.write(batch_of([(A, 1, "b", 0)]))
     message = bucket.commit(writer.prepare(compact="full"))
     assert old.file_name in bucket.data_files
     assert [f.level for f in message.compact_before] == [0, 5]
@@ -112,10 +112,10 @@ def test_an_upgraded_file_stays_when_the_next_compaction_consumes_it():
 
 def test_an_aborted_writer_leaves_the_files_of_the_table_only():
     bucket = Bucket({"write-buffer-size": "1 b", "num-sorted-run.compaction-trigger": "2"})
-    bucket.write((I, 1, "a", 0))
+    bucket.write((A, 1, "a", 0))
     before = bucket.data_files
     writer = bucket.writer()
-    writer.write(batch_of([(I, 1, "b", 0), (I, 2, "c", 0), (I, 3, "c", 0)]))
+    writer.write(batch_of([(A, 1, "b", 0), (A, 2, "c", 0), (A, 3, "c", 0)]))
     assert len(bucket.data_files) > len(before)
     writer.abort()
     assert bucket.data_files == before
@@ -125,7 +125,7 @@ def test_one_writer_can_serve_many_commits():
     bucket = Bucket()
     writer = bucket.writer()
     for i in range(12):
-        writer.write(batch_of([(I, i % 3, f"{i}", 0)]))
+        writer.write(batch_of([(A, i % 3, f"{i}", 0)]))
         bucket.commit(writer.prepare(compact=True))
     assert bucket.read("k", "v") == [(0, "9"), (1, "10"), (2, "11")]
     assert len(bucket.levels.runs) <= 5

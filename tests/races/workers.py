@@ -26,7 +26,6 @@ def create_until_killed(root: str, who: int, sender: Connection) -> None:
     """Create the lowest free name again and again; report each name after it is won."""
     io = LocalFileIO()
     number = 0
-    sender.send("ready")
     while True:
         try:
             io.create(f"{root}/snapshot-{number}", content_of(who))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import pytest
 
@@ -17,12 +18,19 @@ class ARun:
     job_name: str = "main_pipeline"
 
 
+@dataclass(frozen=True)
+class ARecord:
+    dagster_run: ARun
+    create_timestamp: datetime = datetime(2026, 1, 2, tzinfo=UTC)
+
+
 class History:
     def __init__(self, *runs: ARun) -> None:
         self._runs = {run.run_id: run for run in runs}
 
-    def get_run_by_id(self, run_id: str) -> ARun | None:
-        return self._runs.get(run_id)
+    def get_run_record_by_id(self, run_id: str) -> ARecord | None:
+        run = self._runs.get(run_id)
+        return None if run is None else ARecord(run)
 
 
 FROM_FAILURE = {"dagster/is_resume_retry": "true"}
@@ -56,6 +64,7 @@ def test_the_snapshot_says_who_made_it_from_what() -> None:
         consumed={"ods.orders_cdc": 7},
     )
     assert who.user == "dagster:first:dwd__orders"
+    assert who.since_ms == datetime(2026, 1, 1, 23, tzinfo=UTC).timestamp() * 1000
     assert dict(who.properties) == {
         "dagster.run_id": "second",
         "dagster.job": "main_pipeline",

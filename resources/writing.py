@@ -1,0 +1,222 @@
+"""Writing one output of a step to its table: made or evolved if need be, written, committed, exactly once.
+
+Order of effects: 1 table or schema change  2 data files  3 the snapshot, which is the commit  4 the materialization
+event. A step that crashed between 3 and 4 finds its snapshot when it is run again, and only tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from resources.commits import Committer
+from resources.engines import FrameWriter, Messages
+from resources.evolution import SchemaEvolution, changes_for
+from resources.tables import committed_by, partition_key, partition_value
+from table_format.catalog.protocol import Catalog
+from table_format.errors import ConflictError, InvalidData, InvalidInputError
+from table_format.model.identifier import Identifier
+from table_format.model.row_kind import ROW_KIND_COLUMN
+from table_format.model.schema import Schema
+from table_format.model.snapshot import Snapshot
+from table_format.model.types import DataField
+from table_format.table.commit import BatchCommit
+from table_format.table.facts import TableFacts
+from table_format.table.system_table import SystemTable
+from table_format.table.table import Table
+
+IDENTIFIER: Final = 1
+"""A step commits once for each of its outputs, under a user of its own."""
+
+
+class WriteMode(StrEnum):
+    """How rows join the table. Dagster takes the names, so they are in lower case."""
+
+    append = "append"
+    overwrite_partition = "overwrite_partition"
+    overwrite_table = "overwrite_table"
+    upsert = "upsert"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteSpec:
+    """What the metadata of an asset says about its table."""
+
+    table: str
+    mode: WriteMode
+    partition_column: str | None
+    primary_key: tuple[str, ...]
+    options: Mapping[str, str]
+    comment: str | None
+    comments: Mapping[str, str]
+
+    @classmethod
+    def of(cls, table: str, metadata: Mapping[str, Any], default_mode: WriteMode) -> WriteSpec:
+        """Read the keys ``partition_expr`` and ``paimon/…``.
+
+        Raises:
+            InvalidInputError: a key is unknown, or a value is none it can have.
+        """
+        unknown = sorted(k for k in metadata if k.startswith("paimon/") and k.removeprefix("paimon/") not in _KEYS)
+        if unknown:
+            message = f"{table}: metadata {', '.join(unknown)}: expected one of paimon/{', paimon/'.join(_KEYS)}"
+            raise InvalidInputError(message)
+        mode = str(metadata.get("paimon/write_mode", default_mode))
+        if mode not in WriteMode.__members__:
+            message = f"{table}: paimon/write_mode '{mode}': expected one of {', '.join(WriteMode)}"
+            raise InvalidInputError(message)
+        column = metadata.get("partition_expr")
+        if column is not None and not isinstance(column, str):
+            message = f"{table}: partition_expr {column!r}: expected the name of one column"
+            raise InvalidInputError(message)
+        key = metadata.get("paimon/primary_key", ())
+        return cls(
+            table=table,
+            mode=WriteMode(mode),
+            partition_column=column,
+            primary_key=(key,) if isinstance(key, str) else tuple(key),
+            options={str(k): str(v) for k, v in metadata.get("paimon/options", {}).items()},
+            comment=metadata.get("paimon/comment"),
+            comments=metadata.get("paimon/comments", {}),
+        )
+
+
+_KEYS: Final = ("table", "write_mode", "primary_key", "options", "comment", "comments", "partition_scope")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A step's output in its table. ``snapshots`` are those of the step; ``repeated`` when an earlier attempt's."""
+
+    table: Table
+    snapshots: tuple[Snapshot, ...]
+    repeated: bool
+
+
+def write_output(
+    catalog: Catalog,
+    spec: WriteSpec,
+    frame: FrameWriter,
+    who: Committer,
+    *,
+    partitions: Sequence[str],
+    evolution: SchemaEvolution,
+    create: bool,
+) -> Written:
+    """Bring one frame into its table; ``partitions`` are the Dagster partitions of the run, none for a whole asset.
+
+    Raises:
+        TableFormatError: the frame does not fit, or the commit lost; nothing of it is visible.
+    """
+    table = _existing(catalog, spec.table)
+    if table is not None:
+        earlier = committed_by(table.facts, who.user, since_ms=who.since_ms)
+        if earlier:
+            return Written(table=table, snapshots=earlier, repeated=True)
+        table = _evolved(catalog, table, spec, frame.fields(), evolution)
+    else:
+        table = _created(catalog, spec, frame.fields(), create=create)
+    _check_mode(spec, table, partitions)
+    replacing = spec.mode in (WriteMode.overwrite_partition, WriteMode.overwrite_table)
+    messages = frame.write(table.facts, replacing=replacing)
+    return Written(table=table, snapshots=_commit(table, spec, messages, who, partitions), repeated=False)
+
+
+def _existing(catalog: Catalog, name: str) -> Table | None:
+    if not catalog.table_exists(name):
+        return None
+    table = catalog.load_table(name)
+    if isinstance(table, SystemTable):
+        message = f"'{name}' is a system table, which nobody writes"
+        raise InvalidInputError(message)
+    return table
+
+
+def _created(catalog: Catalog, spec: WriteSpec, fields: Sequence[DataField], *, create: bool) -> Table:
+    if not create:
+        message = f"{spec.table} does not exist and create_tables is off; create it, or switch it on"
+        raise InvalidInputError(message)
+    schema = Schema(
+        fields=tuple(_described(f, spec.comments.get(f.name)) for f in fields if f.name != ROW_KIND_COLUMN),
+        partition_keys=(spec.partition_column,) if spec.partition_column else (),
+        primary_keys=spec.primary_key,
+        options=spec.options,
+        comment=spec.comment,
+    )
+    catalog.create_database(Identifier.parse(spec.table).database, ignore_if_exists=True)
+    return catalog.create_table(spec.table, schema, ignore_if_exists=True)
+
+
+def _described(field: DataField, comment: str | None) -> DataField:
+    return DataField(field.id, field.name, field.type, comment or field.description)
+
+
+def _evolved(
+    catalog: Catalog, table: Table, spec: WriteSpec, fields: Sequence[DataField], policy: SchemaEvolution
+) -> Table:
+    changes = changes_for(table.schema, fields, policy, name=spec.table)
+    return catalog.alter_table(spec.table, changes) if changes else table
+
+
+def _check_mode(spec: WriteSpec, table: Table, partitions: Sequence[str]) -> None:
+    keys = table.schema.primary_keys
+    problem = None
+    if spec.mode is WriteMode.upsert and not keys:
+        problem = "upsert needs a table with a primary key; set paimon/primary_key before the table is made"
+    elif spec.mode is WriteMode.append and keys:
+        problem = f"its primary key is ({', '.join(keys)}): to append to it is to upsert; say so in paimon/write_mode"
+    elif spec.mode is WriteMode.overwrite_partition and partitions:
+        column = spec.partition_column
+        if column is None:
+            problem = "overwrite_partition needs partition_expr, the column of the Dagster partition"
+        elif column not in table.schema.partition_keys:
+            found = ", ".join(table.schema.partition_keys) or "none"
+            problem = f"overwrite_partition replaces partitions of '{column}', but the partition keys are: {found}"
+    if problem:
+        message = f"{spec.table}: {problem}"
+        raise InvalidInputError(message)
+
+
+def _commit(
+    table: Table, spec: WriteSpec, messages: Messages, who: Committer, partitions: Sequence[str]
+) -> tuple[Snapshot, ...]:
+    commit = table.new_commit(who.user)
+    try:
+        return _publish(commit, table, spec, messages, who, partitions)
+    except (ConflictError, InvalidInputError):
+        # Nothing of it is visible, so its files are nobody's.
+        commit.abort(messages)
+        raise
+
+
+def _publish(
+    commit: BatchCommit, table: Table, spec: WriteSpec, messages: Messages, who: Committer, partitions: Sequence[str]
+) -> tuple[Snapshot, ...]:
+    if spec.mode in (WriteMode.append, WriteMode.upsert):
+        return commit.commit(messages, identifier=IDENTIFIER, properties=who.properties)
+    if spec.mode is WriteMode.overwrite_table or not partitions:
+        return commit.overwrite(messages, partition={}, identifier=IDENTIFIER, properties=who.properties)
+    assert spec.partition_column is not None  # noqa: S101 - checked with the mode
+    outside = _outside(table.facts, messages, spec.partition_column, partitions)
+    if outside:
+        message = (
+            f"{spec.table}: the frame has rows of {spec.partition_column} = {', '.join(outside)}, which are not among "
+            f"the run's partitions ({_span(partitions)}); nothing was written"
+        )
+        raise InvalidData(message)
+    column = spec.partition_column
+    specs = [{column: partition_value(table.schema, column, key)} for key in partitions]
+    return commit.overwrite(messages, partition=specs, identifier=IDENTIFIER, properties=who.properties)
+
+
+def _outside(facts: TableFacts, messages: Messages, column: str, partitions: Sequence[str]) -> list[str]:
+    position = facts.schema.partition_keys.index(column)
+    field = facts.schema.partition_fields[position]
+    found = {partition_key(field, facts.partitions.values(message.partition)[position]) for message in messages}
+    return sorted(found - set(partitions))
+
+
+def _span(partitions: Sequence[str]) -> str:
+    return partitions[0] if len(partitions) == 1 else f"{partitions[0]} to {partitions[-1]}"

@@ -1,0 +1,78 @@
+"""Manifests stored as Parquet or ORC (option ``manifest.format``): legal, rare, and only read here, never written.
+
+Their rows become an Avro container in memory, so that one decoder knows the fields and checks the types.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.orc
+import pyarrow.parquet
+
+from table_format.codecs.avro import ContainerSchema, write_container
+from table_format.errors import BadEncoding, LimitExceeded
+from table_format.limits import MAX_AVRO_BYTES
+
+_PARQUET_MAGIC: Final = b"PAR1"
+_ORC_MAGIC: Final = b"ORC"
+_EPOCH: Final = datetime(1970, 1, 1)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+def is_columnar(data: bytes) -> bool:
+    """Whether the bytes begin as a Parquet or ORC file does."""
+    return data.startswith((_PARQUET_MAGIC, _ORC_MAGIC))
+
+
+def as_container(data: bytes, schema: ContainerSchema, *, path: str) -> bytes:
+    """The same records as an uncompressed Avro container.
+
+    Raises:
+        BadEncoding: the file cannot be decoded, or its columns do not fit the schema.
+        LimitExceeded: it declares more than any sound file holds.
+    """
+    if len(data) > MAX_AVRO_BYTES:
+        message = f"a manifest of {len(data)} bytes; at most {MAX_AVRO_BYTES} are read"
+        raise LimitExceeded(path, message)
+    try:
+        rows = _read_rows(data, path)
+    except (pa.ArrowException, OSError, ValueError) as e:
+        message = f"expected a manifest as Parquet or ORC, found {len(data)} bytes that cannot be decoded: {e}"
+        raise BadEncoding(path, message) from e
+    try:
+        return write_container(schema, [_plain(row) for row in rows], compression="null")
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as e:
+        message = f"the columns are not those of a manifest: {e!r}"
+        raise BadEncoding(path, message) from e
+
+
+def _read_rows(data: bytes, path: str) -> list[dict[str, Any]]:
+    source = pa.BufferReader(data)
+    if data.startswith(_ORC_MAGIC):
+        orc_file = pyarrow.orc.ORCFile(source)
+        _check_rows(orc_file.nrows, data, path)
+        table = orc_file.read()
+    else:
+        parquet_file = pyarrow.parquet.ParquetFile(source)
+        _check_rows(parquet_file.metadata.num_rows, data, path)
+        table = parquet_file.read(use_threads=False)
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
+
+
+def _check_rows(rows: int, data: bytes, path: str) -> None:
+    # No two entries are equal, so each takes a byte at the very least.
+    if rows > len(data):
+        message = f"a manifest of {len(data)} bytes declares {rows} entries"
+        raise LimitExceeded(path, message)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a tree of rows
+    if isinstance(value, dict):
+        return {name: _plain(member) for name, member in value.items()}
+    if isinstance(value, datetime):
+        return (value - _EPOCH) // _MILLISECOND
+    return value

@@ -1,0 +1,298 @@
+"""Evaluating predicates on columns, with the three-valued logic of SQL.
+
+Comparisons follow the order of Java and Spark: NaN equals itself and is greater than every number, -0.0 equals 0.0,
+strings compare by their UTF-8 bytes. Hence every comparison of two values is true or false, and NOT of it is the
+opposite comparison.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_format.errors import ColumnNotFound, InvalidFilter
+from table_format.model.like import Wildcard, pieces, regular_expression
+from table_format.model.ticks import compared_with_tick, decimal_of, position, tick_range
+from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Like, Literal, Not, Or, Predicate
+from table_format.model.types import (
+    BinaryType,
+    BooleanType,
+    CharType,
+    DataField,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    InternalValue,
+    VarBinaryType,
+    VarCharType,
+)
+
+_COMPARE: Final[Mapping[CompareOp, Callable[..., pa.BooleanArray]]] = {
+    CompareOp.EQ: pc.equal,
+    CompareOp.NE: pc.not_equal,
+    CompareOp.LT: pc.less,
+    CompareOp.LE: pc.less_equal,
+    CompareOp.GT: pc.greater,
+    CompareOp.GE: pc.greater_equal,
+}
+_OPPOSITE: Final[Mapping[CompareOp, CompareOp]] = {
+    CompareOp.EQ: CompareOp.NE,
+    CompareOp.NE: CompareOp.EQ,
+    CompareOp.LT: CompareOp.GE,
+    CompareOp.LE: CompareOp.GT,
+    CompareOp.GT: CompareOp.LE,
+    CompareOp.GE: CompareOp.LT,
+}
+_TEXT: Final = (CharType, VarCharType)
+_BYTES: Final = (BinaryType, VarBinaryType)
+_FLOATING: Final = (FloatType, DoubleType)
+
+
+def matches(predicate: Predicate, batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.BooleanArray:
+    """Which rows satisfy the predicate: a mask without nulls, in which unknown is false.
+
+    >>> from table_format.model.types import IntType
+    >>> batch = pa.record_batch({"a": pa.array([1, None, 3], pa.int32())})
+    >>> matches(Not(Compare("a", CompareOp.EQ, 1)), batch, [DataField(0, "a", IntType())]).to_pylist()
+    [False, False, True]
+
+    Raises:
+        ColumnNotFound: ``fields`` or the batch has no such column.
+        InvalidFilter: a literal does not fit its column's type, or the type cannot be compared.
+    """
+    types = {field.name: field.type for field in fields}
+    return pc.fill_null(_evaluate(predicate, batch, types), False)
+
+
+def negate(predicate: Predicate) -> Predicate:
+    """The predicate that is true where this one is false, with NOT moved to the leaves that need it.
+
+    >>> negate(And((IsNull("a"), Compare("b", CompareOp.LT, 1))))
+    Or(parts=(Not(part=IsNull(column='a')), Compare(column='b', op=<CompareOp.GE: '>='>, value=1)))
+    """
+    match predicate:
+        case Not(part):
+            return normalise(part)
+        case And(parts):
+            return normalise(Or(tuple(negate(part) for part in parts)))
+        case Or(parts):
+            return normalise(And(tuple(negate(part) for part in parts)))
+        case Literal(value):
+            return Literal(None if value is None else not value)
+        case Compare(column, op, value) if op in _OPPOSITE:
+            return Compare(column, _OPPOSITE[op], value)
+        case _:
+            return Not(predicate)
+
+
+def normalise(predicate: Predicate) -> Predicate:
+    """An equivalent predicate with NOT only at leaves, without AND in AND or OR in OR, constants folded.
+
+    >>> normalise(Not(Or((Compare("a", CompareOp.GT, 1), Literal(False)))))
+    Compare(column='a', op=<CompareOp.LE: '<='>, value=1)
+    """
+    match predicate:
+        case Not(part):
+            return negate(part)
+        case And(parts):
+            return _folded(And, parts, neutral=True)
+        case Or(parts):
+            return _folded(Or, parts, neutral=False)
+        case _:
+            return predicate
+
+
+def _folded(kind: type[And | Or], parts: Sequence[Predicate], *, neutral: bool) -> Predicate:
+    kept: list[Predicate] = []
+    for part in map(normalise, parts):
+        if part == Literal(not neutral):
+            return part
+        if isinstance(part, kind):
+            kept += part.parts
+        elif part != Literal(neutral):
+            kept.append(part)
+    if len(kept) < 2:
+        return kept[0] if kept else Literal(neutral)
+    return kind(tuple(kept))
+
+
+def _evaluate(predicate: Predicate, batch: pa.RecordBatch, types: Mapping[str, DataType]) -> pa.BooleanArray:
+    match predicate:
+        case And(parts):
+            return _combined(pc.and_kleene, [_evaluate(p, batch, types) for p in parts], batch, empty=True)
+        case Or(parts):
+            return _combined(pc.or_kleene, [_evaluate(p, batch, types) for p in parts], batch, empty=False)
+        case Not(part):
+            return pc.invert(_evaluate(part, batch, types))
+        case Literal(value):
+            return pa.repeat(pa.scalar(value, pa.bool_()), batch.num_rows)
+        case IsNull(column):
+            return _column(batch, column, types)[0].is_null()
+        case Compare(column, op, value):
+            return _compare(*_column(batch, column, types), column, op, value)
+        case In(column, values):
+            return _is_in(*_column(batch, column, types), column, values)
+        case Like(column, pattern):
+            array, data_type = _column(batch, column, types)
+            if not isinstance(data_type, _TEXT):
+                raise _misfit(column, data_type, "LIKE")
+            return _like(array, pattern)
+
+
+def _combined(
+    operation: Callable[[pa.BooleanArray, pa.BooleanArray], pa.BooleanArray],
+    parts: Sequence[pa.BooleanArray],
+    batch: pa.RecordBatch,
+    *,
+    empty: bool,
+) -> pa.BooleanArray:
+    return functools.reduce(operation, parts) if parts else pa.repeat(pa.scalar(empty), batch.num_rows)
+
+
+def _column(batch: pa.RecordBatch, name: str, types: Mapping[str, DataType]) -> tuple[pa.Array, DataType]:
+    at = batch.schema.get_field_index(name)
+    if name not in types or at < 0:
+        message = f"column '{name}' of the filter does not exist; the columns are {', '.join(batch.schema.names)}"
+        raise ColumnNotFound(message)
+    return batch.column(at), types[name]
+
+
+def _compare(array: pa.Array, data_type: DataType, column: str, op: CompareOp, value: InternalValue) -> pa.BooleanArray:
+    _check_literal(column, data_type, value)
+    if isinstance(data_type, _TEXT + _BYTES):
+        return _compare_bytes(array, op, value)
+    if op not in _COMPARE:
+        raise _misfit(column, data_type, op)
+    if isinstance(data_type, _FLOATING):
+        return _compare_float(array, op, float(value))  # type: ignore[arg-type]
+    if isinstance(data_type, BooleanType):
+        return _COMPARE[op](array.cast(pa.int8()), pa.scalar(int(bool(value)), pa.int8()))
+    return _compare_ticks(array, data_type, op, value)
+
+
+def _compare_ticks(array: pa.Array, data_type: DataType, op: CompareOp, value: Any) -> pa.BooleanArray:  # noqa: ANN401
+    ticks = tick_range(data_type)
+    assert ticks is not None  # noqa: S101 - of all other types literals have been refused
+    at_tick = compared_with_tick(op, position(value, data_type), ticks)
+    if isinstance(at_tick, bool):
+        return _where_known(array, at_tick)
+    tick_op, tick = at_tick
+    numbers = _as_ticks(array)
+    return _COMPARE[tick_op](numbers, _tick_array([tick], numbers.type)[0])
+
+
+def _as_ticks(array: pa.Array) -> pa.Array:
+    """Dates and times as the integers they are; numbers as they are."""
+    if pa.types.is_temporal(array.type):
+        return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
+    return array
+
+
+def _tick_array(ticks: Sequence[int], kind: pa.DataType) -> pa.Array:
+    if pa.types.is_decimal(kind):
+        return pa.array([decimal_of(tick, kind.scale) for tick in ticks], kind)
+    return pa.array(ticks, kind)
+
+
+def _compare_float(array: pa.Array, op: CompareOp, value: float) -> pa.BooleanArray:
+    if not math.isnan(value):
+        if pa.scalar(value, array.type).as_py() != value:
+            array = array.cast(pa.float64())  # a DOUBLE literal between two FLOAT values
+        plain = _COMPARE[op](array, pa.scalar(value, array.type))
+        # NaN fails every comparison of Arrow but <>.
+        return pc.or_(plain, pc.is_nan(array)) if op in (CompareOp.GT, CompareOp.GE) else plain
+    match op:
+        case CompareOp.EQ | CompareOp.GE:
+            return pc.is_nan(array)
+        case CompareOp.NE | CompareOp.LT:
+            return pc.invert(pc.is_nan(array))
+        case _:
+            return _where_known(array, op is CompareOp.LE)
+
+
+def _compare_bytes(array: pa.Array, op: CompareOp, value: Any) -> pa.BooleanArray:  # noqa: ANN401 - str or bytes
+    match op:
+        case CompareOp.STARTS_WITH:
+            return pc.starts_with(array, pattern=value)
+        case CompareOp.ENDS_WITH:
+            return pc.ends_with(array, pattern=value)
+        case CompareOp.CONTAINS:
+            return pc.match_substring(array, pattern=value)
+        case _:
+            return _COMPARE[op](array, pa.scalar(value, array.type))
+
+
+def _is_in(array: pa.Array, data_type: DataType, column: str, values: Sequence[InternalValue]) -> pa.BooleanArray:
+    for value in values:
+        _check_literal(column, data_type, value)
+    ticks = tick_range(data_type)
+    if ticks is not None:
+        # _check_literal has let numbers through only.
+        places = [position(value, data_type) for value in values]  # type: ignore[arg-type]
+        numbers = _as_ticks(array)
+        wanted = _tick_array([p.tick for p in places if p.is_exact and p.tick in ticks], numbers.type)
+    elif isinstance(data_type, _FLOATING):
+        # The sum turns -0.0, which is_in tells from 0.0, into it. FLOAT is widened for the sake of DOUBLE literals.
+        numbers = pc.add(array.cast(pa.float64()), 0.0)
+        wanted = pc.add(pa.array(values, pa.float64()), 0.0)
+    else:
+        numbers, wanted = array, pa.array(values, array.type)
+    return pc.if_else(array.is_valid(), pc.is_in(numbers, value_set=wanted), pa.scalar(None, pa.bool_()))
+
+
+def _like(array: pa.Array, pattern: str) -> pa.BooleanArray:
+    parts = pieces(pattern)
+    match parts:
+        case ():
+            return pc.equal(array, pa.scalar("", array.type))
+        case (str(text),):
+            return pc.equal(array, pa.scalar(text, array.type))
+        case (Wildcard.ANY_TEXT,):
+            return _where_known(array, answer=True)
+        case (str(text), Wildcard.ANY_TEXT):
+            return pc.starts_with(array, pattern=text)
+        case (Wildcard.ANY_TEXT, str(text)):
+            return pc.ends_with(array, pattern=text)
+        case (Wildcard.ANY_TEXT, str(text), Wildcard.ANY_TEXT):
+            return pc.match_substring(array, pattern=text)
+        case _:
+            return pc.match_substring_regex(array, pattern=regular_expression(parts))
+
+
+def _where_known(array: pa.Array, answer: bool) -> pa.BooleanArray:  # noqa: FBT001
+    """The same answer for every value, unknown for nulls."""
+    return pc.if_else(array.is_valid(), pa.scalar(answer), pa.scalar(None, pa.bool_()))
+
+
+def _check_literal(column: str, data_type: DataType, value: InternalValue) -> None:
+    expected: tuple[type, ...]
+    if isinstance(data_type, BooleanType):
+        expected = (bool,)
+    elif isinstance(data_type, _TEXT):
+        expected = (str,)
+    elif isinstance(data_type, _BYTES):
+        expected = (bytes,)
+    elif isinstance(data_type, _FLOATING):
+        expected = (int, float)
+    elif isinstance(data_type, DecimalType):
+        expected = (int, Decimal)
+    elif tick_range(data_type) is not None:
+        expected = (int,)
+    else:
+        message = f"column '{column}' of type {data_type} can only be tested for null"
+        raise InvalidFilter(message)
+    is_number_for_boolean = isinstance(value, bool) and bool not in expected
+    if not isinstance(value, expected) or is_number_for_boolean:
+        message = f"column '{column}' has type {data_type}; {value!r} is no value of it"
+        raise InvalidFilter(message)
+
+
+def _misfit(column: str, data_type: DataType, operation: str) -> InvalidFilter:
+    return InvalidFilter(f"{operation} does not apply to column '{column}' of type {data_type}")

@@ -1,0 +1,307 @@
+"""Commits to a table: append, compact, overwrite, drop (format chapter 10; Java ``FileStoreCommitImpl``).
+
+A commit makes at most two snapshots, the one with the new files before the one with the results of compaction, both
+under the same user and identifier. All of it lands once, however often it is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from table_format.errors import CommitOutcomeUnknown, ConflictError, InvalidInputError
+from table_format.io.table_store import TableStore
+from table_format.metastore.changes import Changes, append_changes, compact_changes
+from table_format.metastore.commit_loop import CommitLoop
+from table_format.metastore.commit_prepare import CommitContext, CommitJob, Proposal
+from table_format.metastore.index_entries import removals
+from table_format.metastore.live_state import LiveState
+from table_format.metastore.manifests import ManifestStore
+from table_format.metastore.partitions import Partitions, PartitionSpec
+from table_format.metastore.schemas import SchemaStore
+from table_format.metastore.snapshots import SnapshotStore
+from table_format.model.commit import CommitMessage, Committable
+from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import FileKind, ManifestEntry
+from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from table_format.options.bucket import POSTPONE
+from table_format.options.table_options import TableOptions
+
+
+class TableCommit:
+    """Commits of one user to one table, one after the other."""
+
+    def __init__(
+        self,
+        store: TableStore,
+        schemas: SchemaStore,
+        options: TableOptions,
+        commit_user: str,
+        *,
+        snapshots: SnapshotStore | None = None,
+        manifests: ManifestStore | None = None,
+    ) -> None:
+        schema = schemas.latest()
+        snapshots = snapshots or SnapshotStore(store)
+        manifests = manifests or ManifestStore(store, options)
+        self._context = CommitContext(
+            store=store,
+            schema=schema,
+            options=options,
+            user=commit_user,
+            snapshots=snapshots,
+            schemas=schemas,
+            manifests=manifests,
+            partitions=Partitions(schema, options),
+            live=LiveState(manifests, snapshots, schema),
+        )
+        self._loop = CommitLoop(self._context)
+
+    # --- what was committed -----------------------------------------------------------------------------------------
+
+    def latest_id(self) -> int:
+        """The latest snapshot's id, 0 without any: what ``filter_committed`` wants as ``since`` after a restart."""
+        return self._context.snapshots.latest_id() or 0
+
+    def filter_committed(self, identifiers: Iterable[int], *, since: int | None = None) -> tuple[int, ...]:
+        """The identifiers that this user has not committed yet, ascending.
+
+        ``since`` is a snapshot id from before the first attempt at any of them. Without it a user whose snapshots have
+        all been expired is taken for a new one.
+
+        Raises:
+            CommitOutcomeUnknown: the history after ``since`` has been expired in part, so nobody can tell.
+        """
+        asked = tuple(sorted(identifiers))
+        if not asked:
+            return ()
+        snapshots = self._context.snapshots
+        latest_id = snapshots.latest_id() or 0
+        for snapshot_id in range(latest_id, since or 0, -1):
+            snapshot = snapshots.find(snapshot_id)
+            if snapshot is None:
+                if since is None:
+                    break
+                raise self._cannot_tell(asked[0], since, snapshot_id)
+            if snapshot.commit_user == self._context.user:
+                return tuple(i for i in asked if i > snapshot.commit_identifier)
+        return asked
+
+    def _cannot_tell(self, identifier: int, since: int, snapshot_id: int) -> CommitOutcomeUnknown:
+        user = self._context.user
+        message = (
+            f"It is not known whether user '{user}' has committed identifier {identifier}: snapshot {snapshot_id} has "
+            f"been expired, and the commit was begun after snapshot {since}. Look for its rows before repeating it"
+        )
+        return CommitOutcomeUnknown(user, identifier, snapshot_id, message)
+
+    # --- commits ----------------------------------------------------------------------------------------------------
+
+    def commit(
+        self, committable: Committable, *, check_append_files: bool = False, ignore_empty: bool = True
+    ) -> tuple[Snapshot, ...]:
+        """Publish new files, then results of compaction; the snapshots made, at most two.
+
+        When the new files have landed and the compaction loses against another, its results are dropped: the rows are
+        the same without. The answer then lacks the COMPACT snapshot, and a writer that goes on must load its buckets
+        again.
+
+        Raises:
+            ConflictError: another commit made this one impossible, or others won every attempt; nothing is visible.
+            CommitOutcomeUnknown: it may have landed; ask ``filter_committed``.
+            OSError: the store failed before anything was published; nothing is visible.
+        """
+        appended = append_changes(committable.messages)
+        snapshots: list[Snapshot] = []
+        if not appended.is_empty or not ignore_empty or self._context.options.commit.force_create_snapshot:
+            kind = CommitKind.OVERWRITE if appended.removes else CommitKind.APPEND
+            check = check_append_files or appended.removes
+            job = self._job(committable, kind, appended, check_conflicts=check)
+            snapshots.append(self._loop.land(job))
+        return (*snapshots, *self._commit_compaction(committable, compact_changes(committable.messages), snapshots))
+
+    def overwrite(
+        self,
+        committable: Committable,
+        *,
+        partition: PartitionSpec | Sequence[PartitionSpec] | None = None,
+        dynamic: bool | None = None,
+    ) -> tuple[Snapshot, ...]:
+        """Replace the rows of partitions by new files; the snapshots made, at most two.
+
+        A dynamic overwrite replaces the partitions in which there are new files, and does nothing without any. A static
+        one replaces all partitions that have the values of ``partition``, or of one of several: the whole table for
+        ``None``. ``dynamic`` is by default the table's option for partitioned tables without ``partition``. Changelog
+        files are not committed.
+
+        Raises:
+            InvalidInputError: a new file lies outside ``partition``.
+            ConflictError, CommitOutcomeUnknown, OSError: as for ``commit``.
+        """
+        c = self._context
+        if dynamic is None:
+            dynamic = partition is None and c.options.commit.dynamic_partition_overwrite
+        specs = _specs(partition)
+        for spec in specs:
+            c.partitions.check_spec(spec)
+        new = append_changes(committable.messages).without_changelog()
+        compacted = compact_changes(committable.messages).without_changelog()
+        self._check_inside(new, specs)
+        snapshots: list[Snapshot] = []
+        if dynamic and c.schema.partition_keys:
+            touched = frozenset(entry.partition for entry in new.entries)
+            if touched:
+                snapshots.append(self._loop.land(self._overwrite_job(committable, new, touched)))
+        else:
+            snapshots.append(self._loop.land(self._overwrite_job(committable, new, specs)))
+        return (*snapshots, *self._commit_compaction(committable, compacted, snapshots))
+
+    def drop_partitions(
+        self, specs: Sequence[PartitionSpec], *, identifier: int = BATCH_COMMIT_IDENTIFIER
+    ) -> tuple[Snapshot, ...]:
+        """Remove all rows of the partitions that have the values of one of the specs.
+
+        Raises:
+            InvalidInputError: there is no spec, or one is empty or names other columns.
+            ConflictError, CommitOutcomeUnknown, OSError: as for ``commit``.
+        """
+        if not specs or not all(specs):
+            message = "name the partitions to drop, each by at least one value; to remove all rows, truncate the table"
+            raise InvalidInputError(message)
+        for spec in specs:
+            self._context.partitions.check_spec(spec)
+        return self._remove(tuple(dict(spec) for spec in specs), identifier)
+
+    def truncate(self, *, identifier: int = BATCH_COMMIT_IDENTIFIER) -> tuple[Snapshot, ...]:
+        """Remove all rows; raises as ``commit``."""
+        return self._remove(({},), identifier)
+
+    def abort(self, messages: Iterable[CommitMessage]) -> None:
+        """Delete the files of messages that were surely not committed; what cannot be deleted stays as an orphan.
+
+        Raises:
+            CommitOutcomeUnknown: a commit of this committer with an unknown outcome may hold them.
+        """
+        self._loop.refuse_unresolved()
+        self._delete_new_files(messages)
+
+    def _delete_new_files(self, messages: Iterable[CommitMessage]) -> None:
+        c = self._context
+        for m in messages:
+            text = c.partitions.text(m.partition)
+            # An upgraded file is input and result of a compaction: it belongs to the table.
+            live = {file.file_name for file in (*m.compact_before, *m.deleted_files)}
+            new = (*m.new_files, *m.changelog_files, *m.compact_after, *m.compact_changelog_files)
+            for file in new:
+                if file.file_name not in live:
+                    self._delete_data_file(text, m.bucket, file)
+            for index in (*m.new_index_files, *m.compact_new_index_files):
+                with suppress(OSError):
+                    c.store.io.delete(c.store.paths.index(index.file_name))
+
+    # --- jobs -------------------------------------------------------------------------------------------------------
+
+    def _job(self, committable: Committable, kind: CommitKind, changes: Changes, *, check_conflicts: bool) -> CommitJob:
+        proposal = Proposal(changes)
+        return CommitJob(
+            identifier=committable.identifier,
+            kind=kind,
+            propose=lambda _latest: proposal,
+            check_conflicts=check_conflicts,
+            watermark=committable.watermark,
+            properties=committable.properties,
+        )
+
+    def _commit_compaction(
+        self, committable: Committable, changes: Changes, before: Sequence[Snapshot]
+    ) -> tuple[Snapshot, ...]:
+        if changes.is_empty:
+            return ()
+        try:
+            return (self._loop.land(self._job(committable, CommitKind.COMPACT, changes, check_conflicts=True)),)
+        except (ConflictError, OSError):
+            if not before:
+                raise
+            # The rows have landed, and a compaction changes none: to fail now would make the caller write them twice.
+            self._drop_compaction(committable.messages)
+            return ()
+
+    def _drop_compaction(self, messages: Iterable[CommitMessage]) -> None:
+        # Files of the part that landed stay, also where the compaction only gave them another level.
+        self._delete_new_files(
+            replace(
+                m,
+                compact_before=(*m.compact_before, *m.new_files),
+                new_files=(),
+                changelog_files=(),
+                new_index_files=(),
+            )
+            for m in messages
+        )
+
+    def _remove(self, specs: tuple[PartitionSpec, ...], identifier: int) -> tuple[Snapshot, ...]:
+        nothing = Committable(identifier=identifier, messages=())
+        return (self._loop.land(self._overwrite_job(nothing, Changes(), specs)),)
+
+    def _overwrite_job(
+        self, committable: Committable, new: Changes, target: frozenset[bytes] | tuple[PartitionSpec, ...]
+    ) -> CommitJob:
+        return CommitJob(
+            identifier=committable.identifier,
+            kind=CommitKind.OVERWRITE,
+            propose=lambda latest: self._propose_overwrite(latest, new, target),
+            check_conflicts=True,
+            watermark=committable.watermark,
+            properties=committable.properties,
+        )
+
+    def _propose_overwrite(
+        self,
+        latest: Snapshot | None,
+        new: Changes,
+        target: frozenset[bytes] | tuple[PartitionSpec, ...],
+    ) -> Proposal:
+        """Removal of all that is alive in the target now, then the new files."""
+        c = self._context
+        if latest is None:
+            return Proposal(new, ())
+        index = c.manifests.index_entries(latest)
+        if isinstance(target, tuple):
+            everything = c.live.matching(latest, c.partitions.predicate(target)) | {entry.partition for entry in index}
+            target = frozenset(p for p in everything if any(c.partitions.matches(spec, p) for spec in target))
+        base = c.live.files(latest, target | new.partitions)
+        removed = tuple(_removal(e) for e in base if e.partition in target and self._is_replaced(e))
+        changes = Changes((*removed, *new.entries), (), (*removals(index, target), *new.index))
+        return Proposal(changes, base)
+
+    def _is_replaced(self, entry: ManifestEntry) -> bool:
+        # Files not yet in a bucket are no part of the state of a table with buckets; a postpone table has only those.
+        return entry.bucket >= 0 or self._context.options.bucket.count == POSTPONE
+
+    def _check_inside(self, new: Changes, specs: tuple[PartitionSpec, ...]) -> None:
+        c = self._context
+        for entry in new.entries:
+            if not any(c.partitions.matches(spec, entry.partition) for spec in specs):
+                message = (
+                    f"new file '{entry.file.file_name}' lies in {c.partitions.shown(entry.partition)}, outside the "
+                    f"partitions to overwrite, {', '.join(map(str, specs))}"
+                )
+                raise InvalidInputError(message)
+
+    def _delete_data_file(self, partition_text: str, bucket: int, file: DataFileMeta) -> None:
+        store = self._context.store
+        extras = store.paths.extra_files(partition_text, bucket, file)
+        for path in (store.paths.data_file(partition_text, bucket, file), *extras):
+            with suppress(OSError):
+                store.io.delete(path)
+
+
+def _specs(partition: PartitionSpec | Sequence[PartitionSpec] | None) -> tuple[PartitionSpec, ...]:
+    if partition is None or isinstance(partition, Mapping):
+        return (dict(partition or {}),)
+    return tuple(dict(spec) for spec in partition)
+
+
+def _removal(entry: ManifestEntry) -> ManifestEntry:
+    return replace(entry, kind=FileKind.DELETE)

@@ -1,0 +1,93 @@
+"""Deletion of a tag with the files only it needs (format chapter 10, section 9; Java ``TagDeletion``).
+
+While the tag's snapshot is retained, or another tag has it, only the tag's file goes. Otherwise the files go that
+neither neighbour in history has: the tag before, and the tag or retained snapshot after. The tag's file goes last, so
+that a deletion that was interrupted can be repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from table_format.errors import CorruptionError
+from table_format.io.table_store import TableStore
+from table_format.metastore.branch_needs import needs_of_other_branches
+from table_format.metastore.deletions import (
+    DataPaths,
+    Deletions,
+    FileKey,
+    MetadataNames,
+    file_key,
+    metadata_names,
+    without_changelog,
+)
+from table_format.metastore.manifests import ManifestStore
+from table_format.metastore.partitions import Partitions
+from table_format.metastore.plan import live_files
+from table_format.metastore.schemas import SchemaStore
+from table_format.metastore.snapshots import SnapshotStore
+from table_format.metastore.tags import TagStore
+from table_format.model.manifest import ManifestEntry
+from table_format.model.snapshot import Snapshot
+from table_format.options.table_options import TableOptions
+
+
+def delete_tag(store: TableStore, options: TableOptions, name: str) -> Deletions:
+    """Delete a tag and what only it kept; the files deleted beside its own.
+
+    Raises:
+        TagNotFound: there is no such tag.
+        CorruptionError: what its neighbours need cannot be determined; nothing was deleted.
+        OSError: the store failed; delete the tag again.
+    """
+    tags = TagStore(store)
+    snapshot = tags.load(name).snapshot
+    others = [tag.snapshot for other, tag in tags.all().items() if other != name]
+    deletions = Deletions()
+    snapshots = SnapshotStore(store)
+    if not snapshots.exists(snapshot.id) and all(other.id != snapshot.id for other in others):
+        neighbours = _neighbours(snapshot, others, snapshots)
+        deletions = _plan(store, options, without_changelog(snapshot), neighbours)
+        deletions.apply(store)
+    tags.remove(name)
+    return deletions
+
+
+def _neighbours(snapshot: Snapshot, tagged: Iterable[Snapshot], snapshots: SnapshotStore) -> Sequence[Snapshot]:
+    found = list(tagged)
+    earliest_id = snapshots.earliest_id()
+    if earliest_id is not None:
+        found.append(snapshots.load(earliest_id))
+    before = [s for s in found if s.id < snapshot.id]
+    after = [s for s in found if s.id > snapshot.id]
+    ends = [max(before, key=lambda s: s.id, default=None), min(after, key=lambda s: s.id, default=None)]
+    return [without_changelog(end) for end in ends if end is not None]
+
+
+def _plan(store: TableStore, options: TableOptions, snapshot: Snapshot, neighbours: Sequence[Snapshot]) -> Deletions:
+    schema = SchemaStore(store).latest()
+    manifests = ManifestStore(store, options)
+    branches = needs_of_other_branches(store, manifests)
+    needed = MetadataNames()
+    needed.add(branches.names)
+    protected: set[FileKey] = set(branches.files)
+    for neighbour in neighbours:
+        needed.add(metadata_names(neighbour, manifests, lenient=False))
+        plan = live_files(manifests, neighbour, schema=schema, schemas={})
+        protected.update(file_key(entry) for entry in plan.entries)
+    try:
+        entries: Sequence[ManifestEntry] = live_files(manifests, snapshot, schema=schema, schemas={}).entries
+    except CorruptionError:
+        # An earlier deletion of this tag went past here; or it is broken, and what it kept stays behind.
+        entries = ()
+    data_files = DataPaths(store, Partitions(schema, options)).files_of(entries, frozenset(protected))
+    names = metadata_names(snapshot, manifests, lenient=True)
+    metadata = names.deletions_except(needed, store)
+    return Deletions(
+        data_files=data_files,
+        manifests=metadata.manifests,
+        index_files=metadata.index_files,
+        statistics=metadata.statistics,
+        manifest_lists=metadata.manifest_lists,
+        index_manifests=metadata.index_manifests,
+    )

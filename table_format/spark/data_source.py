@@ -1,0 +1,140 @@
+"""``spark.read.format("paimon").load(path)`` and ``df.write.format("paimon").mode(...).save(path)``.
+
+The façade for code that wants Spark's own reader and writer calls; ``path`` is the directory of a table, or an option
+``table`` names it in a ``warehouse``. Spark gives a Python data source neither a shuffle before writing nor column
+pruning; ``Lake.write`` and ``Lake.table`` have both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql import datasource
+from pyspark.sql.types import StructType
+
+from table_format.catalog.load import load_catalog, load_table_at
+from table_format.codecs.commit_message import decode_messages, encode_messages
+from table_format.errors import InvalidInputError
+from table_format.model.predicate import Predicate, conjunction
+from table_format.model.split import DataSplit
+from table_format.spark.pushed import predicate_of
+from table_format.spark.tasks import for_spark, write_rows
+from table_format.spark.types import fields_of_spark, spark_schema
+from table_format.table.facts import TableFacts
+from table_format.table.plan import Plan
+from table_format.table.read import read_split
+from table_format.table.table import Table
+from table_format.table.validate import RowRules
+from table_format.table.write import TableWrite
+
+_OWN: Final = frozenset({"path", "table", "warehouse"})
+
+
+def _table(options: Mapping[str, str]) -> Table:
+    """The table that a read or write names. Spark hands over option keys in lower case."""
+    dynamic = {key: value for key, value in options.items() if key not in _OWN}
+    if "path" in options:
+        return load_table_at(options["path"]).copy(dynamic)
+    if "table" in options and "warehouse" in options:
+        return load_catalog({"warehouse": options["warehouse"]}).load_table(options["table"]).copy(dynamic)
+    message = "name the table: load(path) with its directory, or the options 'warehouse' and 'table'"
+    raise InvalidInputError(message)
+
+
+class PaimonDataSource(datasource.DataSource):
+    """Registered as ``paimon``."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "paimon"
+
+    @cached_property
+    def _opened(self) -> Table:
+        return _table(self.options)
+
+    def schema(self) -> StructType:
+        return spark_schema(self._opened.schema.fields)
+
+    def reader(self, schema: StructType) -> datasource.DataSourceReader:
+        return PaimonReader(self._opened, [f.name for f in schema.fields])
+
+    def writer(self, schema: StructType, overwrite: bool) -> datasource.DataSourceWriter:  # noqa: FBT001
+        table = self._opened
+        RowRules(table.schema, table.facts.options.merge).check_columns([f.name for f in fields_of_spark(schema)])
+        return PaimonWriter(table, overwrite=overwrite)
+
+
+@dataclass
+class _Split(datasource.InputPartition):
+    split: DataSplit
+
+
+class PaimonReader(datasource.DataSourceReader):
+    """Plans on the driver, reads splits in tasks. Pushed filters prune; Spark applies them once more."""
+
+    def __init__(self, table: Table, columns: Sequence[str]) -> None:
+        self._table = table
+        self._columns = tuple(columns)
+        self._predicate: Predicate | None = None
+        self._facts: TableFacts = table.facts
+
+    def pushFilters(self, filters: list[datasource.Filter]) -> Iterable[datasource.Filter]:  # noqa: N802 - Spark's
+        found = [predicate_of(f, self._table.schema.fields) for f in filters]
+        self._predicate = conjunction(tuple(p for p in found if p is not None))
+        return filters
+
+    @cached_property
+    def _plan(self) -> Plan:
+        return self._table.scan(columns=self._columns, filter=self._predicate).plan()
+
+    def partitions(self) -> Sequence[datasource.InputPartition]:
+        return [_Split(split) for split in self._plan.splits]
+
+    def read(self, partition: datasource.InputPartition) -> Iterator[pa.RecordBatch]:
+        if not isinstance(partition, _Split):
+            return  # Spark asks so when there is nothing to read
+        plan = self._plan
+        rows = read_split(
+            self._facts.store, plan.schemas, plan.schema, self._facts.options, partition.split, plan.fields, plan.predicate
+        )
+        for batch in rows:
+            # Spark wants instants in UTC here, whatever the session's zone is.
+            yield for_spark(batch, zone="UTC")
+
+
+@dataclass
+class _Written(datasource.WriterCommitMessage):
+    messages: bytes
+
+
+class PaimonWriter(datasource.DataSourceArrowWriter):
+    """Each task writes files of its own for every bucket it meets; none of them compacts."""
+
+    def __init__(self, table: Table, *, overwrite: bool) -> None:
+        options = table.facts.options
+        compaction = replace(options.compaction, write_only=True)
+        self._facts = replace(table.facts, options=replace(options, compaction=compaction))
+        self._table = table
+        self._overwrite = overwrite
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> datasource.WriterCommitMessage:
+        written = write_rows(TableWrite(self._facts, replacing=self._overwrite), iterator)
+        return _Written(encode_messages(written))
+
+    def commit(self, messages: list[Any]) -> None:
+        found = tuple(m for message in messages if message for m in decode_messages(message.messages))
+        commit = self._table.new_commit()
+        if self._overwrite:
+            commit.overwrite(found)
+        else:
+            commit.commit(found)
+
+    def abort(self, messages: list[Any]) -> None:
+        found = tuple(m for message in messages if message for m in decode_messages(message.messages))
+        self._table.new_commit().abort(found)
+
+

@@ -1,0 +1,123 @@
+"""The lake as a Spark session sees it: tables as DataFrames, DataFrames into tables, compaction as a Spark job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from table_format.catalog.load import load_catalog
+from table_format.catalog.protocol import Catalog
+from table_format.codecs.filter_sql import parse_filter
+from table_format.errors import InvalidInputError
+from table_format.model.predicate import Predicate, columns_of
+from table_format.model.snapshot import Snapshot
+from table_format.spark.compact import compact_on_spark
+from table_format.spark.data_source import PaimonDataSource
+from table_format.spark.read import frame_of
+from table_format.spark.ship import ship_code
+from table_format.spark.write import write_frame
+from table_format.table.maintenance import CompactionReport
+from table_format.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+WriteMode = Literal["append", "overwrite"]
+
+
+def paimon(spark: SparkSession, options: Mapping[str, str]) -> Lake:
+    """Open a catalog for a session, classic or Connect.
+
+    The session's tasks get the library's code, and ``format("paimon")`` becomes known to it.
+
+    Raises:
+        InvalidOption: an option of the catalog is unknown or malformed.
+    """
+    ship_code(spark)
+    spark.dataSource.register(PaimonDataSource)
+    return Lake(spark, load_catalog(options))
+
+
+@dataclass(frozen=True)
+class Lake:
+    """A catalog and the session its tables are read and written with."""
+
+    spark: SparkSession
+    catalog: Catalog
+
+    def table(
+        self,
+        name: str,
+        *,
+        columns: Sequence[str] | None = None,
+        filter: str | Predicate | None = None,  # noqa: A002 - the name of Table.scan
+        **options: str,
+    ) -> DataFrame:
+        """The rows of a table, planned now and read when Spark runs the frame.
+
+        A ``filter`` given here prunes partitions, buckets and files before Spark sees them; conditions put on the frame
+        later are pushed by Spark into the files that need no merge. ``options`` are dynamic options such as
+        ``**{"scan.snapshot-id": "3"}``.
+
+        Raises:
+            NotFoundError: the table, a column, or the snapshot or tag named by the options does not exist.
+            InvalidFilter: the filter cannot be parsed or does not fit the columns.
+        """
+        table = self.catalog.load_table(name).copy(options)
+        predicate = parse_filter(filter, table.schema.fields) if isinstance(filter, str) else filter
+        wanted = table.schema.field_names if columns is None else tuple(columns)
+        needed = columns_of(predicate) if predicate is not None else frozenset()
+        hidden = tuple(sorted(needed.difference(wanted)))
+        plan = table.scan(columns=(*wanted, *hidden), filter=predicate).plan()
+        frame = frame_of(self.spark, table.facts, plan)
+        return frame.select(*(f"`{name.replace('`', '``')}`" for name in wanted)) if hidden else frame
+
+    def write(
+        self,
+        frame: DataFrame,
+        name: str,
+        mode: WriteMode = "append",
+        *,
+        partition: Mapping[str, object] | None = None,
+        commit_user: str | None = None,
+        identifier: int | None = None,
+        properties: Mapping[str, str] | None = None,
+        parallelism: int | None = None,
+    ) -> tuple[Snapshot, ...]:
+        """Write a frame in one commit and return the snapshots it made.
+
+        ``append`` upserts on a primary key table, with row kinds from a column ``_row_kind``. ``overwrite`` replaces
+        the partitions of ``partition``; without it, the partitions that occur in the frame, or the whole table, as the
+        option ``dynamic-partition-overwrite`` says. With ``commit_user`` and ``identifier`` a repeated call writes
+        nothing and returns no snapshot.
+
+        Raises:
+            InvalidData: columns or values do not fit the table; nothing is visible.
+            ConflictError: another commit made this one impossible; nothing is visible.
+        """
+        if mode not in ("append", "overwrite"):
+            message = f"mode '{mode}' is not known; modes are append and overwrite"
+            raise InvalidInputError(message)
+        if mode == "append" and partition is not None:
+            message = "partition= belongs to mode='overwrite'"
+            raise InvalidInputError(message)
+        table = self.catalog.load_table(name)
+        commit = table.new_commit(commit_user)
+        if identifier is not None and not commit.pending([identifier]):
+            return ()
+        replacing = mode == "overwrite"
+        messages = write_frame(frame, table.facts, replacing=replacing, parallelism=parallelism)
+        if replacing:
+            return commit.overwrite(messages, partition=partition, identifier=identifier, properties=properties)
+        return commit.commit(messages, identifier=identifier, properties=properties)
+
+    def compact(
+        self, name: str, *, full: bool = False, partitions: Sequence[Mapping[str, object]] | None = None
+    ) -> CompactionReport:
+        """Compact a table, one task for each bucket, and commit the result.
+
+        Raises:
+            ConflictError: another compaction was faster; nothing of this one is visible.
+        """
+        return compact_on_spark(self.spark, self.catalog.load_table(name), full=full, partitions=partitions)

@@ -1,0 +1,44 @@
+"""A table as a DataFrame: the files that need no merge by Spark's reader, the rest by a kernel inside the tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from table_format.model.split import DataSplit
+from table_format.spark.conditions import condition
+from table_format.spark.native import divide, read_native
+from table_format.spark.tasks import split_reader
+from table_format.spark.types import spark_schema
+from table_format.table.facts import TableFacts
+from table_format.table.plan import Plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_ZONE = "spark.sql.session.timeZone"
+
+
+def frame_of(spark: SparkSession, facts: TableFacts, plan: Plan) -> DataFrame:
+    """The rows of a planned scan; nothing is read before Spark runs the frame.
+
+    Raises:
+        UnsupportedFeature: a column has a type Spark has not.
+    """
+    division = divide(plan, facts)
+    native = read_native(spark, division.native, plan)
+    if native is not None and plan.predicate is not None:
+        native = native.where(condition(plan.predicate, plan.schema.fields))
+    if native is not None and not division.python:
+        return native
+    merged = _merged(spark, facts, plan, division.python)
+    return merged if native is None else native.unionByName(merged)
+
+
+def _merged(spark: SparkSession, facts: TableFacts, plan: Plan, splits: Sequence[DataSplit]) -> DataFrame:
+    schema = spark_schema(plan.fields)
+    if not splits:
+        return spark.createDataFrame([], schema)
+    read = split_reader(facts, plan, splits, zone=spark.conf.get(_ZONE) or "UTC")
+    # One number for each split, each in a task of its own; the splits travel with the task's code.
+    return spark.range(0, len(splits), 1, len(splits)).mapInArrow(read, schema)

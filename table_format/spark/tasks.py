@@ -1,0 +1,130 @@
+"""What runs inside Spark's tasks: reading splits, writing buckets, compacting buckets.
+
+A task gets picklable facts, works with Arrow batches, and answers with rows or with encoded commit messages; only
+those travel back to the driver. Nothing here needs a session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import pyarrow as pa
+
+from table_format.codecs.commit_message import encode_messages
+from table_format.kernels.hashing import fixed_buckets, row_hashes
+from table_format.lsm.compact import compact_bucket
+from table_format.model.arrow_types import arrow_schema, arrow_type
+from table_format.model.split import DataSplit
+from table_format.model.types import DataField
+from table_format.table.facts import TableFacts
+from table_format.table.plan import Plan
+from table_format.table.read import read_split
+from table_format.table.write import TableWrite
+
+Batches = Iterator[pa.RecordBatch]
+
+MESSAGES = pa.schema([("messages", pa.binary())])
+MESSAGES_DDL = "messages binary"
+
+_ROWS_AT_ONCE = 131_072
+"""Spark hands over batches of 10,000 rows; writing is cheaper in larger ones."""
+
+
+def bucket_function(fields: Sequence[DataField], bucket_count: int) -> Callable[..., pa.Array]:
+    """The bucket of each row from arrays of its bucket key columns."""
+    types = [f.type for f in fields]
+
+    def buckets(*columns: pa.Array) -> pa.Array:
+        arrays = [c.cast(arrow_type(t)) for c, t in zip(columns, types, strict=True)]
+        return pa.array(fixed_buckets(row_hashes(types, arrays), bucket_count))
+
+    return buckets
+
+
+def split_reader(facts: TableFacts, plan: Plan, splits: Sequence[DataSplit], *, zone: str) -> Callable[[Batches], Batches]:
+    """Read the splits whose numbers come in; rows leave with exactly the plan's columns."""
+    schemas, schema, fields, predicate = dict(plan.schemas), plan.schema, plan.fields, plan.predicate
+
+    def read(numbers: Batches) -> Batches:
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                rows = read_split(facts.store, schemas, schema, facts.options, splits[number], fields, predicate)
+                for found in rows:
+                    yield for_spark(found, zone=zone)
+
+    return read
+
+
+def for_spark(batch: pa.RecordBatch, *, zone: str) -> pa.RecordBatch:
+    """Times in microseconds, as Spark has them; instants with the session's zone."""
+    columns = [_for_spark(column, zone) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _for_spark(column: pa.Array, zone: str) -> pa.Array:
+    target = _spark_arrow_type(column.type, zone)
+    return column if target.equals(column.type) else column.cast(target)
+
+
+def _spark_arrow_type(arrow: pa.DataType, zone: str) -> pa.DataType:
+    if pa.types.is_timestamp(arrow):
+        return pa.timestamp("us", tz=None if arrow.tz is None else zone)
+    if pa.types.is_list(arrow):
+        return pa.list_(arrow.value_field.with_type(_spark_arrow_type(arrow.value_type, zone)))
+    if pa.types.is_map(arrow):
+        item = arrow.item_field.with_type(_spark_arrow_type(arrow.item_type, zone))
+        return pa.map_(arrow.key_field.with_type(_spark_arrow_type(arrow.key_type, zone)), item)
+    if pa.types.is_struct(arrow):
+        return pa.struct([f.with_type(_spark_arrow_type(f.type, zone)) for f in arrow])
+    return arrow
+
+
+def bucket_writer(facts: TableFacts, *, replacing: bool) -> Callable[[Batches], Batches]:
+    """Write the rows that come in; answer with one row that holds the commit messages of the task."""
+
+    def write(batches: Batches) -> Batches:
+        yield messages_row(write_rows(TableWrite(facts, replacing=replacing), batches))
+
+    return write
+
+
+def write_rows(write: TableWrite, batches: Batches) -> tuple[CommitMessage, ...]:
+    """Write all batches of a task; none of its files stays when that fails."""
+    first = next(batches, None)
+    if first is None:
+        return ()
+    gathered = _gathered(chain((first,), batches))
+    return write.write(pa.RecordBatchReader.from_batches(first.schema, gathered))
+
+
+def compactor(facts: TableFacts, buckets: Sequence[BucketState], *, full: bool) -> Callable[[Batches], Batches]:
+    """Compact the buckets whose numbers come in; answer with their commit messages."""
+
+    def compact(numbers: Batches) -> Batches:
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                yield messages_row((compact_files(facts, buckets[number], full=full),))
+
+    return compact
+
+
+def messages_row(messages: Sequence[CommitMessage]) -> pa.RecordBatch:
+    """Commit messages as the one row that travels back to the driver."""
+    return pa.RecordBatch.from_arrays([pa.array([encode_messages(messages)], pa.binary())], schema=MESSAGES)
+
+
+def _gathered(batches: Batches) -> Batches:
+    waiting: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        waiting.append(batch)
+        count += batch.num_rows
+        if count >= _ROWS_AT_ONCE:
+            yield _joined(waiting)
+            waiting, count = [], 0
+    if count:
+        yield _joined(waiting)
+
+
+def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)

@@ -1,0 +1,140 @@
+"""Committing what writers hand over: the second phase, for engines, and the whole of it for one process.
+
+After a commit to a table that is not ``write-only`` old snapshots are expired by the table's options, as in the
+reference; that never makes the commit fail.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+
+from table_format.errors import InvalidInputError, TableFormatError
+from table_format.metastore.expire import expire_snapshots
+from table_format.metastore.partitions import PartitionSpec
+from table_format.model.commit import CommitMessage, Committable
+from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
+from table_format.table.facts import TableFacts
+from table_format.table.messages import Folded, fold
+
+_log = logging.getLogger(__name__)
+
+
+class BatchCommit:
+    """Commits of one user. A user and an identifier land once, however often they are committed."""
+
+    def __init__(self, facts: TableFacts, commit_user: str | None = None) -> None:
+        self._facts = facts
+        self.commit_user = fresh_user(facts) if commit_user is None else commit_user
+        self._may_commit_once = commit_user is None
+        self._committer = facts.committer(self.commit_user)
+
+    def commit(
+        self,
+        messages: Iterable[CommitMessage],
+        *,
+        identifier: int | None = None,
+        watermark: int | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> tuple[Snapshot, ...]:
+        """Make the work of these messages visible; the snapshots made, none when it is committed already or empty.
+
+        Messages of one bucket must come in the order they were written in. Identifiers of a user ascend; only a fresh
+        user, who commits once, needs none.
+
+        Raises:
+            ConflictError: another commit made this one impossible; nothing is visible, ``abort`` deletes the files.
+            CommitOutcomeUnknown: it may have landed; ask ``is_committed``.
+        """
+        number = self._number(identifier)
+        if identifier is not None and self.is_committed(number):
+            return ()
+        folded = fold(messages)
+        snapshots = self._committer.commit(_committable(number, folded, watermark, properties))
+        self._after(folded, snapshots)
+        return snapshots
+
+    def overwrite(
+        self,
+        messages: Iterable[CommitMessage],
+        *,
+        partition: PartitionSpec | Sequence[PartitionSpec] | None = None,
+        identifier: int | None = None,
+        watermark: int | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> tuple[Snapshot, ...]:
+        """Replace rows by those of the messages: of the partitions with the values of ``partition``, or, without it,
+        of the partitions in which there are new rows or the whole table, as ``dynamic-partition-overwrite`` says.
+
+        Raises:
+            InvalidInputError: a new file lies outside ``partition``.
+            ConflictError, CommitOutcomeUnknown: as for ``commit``.
+        """
+        number = self._number(identifier)
+        if identifier is not None and self.is_committed(number):
+            return ()
+        folded = fold(messages)
+        committable = _committable(number, folded, watermark, properties)
+        snapshots = self._committer.overwrite(committable, partition=partition)
+        self._after(folded, snapshots)
+        return snapshots
+
+    def is_committed(self, identifier: int) -> bool:
+        """Whether this user has committed the identifier, or a later one, as far back as snapshots are retained."""
+        return not self._committer.filter_committed((identifier,))
+
+    def filter_committed(self, identifiers: Iterable[int], *, since: int | None = None) -> tuple[int, ...]:
+        """The identifiers that this user has not committed yet, ascending; see ``TableCommit.filter_committed``."""
+        return self._committer.filter_committed(identifiers, since=since)
+
+    def abort(self, messages: Iterable[CommitMessage]) -> None:
+        """Delete the files of messages that were surely not committed.
+
+        Raises:
+            CommitOutcomeUnknown: a commit with an unknown outcome may hold them.
+        """
+        self._committer.abort(messages)
+
+    def _number(self, identifier: int | None) -> int:
+        if identifier is not None:
+            return identifier
+        if not self._may_commit_once:
+            message = (
+                f"commit user '{self.commit_user}' needs an identifier for each commit, larger than the last: without "
+                "one a second commit could not be told from a repetition of the first"
+            )
+            raise InvalidInputError(message)
+        return BATCH_COMMIT_IDENTIFIER
+
+    def _after(self, folded: Folded, snapshots: tuple[Snapshot, ...]) -> None:
+        self._may_commit_once = False
+        for left in folded.left_over:
+            self._facts.delete_file(left.partition, left.bucket, left.file)
+        if snapshots:
+            expire_after_commit(self._facts)
+
+
+def fresh_user(facts: TableFacts) -> str:
+    """A commit user nobody else has."""
+    fresh = facts.store.runtime.ids.uuid()
+    prefix = facts.options.commit.user_prefix
+    return fresh if prefix is None else f"{prefix}_{fresh}"
+
+
+def expire_after_commit(facts: TableFacts) -> None:
+    """Expire snapshots by the options of the table; a failure is logged and otherwise without effect."""
+    if facts.options.compaction.write_only:
+        return
+    try:
+        expire_snapshots(facts.store, facts.options)
+    except (TableFormatError, OSError):
+        # The rows are committed; the next commit expires what this one could not.
+        _log.warning("%s: snapshots could not be expired after a commit", facts.name, exc_info=True)
+
+
+def _committable(
+    identifier: int, folded: Folded, watermark: int | None, properties: Mapping[str, str] | None
+) -> Committable:
+    return Committable(
+        identifier=identifier, messages=folded.messages, watermark=watermark, properties=dict(properties or {})
+    )

@@ -1,0 +1,71 @@
+"""Several messages of one bucket as one, so that a commit may carry the work of several flushes.
+
+A file that one message compacted into being and a later one compacted away was never visible: it is named by neither
+list of the sum, and left over on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+
+from table_format.model.commit import CommitMessage
+from table_format.model.data_file import DataFileMeta
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOver:
+    """A file that nothing names any more."""
+
+    partition: bytes
+    bucket: int
+    file: DataFileMeta
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """One message for each bucket, in the order buckets first appeared, and what became superfluous."""
+
+    messages: tuple[CommitMessage, ...]
+    left_over: tuple[LeftOver, ...]
+
+
+def fold(messages: Iterable[CommitMessage]) -> Folded:
+    """Add up the messages of each bucket, which must be in the order the work was done in; empty ones vanish."""
+    groups: dict[tuple[bytes, int, int], list[CommitMessage]] = {}
+    for message in messages:
+        if not message.is_empty:
+            groups.setdefault((message.partition, message.bucket, message.total_buckets), []).append(message)
+    left_over: list[LeftOver] = []
+    folded = tuple(group[0] if len(group) == 1 else _sum(group, left_over) for group in groups.values())
+    return Folded(folded, tuple(left_over))
+
+
+def _sum(group: Sequence[CommitMessage], left_over: list[LeftOver]) -> CommitMessage:
+    before: list[DataFileMeta] = []
+    after: list[DataFileMeta] = []
+    gone: list[DataFileMeta] = []
+    for message in group:
+        for file in message.compact_before:
+            if file in after:
+                after.remove(file)
+                gone.append(file)
+            else:
+                before.append(file)
+        after.extend(message.compact_after)
+    joined = {
+        member.name: tuple(item for message in group for item in getattr(message, member.name))
+        for member in fields(CommitMessage)
+        if member.name not in ("partition", "bucket", "total_buckets", "compact_before", "compact_after")
+    }
+    first = group[0]
+    named = {file.file_name for file in (*before, *after, *joined["new_files"])}
+    left_over.extend(LeftOver(first.partition, first.bucket, file) for file in gone if file.file_name not in named)
+    return CommitMessage(
+        partition=first.partition,
+        bucket=first.bucket,
+        total_buckets=first.total_buckets,
+        compact_before=tuple(before),
+        compact_after=tuple(after),
+        **joined,
+    )

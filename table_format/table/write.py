@@ -1,0 +1,232 @@
+"""Writing rows: they are checked, routed to the writer of their bucket, and become files that a commit makes visible.
+
+One writer for each bucket lives as long as its files are not all committed; then the next batch begins anew from the
+latest snapshot, so that sequence numbers and compaction follow what others have done in between.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+
+from table_format.append.writer import AppendWriter
+from table_format.errors import BucketCountChanged, InvalidInputError
+from table_format.lsm.writer import MergeTreeWriter
+from table_format.metastore.file_filter import FileFilter
+from table_format.metastore.plan import by_bucket, live_files
+from table_format.model.commit import CommitMessage
+from table_format.model.manifest import FileKind, ManifestEntry
+from table_format.model.snapshot import Snapshot
+from table_format.options.declare import Operation
+from table_format.table.facts import TableFacts
+from table_format.table.input import Rows, batches_of, reader_of
+from table_format.table.messages import fold
+from table_format.table.route import RoutedRows, route
+from table_format.table.validate import RowRules, check_defaults
+
+MAX_OPEN_FILES: Final = 128
+"""Buckets of an append table with an open file; the one that got no rows for longest is closed first."""
+
+BucketKey: TypeAlias = tuple[bytes, int]
+Writer: TypeAlias = MergeTreeWriter | AppendWriter
+
+
+class TableWrite:
+    """Turns rows into commit messages. One object is used by one thread at a time.
+
+    ``replacing`` writes as if the table were empty, for an overwrite.
+    """
+
+    def __init__(self, facts: TableFacts, *, replacing: bool = False) -> None:
+        facts.require(Operation.WRITE)
+        check_defaults(facts.schema)
+        self._facts = facts
+        self._replacing = replacing
+        self._rules = RowRules(facts.schema, facts.options.merge)
+        self._writers: OrderedDict[BucketKey, Writer] = OrderedDict()
+        self._open_files: OrderedDict[BucketKey, None] = OrderedDict()
+        self._uncommitted: dict[BucketKey, set[str]] = {}
+        self._flushed: list[CommitMessage] = []
+        self._buffered_bytes = 0
+        self._base: Snapshot | None = None
+        self._is_broken = False
+
+    def write(self, data: Rows) -> tuple[CommitMessage, ...]:
+        """Write all rows to files and return the messages that make them visible; nothing is visible yet.
+
+        Messages of several calls may be committed together, in the order of the calls.
+
+        Raises:
+            InvalidData: a column or a value does not fit; no file of this call is left.
+            BucketCountChanged: a partition was written with another number of buckets.
+        """
+        if self._is_broken:
+            message = "an earlier write failed half way; commit or abort its messages and begin with a new write"
+            raise InvalidInputError(message)
+        reader = reader_of(data)
+        self._rules.check_columns(reader.schema.names)
+        if self._follows_table:
+            self._begin_anew()
+        begun, complete = False, False
+        try:
+            for first_row, batch in batches_of(reader):
+                rows = self._rules.conform(batch, first_row=first_row)
+                begun = True
+                self._take_in(rows)
+            messages = self._hand_over()
+            complete = True
+        finally:
+            if begun and not complete:
+                self.abort()
+        return messages
+
+    def abort(self) -> None:
+        """Delete the files of rows that were not handed over yet, and forget all writers."""
+        # Sequence numbers of rows that were handed over and not committed are known to the writers only.
+        self._is_broken = any(self._uncommitted.values())
+        for writer in self._writers.values():
+            writer.abort()
+        if self._flushed:
+            self._facts.committer("").abort(self._flushed)
+        self._writers.clear()
+        self._open_files.clear()
+        self._flushed, self._buffered_bytes = [], 0
+
+    @property
+    def _follows_table(self) -> bool:
+        """Whether a writer has to know what its bucket holds."""
+        return not self._replacing and (self._facts.schema.is_primary_key_table or self._bucket_count > 0)
+
+    @property
+    def _bucket_count(self) -> int:
+        return self._facts.options.bucket.count
+
+    # --- rows -------------------------------------------------------------------------------------------------------
+
+    def _take_in(self, batch: pa.RecordBatch) -> None:
+        pieces = list(route(batch, self._facts.schema, self._facts.options.bucket))
+        self._open_writers(pieces)
+        for piece in pieces:
+            writer = self._writers[piece.partition, piece.bucket]
+            writer.write(piece.rows)
+            if isinstance(writer, AppendWriter):
+                self._note_open_file((piece.partition, piece.bucket))
+            else:
+                self._note_buffered(piece.rows)
+
+    def _note_open_file(self, key: BucketKey) -> None:
+        self._open_files[key] = None
+        self._open_files.move_to_end(key)
+        if len(self._open_files) > MAX_OPEN_FILES:
+            oldest, _ = self._open_files.popitem(last=False)
+            self._flushed.append(_prepare(self._writers[oldest], compact=False))
+
+    def _note_buffered(self, rows: pa.RecordBatch) -> None:
+        # Each writer keeps to the buffer size; many writers together have to as well.
+        self._buffered_bytes += rows.nbytes
+        if self._buffered_bytes > self._facts.options.write.buffer_size and len(self._writers) > 1:
+            self._flushed.extend(_prepare(writer, compact=False) for writer in self._writers.values())
+            self._buffered_bytes = 0
+
+    def _hand_over(self) -> tuple[CommitMessage, ...]:
+        compact = not (self._replacing or self._facts.options.compaction.write_only)
+        last = [_prepare(writer, compact=compact) for writer in self._writers.values()]
+        folded = fold((*self._flushed, *last))
+        for left in folded.left_over:
+            self._facts.delete_file(left.partition, left.bucket, left.file)
+        self._flushed, self._buffered_bytes = [], 0
+        self._open_files.clear()
+        if self._follows_table:
+            for message in folded.messages:
+                names = self._uncommitted.setdefault((message.partition, message.bucket), set())
+                names.update(file.file_name for file in message.new_files)
+        else:
+            self._writers.clear()
+        return folded.messages
+
+    # --- writers ----------------------------------------------------------------------------------------------------
+
+    def _begin_anew(self) -> None:
+        """Move on to the latest snapshot, and forget the writers whose files are all committed."""
+        latest = self._facts.snapshots.latest()
+        if latest is None or (self._base is not None and latest.id == self._base.id):
+            return
+        if self._writers:
+            committed = self._committed_since(self._base, latest)
+            for key in list(self._writers):
+                waiting = self._uncommitted.get(key, set()) - committed
+                self._uncommitted[key] = waiting
+                if not waiting:
+                    del self._writers[key]
+        self._base = latest
+
+    def _committed_since(self, base: Snapshot | None, latest: Snapshot) -> set[str]:
+        names: set[str] = set()
+        for snapshot_id in range(base.id + 1 if base else 1, latest.id + 1):
+            snapshot = self._facts.snapshots.find(snapshot_id)
+            if snapshot is not None:
+                entries = self._facts.manifests.delta_entries(snapshot)
+                names.update(entry.file.file_name for entry in entries if entry.kind is FileKind.ADD)
+        return names
+
+    def _open_writers(self, pieces: Sequence[RoutedRows]) -> None:
+        missing = [(p.partition, p.bucket) for p in pieces if (p.partition, p.bucket) not in self._writers]
+        if not missing:
+            return
+        existing = self._live(frozenset(partition for partition, _ in missing))
+        for key in missing:
+            self._writers[key] = self._writer(key, existing.get(key, ()))
+
+    def _live(self, partitions: frozenset[bytes]) -> dict[BucketKey, list[ManifestEntry]]:
+        if not self._follows_table or self._base is None:
+            return {}
+        facts = self._facts
+        wanted = FileFilter(partitions=partitions)
+        plan = live_files(facts.manifests, self._base, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+        self._check_bucket_count(plan.entries)
+        return by_bucket(plan.entries)
+
+    def _check_bucket_count(self, entries: Iterable[ManifestEntry]) -> None:
+        for entry in entries:
+            if entry.total_buckets != self._bucket_count:
+                partition = self._facts.partitions.shown(entry.partition)
+                message = (
+                    f"{partition} of {self._facts.name} was written with {entry.total_buckets} buckets and the table "
+                    f"has {self._bucket_count} now; overwrite the partition to give it the new number"
+                )
+                raise BucketCountChanged(message)
+
+    def _writer(self, key: BucketKey, existing: Sequence[ManifestEntry]) -> Writer:
+        facts = self._facts
+        partition, bucket = key
+        text = facts.partitions.text(partition)
+        files = [entry.file for entry in existing]
+        if facts.schema.is_primary_key_table:
+            return MergeTreeWriter(
+                facts.store,
+                facts.schema,
+                facts.options,
+                partition=partition,
+                partition_text=text,
+                bucket=bucket,
+                total_buckets=self._bucket_count,
+                existing=files,
+                schemas=facts.schemas,
+            )
+        return AppendWriter(
+            facts.store,
+            facts.schema,
+            facts.options,
+            partition=partition,
+            partition_text=text,
+            bucket=bucket,
+            total_buckets=self._bucket_count,
+            existing_max_sequence=max((file.max_sequence_number for file in files), default=-1),
+        )
+
+
+def _prepare(writer: Writer, *, compact: bool) -> CommitMessage:
+    return writer.prepare() if isinstance(writer, AppendWriter) else writer.prepare(compact=compact)
