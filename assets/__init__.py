@@ -21,5 +21,5 @@ TABLE_ASSETS: Final = (orders_cdc, users_cdc, orders, users, daily_revenue)
 MANAGED_TABLES: Final = tuple(".".join(asset.key.path[-2:]) for asset in TABLE_ASSETS)
 """The tables that the maintenance jobs look after."""
 
-all_assets: Final = (*landing_assets, *TABLE_ASSETS, web_clicks)
+all_assets: Final[tuple[dg.AssetsDefinition | dg.AssetSpec, ...]] = (*landing_assets, *TABLE_ASSETS, web_clicks)
 all_checks: Final = checks_of(MANAGED_TABLES)

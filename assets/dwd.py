@@ -8,27 +8,16 @@ before, and every later day there is.
 
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
 import dagster as dg
 
+from assets.daily_table import daily_table
 from assets.feed import FeedTable
 from assets.feed.plan import KEY_COLUMN, MAX_LATE_DAYS
 from assets.ods import EVENT_COLUMNS
-from assets.partitions import ONE_RUN, daily
 from resources.frames import SparkFrame
-
-_COMMON: Final[Mapping[str, Any]] = {
-    "key_prefix": "dwd",
-    "group_name": "dwd",
-    "partitions_def": daily,
-    "backfill_policy": ONE_RUN,
-    "io_manager_key": "paimon_io",
-    "kinds": {"paimon", "pyspark"},
-    "code_version": "1",
-    "retry_policy": dg.RetryPolicy(max_retries=1, delay=5),
-}
 
 
 def _metadata(table: FeedTable) -> dict[str, Any]:
@@ -55,12 +44,7 @@ def _events(table: FeedTable) -> dg.AssetIn:
     )
 
 
-@dg.asset(
-    **_COMMON,
-    ins={"events": _events(FeedTable.ORDERS)},
-    metadata=_metadata(FeedTable.ORDERS),
-    pool="write_dwd_orders",
-)
+@daily_table("dwd", "orders", ins={"events": _events(FeedTable.ORDERS)}, metadata=_metadata(FeedTable.ORDERS))
 def orders(context: dg.AssetExecutionContext, events: SparkFrame) -> SparkFrame:
     """Orders as they are now, `order_date` among their columns; deleted ones are gone."""
     from pyspark.sql import functions as F
@@ -69,12 +53,7 @@ def orders(context: dg.AssetExecutionContext, events: SparkFrame) -> SparkFrame:
     return rows.withColumn("order_date", F.date_format("created_at", "yyyy-MM-dd"))
 
 
-@dg.asset(
-    **_COMMON,
-    ins={"events": _events(FeedTable.USERS)},
-    metadata=_metadata(FeedTable.USERS),
-    pool="write_dwd_users",
-)
+@daily_table("dwd", "users", ins={"events": _events(FeedTable.USERS)}, metadata=_metadata(FeedTable.USERS))
 def users(context: dg.AssetExecutionContext, events: SparkFrame) -> SparkFrame:
     """Users as they are now; deleted ones are gone."""
     return current_rows(events, FeedTable.USERS, context.partition_keys)

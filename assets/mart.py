@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import dagster as dg
 
+from assets.daily_table import daily_table
 from assets.feed.plan import LIFECYCLE_DAYS, MAX_LATE_DAYS
-from assets.partitions import ONE_RUN, daily
 from resources.frames import SparkFrame
 
 SOLD: Final = ("paid", "shipped")
@@ -40,14 +40,9 @@ _METADATA: Final[dict[str, Any]] = {
 }
 
 
-@dg.asset(
-    key_prefix="mart",
-    group_name="mart",
-    partitions_def=daily,
-    backfill_policy=ONE_RUN,
-    io_manager_key="paimon_io",
-    kinds={"paimon", "pyspark"},
-    code_version="1",
+@daily_table(
+    "mart",
+    "daily_revenue",
     ins={
         "orders": dg.AssetIn(
             key=["dwd", "orders"],
@@ -60,7 +55,6 @@ _METADATA: Final[dict[str, Any]] = {
     # The days to come of a late event are no reason to wait.
     automation_condition=dg.AutomationCondition.eager().without(~dg.AutomationCondition.any_deps_missing()),
     freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=36), warn_window=timedelta(hours=26)),
-    retry_policy=dg.RetryPolicy(max_retries=1, delay=5),
 )
 def daily_revenue(context: dg.AssetExecutionContext, orders: SparkFrame) -> SparkFrame:
     """Orders, customers and revenue by day of order. A day changes while events of its orders still arrive."""

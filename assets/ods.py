@@ -5,14 +5,14 @@ A day is overwritten as a whole, so a day that is run again holds the same rows,
 
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import dagster as dg
 
+from assets.daily_table import daily_table
 from assets.feed import FeedTable
 from assets.feed.plan import KEY_COLUMN
-from assets.partitions import ONE_RUN, daily
 from resources.frames import SparkFrame
 from resources.landing import LandingZone
 from resources.spark import SparkResource
@@ -30,16 +30,6 @@ _COMMENTS: Final = {
     "event_time": "when it happened",
     "dt": "day of arrival",
 }
-_COMMON: Final[Mapping[str, Any]] = {
-    "key_prefix": "ods",
-    "group_name": "ods",
-    "partitions_def": daily,
-    "backfill_policy": ONE_RUN,
-    "io_manager_key": "paimon_io",
-    "kinds": {"paimon", "pyspark"},
-    "code_version": "1",
-    "retry_policy": dg.RetryPolicy(max_retries=1, delay=5),
-}
 
 
 def _metadata(table: FeedTable) -> dict[str, Any]:
@@ -51,15 +41,13 @@ def _metadata(table: FeedTable) -> dict[str, Any]:
     }
 
 
-@dg.asset(
-    **_COMMON, deps=[["landing", "orders_feed"]], metadata=_metadata(FeedTable.ORDERS), pool="write_ods_orders_cdc"
-)
+@daily_table("ods", "orders_cdc", deps=[["landing", "orders_feed"]], metadata=_metadata(FeedTable.ORDERS))
 def orders_cdc(context: dg.AssetExecutionContext, landing: LandingZone, spark: SparkResource) -> SparkFrame:
     """Change events of orders, raw: late, repeated and out of order, with `coupon` from the eighth day on."""
     return read_feed(spark.session(), landing, FeedTable.ORDERS, context.partition_keys)
 
 
-@dg.asset(**_COMMON, deps=[["landing", "users_feed"]], metadata=_metadata(FeedTable.USERS), pool="write_ods_users_cdc")
+@daily_table("ods", "users_cdc", deps=[["landing", "users_feed"]], metadata=_metadata(FeedTable.USERS))
 def users_cdc(context: dg.AssetExecutionContext, landing: LandingZone, spark: SparkResource) -> SparkFrame:
     """Change events of users, raw."""
     return read_feed(spark.session(), landing, FeedTable.USERS, context.partition_keys)

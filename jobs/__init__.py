@@ -1,0 +1,12 @@
+"""Jobs and schedules: the pipelines that make assets, and the maintenance of tables."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from jobs.maintenance import compact_table, expire_table
+from jobs.pipelines import all_checks, ingest, main_pipeline, marts
+from jobs.schedules import cdc_daily, nightly_compaction, nightly_expiry
+
+all_jobs: Final = (ingest, marts, main_pipeline, all_checks, compact_table, expire_table)
+all_schedules: Final = (cdc_daily, nightly_compaction, nightly_expiry)

@@ -6,28 +6,23 @@ from typing import Final
 
 import dagster as dg
 
-from assets.partitions import daily
-
 MAIN_GROUPS: Final = ("landing", "ods", "dwd")
 
 ingest: Final = dg.define_asset_job(
     "ingest",
     selection=dg.AssetSelection.groups(*MAIN_GROUPS),
-    partitions_def=daily,
     description="Land the change files of some days, append them to `ods`, bring `dwd` up to date.",
 )
 
 main_pipeline: Final = dg.define_asset_job(
     "main_pipeline",
     selection=dg.AssetSelection.groups(*MAIN_GROUPS) | dg.AssetSelection.assets("mart/daily_revenue"),
-    partitions_def=daily,
     description="Everything from landing to mart for one day or a range of days.",
 )
 
 marts: Final = dg.define_asset_job(
     "marts",
     selection=dg.AssetSelection.assets("mart/daily_revenue"),
-    partitions_def=daily,
     description="Compute the marts of some days from `dwd`.",
 )
 

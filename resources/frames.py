@@ -24,7 +24,8 @@ else:
         """A Spark DataFrame, classic or Connect."""
 
 
-ArrowFrame: TypeAlias = pa.Table | pa.RecordBatchReader
+__all__ = ["Frame", "SparkFrame", "wants_spark"]
+
 Frame: TypeAlias = SparkFrame | pa.Table | pa.RecordBatchReader
 
 

@@ -6,7 +6,7 @@ Metadata of an asset: ``partition_expr``, ``paimon/write_mode``, ``paimon/primar
 says as what it is loaded: Spark DataFrame, ``pa.Table`` or ``pa.RecordBatchReader``.
 """
 
-from __future__ import annotations
+# Annotations are not postponed here: Dagster looks at the type of `lakehouse` and `spark` itself.
 
 import time
 from collections.abc import Mapping

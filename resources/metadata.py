@@ -17,7 +17,7 @@ from resources.plots import COLOURS, Bar, as_metadata, stacked_bars
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import CommitKind, Snapshot
 
-Metadata: TypeAlias = dict[str, dg.MetadataValue]  # type: ignore[type-arg]
+Metadata: TypeAlias = dict[str, dg.MetadataValue]
 
 _KIND_COLOUR: Final = {
     CommitKind.APPEND.value: COLOURS[0],

@@ -77,7 +77,7 @@ def count_rows(facts: TableFacts, health: TableHealth, *, read_up_to: int) -> in
     if health.physical_rows > read_up_to:
         return None
     keys = Scan(facts, columns=facts.schema.primary_keys)
-    return sum(batch.num_rows for batch in keys.to_batches())
+    return sum(int(batch.num_rows) for batch in keys.to_batches())
 
 
 def partition_value(schema: TableSchema, column: str, key: str) -> InternalValue:

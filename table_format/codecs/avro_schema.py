@@ -18,6 +18,9 @@ from table_format.errors import BadEncoding, LimitExceeded
 
 _SCALARS: Final = frozenset({"boolean", "int", "long", "float", "double", "bytes", "string"})
 _MAX_NODES: Final = 10_000
+_SHORTEST_NAME: Final = 2
+"""Names up to this length differ by a letter without being damaged."""
+
 _WHERE: Final = "header entry avro.schema"
 
 
@@ -83,7 +86,7 @@ def _check(found: Any, wanted: Any, where: str) -> None:  # noqa: ANN401
 def _check_really_missing(name: str, found: Iterable[str]) -> None:
     """Refuse a field that is one letter off a missing one: a damaged header, which would read as nulls."""
     for other in found:
-        if len(other) == len(name) and sum(map(str.__ne__, other, name)) == 1:
+        if len(other) == len(name) > _SHORTEST_NAME and sum(map(str.__ne__, other, name)) == 1:
             message = f"the field '{name}' is missing, and there is '{other}'"
             raise BadEncoding(_WHERE, message)
 
@@ -159,6 +162,8 @@ class _Rebuild:
                 self._refuse(field)
             member = self.type_of(field.get("type"), namespace, in_union=False)
             rebuilt.append({"name": field["name"], "type": member})
+        if len({field["name"] for field in rebuilt}) < len(rebuilt):
+            self._refuse(value)
         self._open.discard(id(value))
         return {"type": "record", "name": name, "fields": rebuilt}
 

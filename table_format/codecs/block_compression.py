@@ -6,6 +6,7 @@ Names are those of the Avro container; zstd blocks we write carry a content chec
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import cramjam
@@ -66,20 +67,16 @@ def decompress(codec: str, data: bytes, *, path: str) -> bytes:
         BadEncoding: it cannot be decompressed.
         UnsupportedFeature: the codec is none of the four of the format.
     """
+    if codec == "null":
+        return data
+    expand = _EXPANDERS.get(codec)
+    if expand is None:
+        feature = f"Avro codec '{codec[:40]}'"
+        message = f"{path}: {feature} is not supported; the format has {', '.join(sorted(set(_CODECS.values())))}"
+        raise UnsupportedFeature(feature, message)
     bound = min(MAX_AVRO_BLOCK_BYTES, max(MIN_AVRO_BLOCK_ALLOWANCE, MAX_AVRO_BLOCK_EXPANSION * len(data)))
     try:
-        match codec:
-            case "zstandard":
-                content = _zstd(data, bound)
-            case "snappy":
-                content = _snappy(data, bound)
-            case "deflate":
-                content = _deflate(data, bound)
-            case "null":
-                content = data
-            case _:
-                feature = f"Avro codec '{codec[:40]}'"
-                raise UnsupportedFeature(feature, f"{path}: {feature} is not supported")
+        content = expand(data, bound)
     except (zstandard.ZstdError, zlib.error, cramjam.DecompressionError, ValueError) as e:
         message = f"a block of {len(data)} bytes cannot be decompressed with {codec}: {e}"
         raise BadEncoding(path, message) from e
@@ -118,7 +115,17 @@ def _deflate(data: bytes, bound: int) -> bytes | None:
     content = inflate.decompress(data, bound + 1)
     if len(content) > bound:
         return None
-    if not inflate.eof or inflate.unused_data:
+    # fastavro, and so the Python clients, leave the first bytes of zlib's checksum behind the stream.
+    checksum = zlib.adler32(content).to_bytes(4, "big")
+    if not inflate.eof or not checksum.startswith(inflate.unused_data):
         message = "the stream does not end with the block"
         raise ValueError(message)
     return content
+
+
+_EXPANDERS: Final[Mapping[str, Callable[[bytes, int], bytes | None]]] = {
+    "zstandard": _zstd,
+    "snappy": _snappy,
+    "deflate": _deflate,
+}
+"""What decompresses up to a bound; nothing when there would be more."""

@@ -20,8 +20,8 @@ from sqlglot.tokens import Tokenizer
 from table_format.codecs.filter_literals import MisfitError, is_literal, literal_value
 from table_format.errors import ColumnNotFound, InvalidFilter
 from table_format.model.like import ESCAPE, escaped, pieces
-from table_format.model.ticks import compared_with_tick, position, tick_range, value_at
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Like, Literal, Not, Or, Predicate
+from table_format.model.ticks import compared_with_tick, position, tick_range, value_at
 from table_format.model.types import (
     NESTED,
     BinaryType,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 import pyarrow as pa
 
@@ -22,12 +23,14 @@ from table_format.io.paths import partition_text
 from table_format.io.table_store import TableStore
 from table_format.kernels.pruning import ColumnBounds, may_match
 from table_format.model.data_file import DataFileMeta
-from table_format.model.predicate import Predicate
+from table_format.model.predicate import Predicate, columns_of
 from table_format.model.schema import KEY_FIELD_PREFIX, SYSTEM_FIELD_ID_START, TableSchema
 from table_format.model.types import DataField
 from table_format.options.table_options import TableOptions
 
-DEFAULT_BATCH_ROWS = 65_536
+DEFAULT_BATCH_ROWS: Final = 65_536
+_MIN_ROWS_FOR_THREADS: Final = 16_384
+"""Handing columns to other threads costs more than decoding fewer rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,8 @@ class DataFileReader:
             size = source.size()
             if size != file.file_size:
                 raise Truncated(path, expected_bytes=file.file_size, found_bytes=size)
-            reader = file_format.open_reader(source, path, use_threads=self._use_threads)
+            use_threads = self._use_threads and file.row_count > _MIN_ROWS_FOR_THREADS
+            reader = file_format.open_reader(source, path, use_threads=use_threads)
             if reader.row_count != file.row_count:
                 raise BadEncoding(path, f"expected {file.row_count} rows, found {reader.row_count}")
             yield from self._rows(reader, file, path, tuple(fields), predicate, batch_rows)
@@ -114,7 +118,8 @@ class DataFileReader:
             evolution = self._evolutions[layout, fields] = Evolution(file_fields, fields)
         row_groups = None
         if predicate is not None:
-            bounds = BoundsEvolution(file_fields, self._read_schema.physical_fields)
+            columns = columns_of(predicate)
+            bounds = BoundsEvolution(file_fields, [f for f in self._read_schema.physical_fields if f.name in columns])
             if not may_match(predicate, bounds.absent(file.row_count)):
                 return
             row_groups = RowGroupFilter(bounds.file_fields, partial(_may_match, predicate, bounds))

@@ -53,8 +53,12 @@ class Evolution:
             _Output(positions.get(f.id), evolving_cast(by_id[f.id], f) if f.id in by_id else None) for f in fields
         ]
 
+        self._changes_nothing = self.file_fields == tuple(fields)
+
     def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The batch of the wanted columns for a batch of ``file_fields``."""
+        if self._changes_nothing:
+            return batch
         columns = []
         for output, field in zip(self._outputs, self._schema, strict=True):
             if output.source is None:
@@ -62,8 +66,6 @@ class Evolution:
                 continue
             column = batch.column(output.source)
             columns.append(column if output.cast is None else output.cast(column))
-        if not columns:
-            return batch
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
 

@@ -19,6 +19,7 @@ _MAGIC: Final = b"PAR1"
 _TAIL: Final = struct.Struct("<I4s")
 _INT96, _FIXED = 3, 7
 _INT96_BYTES: Final = 12
+_MAX_DEPTH: Final = 100
 
 # Field ids of parquet.thrift.
 _FILE_SCHEMA, _FILE_ROW_GROUPS = 2, 4
@@ -82,18 +83,19 @@ def _leaves(footer: Struct) -> list[tuple[tuple[str, ...], Struct]]:
     elements = iter(footer.structs(_FILE_SCHEMA))
     leaves: list[tuple[tuple[str, ...], Struct]] = []
 
-    def walk(path: tuple[str, ...], children: int) -> None:
-        for _ in range(children):
-            element = next(elements)
-            name = element.find(_ELEMENT_NAME)
-            below = (*path, name.value.decode() if name and isinstance(name.value, bytes) else "")
-            count = _children(element)
-            if count:
-                walk(below, count)
-            else:
-                leaves.append((below, element))
+    def walk(path: tuple[str, ...], element: Struct) -> None:
+        count = _children(element)
+        if count == 0:
+            leaves.append((path, element))
+        for _ in range(count):
+            child = next(elements, None)
+            if child is None or len(path) > _MAX_DEPTH:
+                message = "the footer's schema is not a tree"
+                raise ValueError(message)
+            name = child.find(_ELEMENT_NAME)
+            walk((*path, name.value.decode() if name and isinstance(name.value, bytes) else ""), child)
 
-    walk((), _children(next(elements)))
+    walk((), next(elements, Struct([])))
     return leaves
 
 

@@ -40,6 +40,9 @@ class ParquetFileReader:
             schema = self._file.schema_arrow
             self._names = tuple(schema.names)
             self._leaves = dict(zip(schema.names, leaf_positions(schema), strict=True))
+        rows = sum(self._metadata.row_group(i).num_rows for i in range(self._metadata.num_row_groups))
+        if rows != self._metadata.num_rows:
+            raise BadEncoding(path, f"the footer states {self._metadata.num_rows} rows, its row groups {rows}")
 
     @property
     def row_count(self) -> int:

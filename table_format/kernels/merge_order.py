@@ -90,9 +90,9 @@ def order_versions(order: RowIds, repeats: Mask, versions: WordColumns) -> RowId
     """
     if not versions or order.size < 2:
         return order
-    fewer = np.flatnonzero(repeats)
-    before, after = order[fewer - 1], order[fewer]
-    misplaced = fewer[_less(tuple(v[after] for v in versions), tuple(v[before] for v in versions))]
+    later = np.flatnonzero(repeats)
+    before, after = order[later - 1], order[later]
+    misplaced = later[_less(tuple(v[after] for v in versions), tuple(v[before] for v in versions))]
     if misplaced.size == 0:
         return order
     group = np.cumsum(~repeats)
@@ -100,8 +100,17 @@ def order_versions(order: RowIds, repeats: Mask, versions: WordColumns) -> RowId
     is_bad[group[misplaced]] = True
     where = np.flatnonzero(is_bad[group])
     rows = order[where]
-    order[where] = rows[np.lexsort((*(v[rows] for v in reversed(versions)), group[where]))]
+    order[where] = rows[_sort_within(group[where], tuple(v[rows] for v in versions))]
     return order
+
+
+def _sort_within(group: Int64Array, versions: WordColumns) -> RowIds:
+    """A stable order by group, then version; groups are ascending already."""
+    bits = int(versions[0].max()).bit_length()
+    if len(versions) == 1 and bits + int(group[-1]).bit_length() <= 64:
+        # Nearly sorted, which one stable sort takes advantage of and the two of a lexical sort cannot.
+        return np.argsort((group.view(np.uint64) << np.uint64(bits)) | versions[0], kind="stable")
+    return np.lexsort((*reversed(versions), group))
 
 
 def starts_of_groups(repeats: Mask) -> Int64Array:

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from table_format.errors import ColumnNotFound, InvalidFilter
 from table_format.model.like import Wildcard, pieces, regular_expression
-from table_format.model.ticks import compared_with_tick, decimal_of, position, tick_range
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Like, Literal, Not, Or, Predicate
+from table_format.model.ticks import compared_with_tick, decimal_of, position, tick_range
 from table_format.model.types import (
     BinaryType,
     BooleanType,

@@ -1,4 +1,4 @@
-"""Whether a snapshot just created is a link of the table's history (second fence; see ``docs``).
+"""Whether a snapshot just created is a link of the table's history (the second fence of a commit).
 
 Put-if-absent alone lets a writer that slept take an id that was used and expired meanwhile. Expiry removes the oldest
 first, so while the base snapshot is there the link is sound; otherwise the successor must have built on us.
@@ -30,13 +30,23 @@ def verify_link(snapshot: Snapshot, snapshots: SnapshotStore, manifests: Manifes
     """
     if snapshots.exists(snapshot.id - 1):
         return Link.SOUND
-    successor = snapshots.find(snapshot.id + 1)
-    if successor is not None:
-        return _built_upon(snapshot, successor, manifests)
-    if not snapshots.exists(snapshot.id):
-        return Link.UNKNOWN
-    # Expiry never removes the latest: if we are the highest, nobody can have had our id before.
-    return Link.SOUND if snapshots.highest_id() == snapshot.id else Link.FALSE
+    higher_was_seen = False
+    while True:
+        successor = snapshots.find(snapshot.id + 1)
+        if successor is not None:
+            return _built_upon(snapshot, successor, manifests)
+        if not snapshots.exists(snapshot.id):
+            # Expired with the history it is in, or gone with one it is not in: only what is alive can tell.
+            latest = snapshots.latest()
+            vouched = latest is not None and _built_upon(snapshot, latest, manifests) is Link.SOUND
+            return Link.SOUND if vouched else Link.UNKNOWN
+        if higher_was_seen:
+            return Link.FALSE
+        # Expiry never removes the latest: if we are the highest, nobody can have had our id before. If we are not, the
+        # successor may have come between the two looks; only when it is missing below a higher one are we beside it.
+        if snapshots.highest_id() == snapshot.id:
+            return Link.SOUND
+        higher_was_seen = True
 
 
 def _built_upon(snapshot: Snapshot, successor: Snapshot, manifests: ManifestStore) -> Link:

@@ -22,7 +22,7 @@ from table_format.errors import (
 from table_format.metastore.commit_link import Link, verify_link
 from table_format.metastore.commit_prepare import CommitContext, CommitJob, Work, prepare
 from table_format.metastore.publish import PutOutcome, put_if_absent
-from table_format.model.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
+from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, FIRST_SNAPSHOT_ID, CommitKind, Snapshot
 
 _LOOKS: Final = 6
 _LOOK_WAIT_MS: Final = 50
@@ -77,12 +77,15 @@ class CommitLoop:
         options = c.options.commit
         started_ms = clock.monotonic_ms()
         since = self._unresolved.get((job.identifier, job.kind))
+        # Attempts of this call are known to have failed before the next begins. A twin exists only where the user
+        # outlives the process, or after an attempt without answer.
+        is_new = since is None and job.identifier == BATCH_COMMIT_IDENTIFIER
         retries = 0
         while True:
             read_at_ms = clock.monotonic_ms()
             latest = c.snapshots.latest()
             latest_id = 0 if latest is None else latest.id
-            landed = None if since is None else self._find_landed(job, since, latest_id)
+            landed = None if since is None else self._find_landed(job, since, latest_id, is_new=is_new)
             if landed is not None:
                 work.discard_all()
                 return landed
@@ -106,11 +109,13 @@ class CommitLoop:
         wait_ms = min(options.min_retry_wait_ms << min(retries, 32), options.max_retry_wait_ms)
         c.store.runtime.clock.sleep_ms(int(wait_ms * (1 + 0.2 * c.store.runtime.random.random())))
 
-    def _find_landed(self, job: CommitJob, since: int, latest_id: int) -> Snapshot | None:
+    def _find_landed(self, job: CommitJob, since: int, latest_id: int, *, is_new: bool) -> Snapshot | None:
         """The snapshot of this job among those after ``since``: an attempt whose answer was lost, or a twin's."""
         for snapshot_id in range(latest_id, since, -1):
             snapshot = self._context.snapshots.find(snapshot_id)
             if snapshot is None:
+                if is_new:
+                    return None
                 message = (
                     f"the snapshots after {since} have been expired, so it cannot be told whether it is among them"
                 )

@@ -111,12 +111,12 @@ def expire_snapshots(
     found = expiry.choose(rules)
     if found is None or not found.ids:
         return ExpiryReport(kept_by="" if found is None else found.kept_by, dry_run=dry_run)
+    if not dry_run:
+        # Said before the tags are read: a tag made later finds its snapshot going, and one made earlier is seen.
+        expiry.snapshots.announce_earliest(found.end)
     report = expiry.plan(found, dry_run=dry_run)
     if not dry_run:
         report.deletions.apply(store)
-        # The hint is advice; without it the next reader lists.
-        with suppress(OSError):
-            expiry.snapshots.write_earliest_hint(found.end)
     return report
 
 

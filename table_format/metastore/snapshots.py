@@ -215,12 +215,28 @@ class SnapshotStore:
         self._store.io.overwrite(self._store.paths.latest_hint, str(snapshot_id).encode())
 
     def write_earliest_hint(self, snapshot_id: int) -> None:
-        """Say where to look for the earliest snapshot. Raises ``OSError``; nothing depends on the hint."""
+        """Say where to look for the earliest snapshot, and that those before it are going. Raises ``OSError``."""
         self._store.io.overwrite(self._store.paths.earliest_hint, str(snapshot_id).encode())
+
+    def is_going(self, snapshot_id: int) -> bool:
+        """Whether the snapshot has been expired, or an expiry has announced that it will be.
+
+        Expiry deletes data before the snapshot itself, so a snapshot may be there for a while without its files. It
+        says so first, in the hint for the earliest. Raises ``OSError``.
+        """
+        return snapshot_id < self._announced_earliest() or not self.exists(snapshot_id)
+
+    def announce_earliest(self, snapshot_id: int) -> None:
+        """Say that the snapshots before this one are going, unless an expiry has said more. Raises ``OSError``."""
+        if self._announced_earliest() < snapshot_id:
+            self.write_earliest_hint(snapshot_id)
 
     def explain_missing(self, snapshot_id: int, error: CorruptionError) -> TableFormatError:
         """What a missing file means to a reader of a snapshot: it has been expired meanwhile, or it is corrupt."""
-        if self.exists(snapshot_id):
+        try:
+            if not self.is_going(snapshot_id):
+                return error
+        except OSError:
             return error
         expired = SnapshotExpired(f"snapshot {snapshot_id} was expired while it was being read")
         expired.__cause__ = error
@@ -247,15 +263,17 @@ class SnapshotStore:
     def _pause(self, attempt: int) -> None:
         self._store.runtime.clock.sleep_ms((attempt + 1) * _FIRST_WAIT_MS)
 
+    def _announced_earliest(self) -> int:
+        try:
+            return _hinted_id(self._store.io.read(self._store.paths.earliest_hint)) or 0
+        except FileNotFoundError:
+            return 0
+
     def _read_hint(self, path: str) -> int | None:
         try:
-            text = self._store.io.read(path)
+            return _hinted_id(self._store.io.read(path))
         except OSError:
             return None  # a hint that cannot be read is no hint
-        text = text.strip()
-        if not text.isdigit() or len(text) > _MAX_HINT_DIGITS:
-            return None
-        return int(text) or None
 
     def _listed(self) -> list[int]:
         children = self._store.io.list(self._store.paths.snapshot_directory)
@@ -279,3 +297,10 @@ class SnapshotStore:
             else:
                 high = middle - 1
         return found
+
+
+def _hinted_id(text: bytes) -> int | None:
+    text = text.strip()
+    if not text.isdigit() or len(text) > _MAX_HINT_DIGITS:
+        return None
+    return int(text) or None

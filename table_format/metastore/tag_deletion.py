@@ -45,7 +45,7 @@ def delete_tag(store: TableStore, options: TableOptions, name: str) -> Deletions
     others = [tag.snapshot for other, tag in tags.all().items() if other != name]
     deletions = Deletions()
     snapshots = SnapshotStore(store)
-    if not snapshots.exists(snapshot.id) and all(other.id != snapshot.id for other in others):
+    if snapshots.is_going(snapshot.id) and all(other.id != snapshot.id for other in others):
         neighbours = _neighbours(snapshot, others, snapshots)
         deletions = _plan(store, options, without_changelog(snapshot), neighbours)
         deletions.apply(store)

@@ -79,7 +79,7 @@ class TagStore:
             case PutOutcome.UNKNOWN | PutOutcome.REFUSED:
                 message = f"{path}: the store did not say whether the tag was created; look before trying again"
                 raise OutcomeUnknownError(message) from put.error
-        if not SnapshotStore(self._store).exists(snapshot.id):
+        if SnapshotStore(self._store).is_going(snapshot.id):
             # Expired between reading and tagging: its files may be gone, and a tag must not promise them.
             self.remove(name)
             message = f"snapshot {snapshot.id} was expired before tag '{name}' could keep it"

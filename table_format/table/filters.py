@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from table_format.errors import ColumnNotFound
-from table_format.model.predicate import Predicate, columns_of
-from table_format.model.types import DataField
+from table_format.model.predicate import And, Compare, In, IsNull, Like, Literal, Not, Or, Predicate, columns_of
+from table_format.model.types import DataField, InternalValue
 
 
 def bound_filter(condition: str | Predicate | None, fields: Sequence[DataField]) -> Predicate | None:
@@ -29,3 +29,38 @@ def bound_filter(condition: str | Predicate | None, fields: Sequence[DataField])
             message = f"column '{column}' does not exist; the columns are {', '.join(names)}"
             raise ColumnNotFound(message)
     return condition
+
+
+def filter_text(predicate: Predicate) -> str:
+    """A predicate for people to read; values are internal ones, so a date is a number of days.
+
+    >>> from table_format.model.predicate import CompareOp
+    >>> filter_text(And((Compare("a", CompareOp.GE, 1), Or((IsNull("b"), Not(In("b", ("x", "y"))))))))
+    "a >= 1 AND (b IS NULL OR NOT (b IN ('x', 'y')))"
+    """
+    match predicate:
+        case And(parts):
+            return " AND ".join(_inner(part) for part in parts)
+        case Or(parts):
+            return " OR ".join(_inner(part) for part in parts)
+        case Not(part):
+            return f"NOT ({filter_text(part)})"
+        case Compare(column, op, value):
+            return f"{column} {op.value} {_shown(value)}"
+        case In(column, values):
+            return f"{column} IN ({', '.join(map(_shown, values))})"
+        case Like(column, pattern):
+            return f"{column} LIKE {_shown(pattern)}"
+        case IsNull(column):
+            return f"{column} IS NULL"
+        case Literal(value):
+            return "unknown" if value is None else str(value).lower()
+
+
+def _inner(predicate: Predicate) -> str:
+    text = filter_text(predicate)
+    return f"({text})" if isinstance(predicate, And | Or) else text
+
+
+def _shown(value: InternalValue) -> str:
+    return f"'{value}'" if isinstance(value, str) else str(value)

@@ -11,6 +11,7 @@ from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 from table_format.model.split import DataSplit
 from table_format.model.types import DataField
+from table_format.table.filters import filter_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,7 @@ class Plan:
         yield f"scan of {self.table}, snapshot {self.snapshot.id}, schema {self.schema.id}"
         yield f"  columns    {', '.join(f.name for f in self.fields) or 'none'}"
         if self.predicate is not None:
-            yield f"  filter     {self.predicate}"
+            yield f"  filter     {filter_text(self.predicate)}"
         yield from self._pruning(self.counts)
         merged = sum(not split.raw_convertible for split in self.splits)
         yield (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
 from math import prod
@@ -14,12 +14,15 @@ import pyarrow as pa
 from table_format.errors import InvalidData, UnsupportedFeature
 from table_format.io.paths import POSTPONE_BUCKET
 from table_format.kernels.hashing import row_hashes
+from table_format.kernels.pruning import may_match
 from table_format.kernels.values import array_of
 from table_format.metastore.changes import DELETION_VECTORS
+from table_format.metastore.file_bounds import FileBounds
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import live_files
 from table_format.model.arrow_types import arrow_schema
-from table_format.model.predicate import Compare, CompareOp, In, Predicate, conjuncts
+from table_format.model.data_file import DataFileMeta
+from table_format.model.predicate import Compare, CompareOp, In, Predicate, columns_of, conjuncts
 from table_format.model.schema import TableSchema
 from table_format.model.split import DataSplit
 from table_format.model.types import DataField, DoubleType, FloatType, InternalValue
@@ -132,9 +135,29 @@ def _make_plan(scan: Scan) -> Plan:
     found = live_files(facts.manifests, start.snapshot, schema=schema, schemas=facts.schemas, filter=wanted)
     # Postponed rows are not part of the table until a compaction gives them their bucket.
     entries = [entry for entry in found.entries if entry.bucket != POSTPONE_BUCKET]
-    splits = make_splits(entries, schema, facts.options.scan, snapshot_id=start.snapshot.id)
-    needed = {entry.file.schema_id for entry in entries}
-    return plan(splits=splits, counts=found.counts, schemas={i: facts.schemas[i] for i in sorted(needed)})
+    splits = make_splits(
+        entries,
+        schema,
+        facts.options.scan,
+        snapshot_id=start.snapshot.id,
+        may_match=_file_test(predicate, schema, facts),
+    )
+    kept = [file for split in splits for file in split.files]
+    counts = replace(
+        found.counts,
+        files=len(kept),
+        files_dropped_by_value_stats=found.counts.files_dropped_by_value_stats + len(entries) - len(kept),
+    )
+    needed = sorted({file.schema_id for file in kept})
+    return plan(splits=splits, counts=counts, schemas={schema_id: facts.schemas[schema_id] for schema_id in needed})
+
+
+def _file_test(predicate: Predicate | None, schema: TableSchema, facts: TableFacts) -> Callable[[DataFileMeta], bool]:
+    """Whether the statistics of a file admit a row that the predicate selects."""
+    if predicate is None:
+        return lambda _file: True
+    bounds = FileBounds(schema, facts.schemas, columns_of(predicate))
+    return lambda file: may_match(predicate, bounds.of_values(file))
 
 
 def bucket_key_hashes(schema: TableSchema, predicate: Predicate | None) -> frozenset[int] | None:

@@ -23,13 +23,24 @@ T = TypeVar("T")
 
 
 def make_splits(
-    entries: Iterable[ManifestEntry], schema: TableSchema, options: ScanOptions, *, snapshot_id: int
+    entries: Iterable[ManifestEntry],
+    schema: TableSchema,
+    options: ScanOptions,
+    *,
+    snapshot_id: int,
+    may_match: Callable[[DataFileMeta], bool] = lambda _file: True,
 ) -> tuple[DataSplit, ...]:
-    """Cut live files into splits, buckets in ascending order of serialised partition and bucket."""
+    """Cut live files into splits, buckets in ascending order of serialised partition and bucket.
+
+    ``may_match`` tells whether a file may hold a row that is asked for; of files whose keys overlap all are left out or
+    none, since the last row of a key is one of those stored.
+    """
     splits: list[DataSplit] = []
     for (partition, bucket), group in sorted(by_bucket(entries).items()):
         files = [entry.file for entry in group]
-        pieces = _merge_pieces(files, schema, options) if schema.primary_keys else _raw_pieces(files, options)
+        pieces = (
+            _merge_pieces(files, schema, options, may_match) if schema.primary_keys else _raw_pieces(files, options)
+        )
         splits.extend(
             DataSplit(
                 snapshot_id=snapshot_id,
@@ -52,9 +63,16 @@ def _raw_pieces(files: Sequence[DataFileMeta], options: ScanOptions) -> Iterator
 
 
 def _merge_pieces(
-    files: Sequence[DataFileMeta], schema: TableSchema, options: ScanOptions
+    files: Sequence[DataFileMeta],
+    schema: TableSchema,
+    options: ScanOptions,
+    may_match: Callable[[DataFileMeta], bool],
 ) -> Iterator[tuple[DataFileMeta, ...]]:
-    sections = partition_into_sections(files, key_ranges(schema))
+    sections = [
+        section
+        for section in partition_into_sections(files, key_ranges(schema))
+        if any(may_match(file) for run in section for file in run)
+    ]
     for group in pack(sections, _section_size, options):
         yield tuple(file for section in group for run in section for file in run)
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from table_format import load_catalog
-from table_format.codecs.type_json import type_json
 from table_format.errors import UnsupportedFeature
+from table_format.table.scan import Scan
 from tests.golden.waiting import WAITING
 from tests.support.golden import case_names, golden_case
-from tests.support.json_rows import json_rows
+from tests.support.json_rows import json_rows, rows_with_floats
 
 TABLES = [(case, table) for case in case_names() for table in golden_case(case).tables]
 
@@ -35,23 +37,32 @@ def test_a_golden_table_reads_equal_at_every_snapshot(case: str, table: str) -> 
 
 
 def differences(case: str, table: str) -> list[str]:
-    """What differs between our answers and Paimon's: nothing, if all is well."""
+    """What differs between our answers and Paimon's: nothing, if all is well.
+
+    Where the writing version and 1.4.2 read the same table differently, 1.4.2 is right: it mended the older reader.
+    """
     golden = golden_case(case)
     facts = golden.tables[table]
     opened = load_catalog({"warehouse": str(golden.warehouse)}).load_table(table)
-    found = []
+    mended = facts.get("cross_read", {}).get("1.4.2", "same")
+    if "different" in mended:
+        return list(_differences("the latest state", opened.scan(), mended["different"]))
+    found: list[str] = []
     for snapshot, state in facts["snapshots"].items():
-        if "rows" not in state:
-            continue  # Paimon itself fails on this table
-        at = opened.copy({"scan.snapshot-id": snapshot})
-        fields = at.schema.fields
-        if [f.name for f in fields] != state["columns"]:
-            found.append(f"snapshot {snapshot}: columns {[f.name for f in fields]}, expected {state['columns']}")
-            continue
-        types = [type_json(f.type) for f in fields]
-        if types != state["types"]:
-            found.append(f"snapshot {snapshot}: types {types}, expected {state['types']}")
-        rows = json_rows(at.scan().to_arrow(), fields)
-        if rows != state["rows"]:
-            found.append(f"snapshot {snapshot}: {len(rows)} rows {rows[:3]}, expected {state['rows'][:3]}")
+        if "rows" in state:  # there are tables that the writing version itself cannot read
+            scan = opened.scan(options={"scan.snapshot-id": snapshot})
+            found.extend(_differences(f"snapshot {snapshot}", scan, state))
     return found
+
+
+def _differences(what: str, scan: Scan, state: dict[str, Any]) -> Iterator[str]:
+    fields = scan.plan().fields
+    if [f.name for f in fields] != state["columns"]:
+        yield f"{what}: columns {[f.name for f in fields]}, expected {state['columns']}"
+    types = [str(f.type) for f in fields]
+    if types != state["types"]:
+        yield f"{what}: types {types}, expected {state['types']}"
+    rows = json_rows(scan.to_arrow(), fields)
+    expected = rows_with_floats(state["rows"], fields)
+    if rows != expected:
+        yield f"{what}: {len(rows)} rows {rows[:3]}, expected {expected[:3]}"

@@ -85,7 +85,11 @@ def test_a_hash_is_that_of_the_binary_row(table):
 @settings(max_examples=50)
 def test_bytes_of_mixed_lengths_hash_alike_in_a_slice_of_an_array(items, skipped):
     types = [VarBinaryType(), IntType(), VarBinaryType()]
-    columns = [pa.array(items, pa.binary()), pa.array(range(len(items)), pa.int32()), pa.array(items[::-1], pa.binary())]
+    columns = [
+        pa.array(items, pa.binary()),
+        pa.array(range(len(items)), pa.int32()),
+        pa.array(items[::-1], pa.binary()),
+    ]
     hashes = row_hashes(types, [c.slice(skipped) for c in columns])
     expected = [murmur(encode_row(types, row)) for row in zip(items, range(len(items)), items[::-1], strict=True)]
     assert hashes.tolist() == expected[skipped:]

@@ -36,7 +36,10 @@ KEY_TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "timestamp(3)": (pa.timestamp("ms"), st.integers(-9, 9).map(lambda n: EPOCH + timedelta(milliseconds=n))),
     "timestamp(6)": (pa.timestamp("us"), st.integers(-9, 9).map(lambda n: EPOCH + timedelta(microseconds=n))),
     "decimal(9,2)": (pa.decimal128(9, 2), st.integers(-300, 300).map(lambda n: Decimal(n).scaleb(-2))),
-    "decimal(38,0)": (pa.decimal128(38, 0), st.sampled_from([-1, 0, 1, -(2**64), 2**64, 2**100, 1 - 2**100]).map(Decimal)),
+    "decimal(38,0)": (
+        pa.decimal128(38, 0),
+        st.sampled_from([-1, 0, 1, -(2**64), 2**64, 2**100, 1 - 2**100]).map(Decimal),
+    ),
     "float": (pa.float32(), st.floats(width=32) | st.sampled_from([0.0, -0.0, 1.0])),
     "double": (pa.float64(), st.floats() | st.sampled_from([0.0, -0.0, 1.0])),
     "string": (pa.string(), short_text | long_text),
@@ -142,7 +145,9 @@ def test_large_composite_keys_are_merged_in_ranges_like_small_ones(backend):
     for age in range(3):
         ids = np.sort(rng.choice(400_000, 100_000 if age else 5, replace=False))
         names = [f"customer-{i // 100:09d}" + "\0" * (i // 100 % 2) for i in ids.tolist()]
-        runs.append(pa.record_batch({"k": names, "l": (ids % 100).astype(np.int32), "id": ids, "age": [age] * len(ids)}))
+        runs.append(
+            pa.record_batch({"k": names, "l": (ids % 100).astype(np.int32), "id": ids, "age": [age] * len(ids)})
+        )
     spec = MergeSpec(("k", "l"), by_sequence_number=False)
     merged = pa.Table.from_batches(runs).take(pa.array(winners(runs, spec, backend=backend)))
     newest = {i: age for age, run in enumerate(runs) for i in run["id"].to_pylist()}

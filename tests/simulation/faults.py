@@ -69,13 +69,15 @@ class FaultMix:
 
     chances: Mapping[FaultKind, float] = field(default_factory=dict)
     longest_stall_ms: int = 0
+    widest_jump_ms: int = 0
 
     @classmethod
-    def draw(cls, rng: random.Random, *, longest_stall_ms: int) -> FaultMix:
+    def draw(cls, rng: random.Random, *, longest_stall_ms: int, widest_jump_ms: int = 0) -> FaultMix:
         if rng.random() < 1 / 3:
             return cls()
         kinds = [kind for kind in FaultKind if rng.random() < 0.5]
-        return cls({kind: rng.choice((0.001, 0.004, 0.015)) for kind in kinds}, longest_stall_ms)
+        chances = {kind: rng.choice((0.001, 0.004, 0.015)) for kind in kinds}
+        return cls(chances, longest_stall_ms, widest_jump_ms)
 
     def sample(self, rng: random.Random, verb: str) -> Fault | None:
         """Draw the fault of one call. Always the same number of draws, so that leaving one out moves no other."""
@@ -91,7 +93,7 @@ class FaultMix:
             # As many short stalls as long ones: the square puts half of them below a quarter of the longest.
             return 1 + int(amount * amount * self.longest_stall_ms)
         if kind is FaultKind.CLOCK_JUMP:
-            return int((amount - 0.5) * 4 * 3_600_000)
+            return int((2 * amount - 1) * self.widest_jump_ms)
         if kind is FaultKind.THROTTLE:
             return 1 + int(amount * 4)
         if kind in (FaultKind.STALE_LIST, FaultKind.LATE):

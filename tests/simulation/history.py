@@ -1,8 +1,8 @@
 """The truth about a run: every snapshot as it was published, who was told what, and what may be deleted when.
 
 An observer of the store: each check runs at the very change that would break an invariant, so the trace ends at the
-culprit. A retained snapshot is *doomed* once expiry, which deletes data before metadata and the snapshot last, has begun
-to delete its files; doomed snapshots are a prefix of the history that the retention rules let go.
+culprit. A retained snapshot is *doomed* once expiry, which deletes data before metadata and the snapshot last, has
+begun to delete its files; doomed snapshots are a prefix of the history that the retention rules let go.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Promises:
     """What actors meant to do and what they were told."""
 
     intents: dict[Job, Intent] = field(default_factory=dict)
-    acknowledged: Counter[Job] = field(default_factory=Counter)
+    acknowledged: set[Job] = field(default_factory=set)
     rejected: set[Job] = field(default_factory=set)
     unknown: set[Job] = field(default_factory=set)
 
@@ -52,6 +52,7 @@ class History(Observer):
         self.retained: set[int] = set()
         self.doomed: set[int] = set()
         self.tags: dict[str, int] = {}
+        self.tags_going: set[str] = set()
         self.false_links: set[int] = set()
         self.foreign: set[str] = set()
         self._store = store
@@ -106,7 +107,7 @@ class History(Observer):
         kinds = [kind for kind, _ in self.landed[job]]
         if snapshot.commit_kind in kinds:
             raise Violation(f"I2 {job} lands a second time, as snapshot {snapshot_id}")
-        if job in self.promises.rejected and snapshot.commit_kind is not CommitKind.COMPACT:
+        if job in self.promises.rejected:
             raise Violation(f"I2 {job} lands as snapshot {snapshot_id} although it was told that it did not")
         self.landed[job].append((snapshot.commit_kind, snapshot_id))
         self.states[snapshot_id] = state
@@ -127,7 +128,7 @@ class History(Observer):
     def _doom(self, path: str, actor: Actor) -> None:
         """A file goes: every retained snapshot that needs it must be one that may go."""
         for name, snapshot_id in self.tags.items():
-            if path in self.states[snapshot_id].paths:
+            if name not in self.tags_going and path in self.states[snapshot_id].paths:
                 raise Violation(f"I11 {actor.name} deletes {path}, which tag {name} of snapshot {snapshot_id} needs")
         needing = [i for i in self.retained if path in self.states[i].paths]
         for snapshot_id in needing:
@@ -160,7 +161,7 @@ class History(Observer):
         Raises:
             Violation: I2, they have not.
         """
-        self.promises.acknowledged[user, identifier] += 1
+        self.promises.acknowledged.add((user, identifier))
         if not self._rows_landed(user, identifier):
             raise Violation(f"I2 {(user, identifier)} was told that it landed, and did not")
 
@@ -173,6 +174,16 @@ class History(Observer):
         self.promises.rejected.add((user, identifier))
         if self._rows_landed(user, identifier):
             raise Violation(f"I2 {(user, identifier)} was told that it did not land, and did")
+
+    def reject_compaction(self, user: str, identifier: int) -> None:
+        """A compaction was told that nothing of it is visible; its files are about to be deleted.
+
+        Raises:
+            Violation: I2, it is.
+        """
+        self.promises.rejected.add((user, identifier))
+        if self.landed.get((user, identifier)):
+            raise Violation(f"I2 compaction {user} was told that it did not land, and did")
 
     def leave_unknown(self, user: str, identifier: int) -> None:
         """The job was told that nobody knows; it may have landed once or not at all."""

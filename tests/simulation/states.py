@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from table_format.codecs.manifest_avro import decode_manifest, decode_manifest_list
 from table_format.model.manifest import FileIdentifier, FileKind, ManifestEntry, ManifestFileMeta
@@ -151,7 +152,7 @@ def _check_levels(files: Iterable[ManifestEntry], where: str) -> None:
             runs[place].append((key_of(entry.file.min_key), key_of(entry.file.max_key)))
     for (_, bucket, level), ranges in runs.items():
         ranges.sort()
-        if any(left[1] >= right[0] for left, right in zip(ranges, ranges[1:], strict=False)):
+        if any(left[1] >= right[0] for left, right in pairwise(ranges)):
             raise Violation(f"I7 {where}: files of bucket {bucket}, level {level} overlap")
 
 

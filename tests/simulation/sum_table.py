@@ -14,7 +14,6 @@ from table_format.codecs.binary_row import deserialize_row, serialize_row
 from table_format.codecs.schema_json import encode_schema
 from table_format.io.file_io import FileIO
 from table_format.io.paths import TablePaths, data_file_name, partition_text
-from table_format.metastore.schemas import SchemaStore
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import EMPTY_STATS, DataFileMeta, FileSource
 from table_format.model.schema import TableSchema
@@ -111,7 +110,3 @@ def message(row: bytes, bucket: int, **files: Iterable[DataFileMeta]) -> CommitM
     """The commit message of one bucket."""
     parts = {name: tuple(metas) for name, metas in files.items()}
     return CommitMessage(partition=row, bucket=bucket, total_buckets=BUCKETS, **parts)
-
-
-def schema_store_of(store) -> SchemaStore:
-    return SchemaStore(store)

@@ -71,6 +71,7 @@ class World:
         self.trace: list[Event] = []
         self.coverage: Counter[str] = Counter()
         self.calm = False
+        self.calm_since_ms: int | None = None
         self.calls = 0
         self.actors: dict[str, Actor] = {}
         self._max_restarts = max_restarts
@@ -99,7 +100,7 @@ class World:
             time_ms, _, _, resume = heapq.heappop(self._queue)
             self.now_ms = max(self.now_ms, time_ms)
             if chaos_ms is not None and not self.calm and self.now_ms - START_MS >= chaos_ms:
-                self.calm = True
+                self.calm, self.calm_since_ms = True, self.now_ms
             if self.calm and calls_when_calm is None:
                 calls_when_calm = self.calls
             if calls_when_calm is not None and self.calls - calls_when_calm > calm_calls:

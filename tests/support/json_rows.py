@@ -42,6 +42,18 @@ def json_rows(table: pa.Table, fields: Sequence[DataField]) -> list[list[Any]]:
     return sorted_rows(rows)
 
 
+def rows_with_floats(rows: Sequence[Sequence[Any]], fields: Sequence[DataField]) -> list[list[Any]]:
+    """Rows of another reader with FLOAT values as this module writes them: two texts may stand for one number."""
+    floats = {i for i, f in enumerate(fields) if isinstance(f.type, FloatType)}
+    if not floats:
+        return sorted_rows(rows)
+    return sorted_rows([[_float(v) if i in floats else v for i, v in enumerate(row)] for row in rows])
+
+
+def _float(value: Any) -> Any:
+    return value if value is None or isinstance(value, str) else float(np.float32(value))
+
+
 def sorted_rows(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     """Rows in the order of their JSON text."""
     return sorted((list(r) for r in rows), key=lambda row: json.dumps(row, sort_keys=True))
@@ -90,7 +102,7 @@ def _scalar(value: Any, data_type: DataType) -> Any:
                 return "NaN"
             if math.isinf(value):
                 return "Infinity" if value > 0 else "-Infinity"
-            return float(str(np.float32(value))) if isinstance(data_type, FloatType) else value
+            return value
         case _:
             return value
 

@@ -1,0 +1,43 @@
+"""What all tables of the pipeline have in common: daily partitions, one run for a range, one writer at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import dagster as dg
+
+from assets.partitions import ONE_RUN, daily
+
+Make: TypeAlias = Callable[[Callable[..., Any]], dg.AssetsDefinition]
+
+
+def daily_table(
+    database: str,
+    name: str,
+    *,
+    metadata: Mapping[str, Any],
+    deps: Sequence[Sequence[str]] = (),
+    ins: Mapping[str, dg.AssetIn] | None = None,
+    automation_condition: dg.AutomationCondition[Any] | None = None,
+    freshness_policy: dg.FreshnessPolicy | None = None,
+) -> Make:
+    """Decorate a function that returns the frame of some days of the table ``database.name``."""
+    return dg.asset(
+        name=name,
+        key_prefix=database,
+        group_name=database,
+        partitions_def=daily,
+        backfill_policy=ONE_RUN,
+        io_manager_key="paimon_io",
+        kinds={"paimon", "pyspark"},
+        code_version="1",
+        # A failure of Spark or the store may pass; what cannot pass is raised as one that allows no retry.
+        retry_policy=dg.RetryPolicy(max_retries=1, delay=5),
+        pool=f"write_{database}_{name}",
+        metadata=metadata,
+        deps=[dg.AssetKey(key) for key in deps],
+        ins=ins,
+        automation_condition=automation_condition,
+        freshness_policy=freshness_policy,
+    )

@@ -1,0 +1,154 @@
+"""Looking after tables: compaction and expiry, each as a job for one table with a report of before and after.
+
+A report is an observation on the table's asset: it shows among the asset's events, and makes nothing downstream stale.
+The run tag ``lakehouse/maintains`` lets one maintenance run of a table wait for another (see ``dagster.yaml``).
+"""
+# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+
+import time
+from typing import Any, Final
+
+import dagster as dg
+from pydantic import Field
+
+from resources.lakehouse import LakehouseCatalog, asset_key
+from resources.metadata import before_and_after
+from resources.spark import SparkResource
+from resources.tables import measure
+from table_format.metastore.expire import ExpiryReport, expire_snapshots
+
+MAINTAINS_TAG: Final = "lakehouse/maintains"
+_HOUR_MS: Final = 3_600_000
+
+
+class CompactConfig(dg.Config):
+    """Which table, and how thoroughly."""
+
+    table: str = Field(description="database.table")
+    full: bool = Field(default=False, description="Merge each bucket into one run; otherwise only what is due.")
+    partitions: list[dict[str, str]] = Field(
+        default_factory=list, description="Only these, each by values of partition columns; all without."
+    )
+    on_spark: bool = Field(default=True, description="One Spark task for each bucket; otherwise in this process.")
+
+
+@dg.op(retry_policy=dg.RetryPolicy(max_retries=2, delay=2, jitter=dg.Jitter.PLUS_MINUS), tags={"kind": "maintenance"})
+def compact(
+    context: dg.OpExecutionContext, config: CompactConfig, lakehouse: LakehouseCatalog, spark: SparkResource
+) -> None:
+    """Merge sorted runs and small files of one table; rows stay the same."""
+    table = lakehouse.table(config.table)
+    before, began = measure(table.facts), time.monotonic()
+    partitions = config.partitions or None
+    context.log.info("%s: %s files, up to %s sorted runs", config.table, before.live_files, before.max_sorted_runs)
+    if config.on_spark:
+        with spark.following(context.log.info, f"compacting {config.table}") as session:
+            lakehouse.lake(session).compact(config.table, full=config.full, partitions=partitions)
+    else:
+        table.compact(full=config.full, partitions=partitions)
+    table = lakehouse.table(config.table)
+    after = measure(table.facts)
+    made = [s.id for s in table.snapshots() if before.snapshot_id is None or s.id > before.snapshot_id]
+    context.log.info("%s: %s files, up to %s sorted runs now", config.table, after.live_files, after.max_sorted_runs)
+    _observe(
+        context,
+        config.table,
+        {
+            "maintenance": "full compaction" if config.full else "compaction",
+            "seconds": round(time.monotonic() - began, 2),
+            "snapshots made": dg.MetadataValue.json(made),
+            **before_and_after(before, after),
+        },
+    )
+
+
+class ExpireConfig(dg.Config):
+    """Which table, and what may go. What is not given is taken from the table's options."""
+
+    table: str = Field(description="database.table")
+    dry_run: bool = Field(default=False, description="Only tell what would be deleted.")
+    retain_max: int | None = Field(default=None, description="Snapshots beyond this number go whatever their age.")
+    retain_min: int | None = Field(default=None, description="At least this many stay.")
+    older_than_hours: float | None = Field(default=None, description="Only snapshots replaced longer ago go.")
+    limit: int | None = Field(default=None, description="Snapshots deleted at most.")
+    nobody_else_writes: bool = Field(
+        default=False,
+        description="Snapshots may go however young. Otherwise those of the last minutes stay for writers at work.",
+    )
+
+
+@dg.op(retry_policy=dg.RetryPolicy(max_retries=2, delay=2, jitter=dg.Jitter.PLUS_MINUS), tags={"kind": "maintenance"})
+def expire(context: dg.OpExecutionContext, config: ExpireConfig, lakehouse: LakehouseCatalog) -> None:
+    """Delete old snapshots of one table and the files that only they need."""
+    table = lakehouse.table(config.table)
+    before = measure(table.facts)
+    older_than = config.older_than_hours
+    now_ms = table.store.runtime.clock.now_ms()
+    report = expire_snapshots(
+        table.store,
+        table.options,
+        dry_run=config.dry_run,
+        retain_max=config.retain_max,
+        retain_min=config.retain_min,
+        older_than_ms=None if older_than is None else now_ms - int(older_than * _HOUR_MS),
+        limit=config.limit,
+        retain_floor_ms=0 if config.nobody_else_writes else None,
+    )
+    verb = "would delete" if config.dry_run else "deleted"
+    gone = len(report.snapshot_ids)
+    context.log.info("%s: %s %s of %s snapshots", config.table, verb, gone, before.snapshots)
+    _observe(
+        context,
+        config.table,
+        {
+            "maintenance": "expiry (dry run)" if config.dry_run else "expiry",
+            **_expiry_metadata(report),
+            **before_and_after(before, measure(lakehouse.table(config.table).facts)),
+        },
+    )
+
+
+def _expiry_metadata(report: ExpiryReport) -> dict[str, Any]:
+    deleted = report.deletions
+    groups = {
+        "snapshots": deleted.snapshots,
+        "data files": deleted.data_files,
+        "changelog files": deleted.changelog_files,
+        "manifests": deleted.manifests,
+        "manifest lists": deleted.manifest_lists,
+        "index files": (*deleted.index_files, *deleted.index_manifests),
+        "statistics": deleted.statistics,
+    }
+    lines = ["| | files |", "|:--|--:|", *(f"| {name} | {len(paths):,} |" for name, paths in groups.items())]
+    return {
+        "deleted" if not report.dry_run else "would be deleted": dg.MetadataValue.md("\n".join(lines)),
+        "snapshot ids": dg.MetadataValue.json(list(report.snapshot_ids)),
+        "data bytes": report.bytes,
+        "the next is kept by": report.kept_by or "nothing: there is none",
+        **({"unreadable": dg.MetadataValue.json(list(report.unreadable))} if report.unreadable else {}),
+    }
+
+
+def _observe(context: dg.OpExecutionContext, table: str, metadata: dict[str, Any]) -> None:
+    context.log_event(dg.AssetObservation(asset_key=asset_key(table), metadata=metadata))
+
+
+@dg.job(description="Compact one table and report what it changed.", tags={"lakehouse/job": "maintenance"})
+def compact_table() -> None:
+    """One op."""
+    compact()
+
+
+@dg.job(description="Expire old snapshots of one table; dry_run only tells.", tags={"lakehouse/job": "maintenance"})
+def expire_table() -> None:
+    """One op."""
+    expire()
+
+
+def maintenance_run(job_op: str, table: str, *, run_key: str | None = None, **config: object) -> dg.RunRequest:
+    """A run of a maintenance job for one table, with the tag that lets runs of one table wait for each other."""
+    return dg.RunRequest(
+        run_key=run_key,
+        run_config={"ops": {job_op: {"config": {"table": table, **config}}}},
+        tags={MAINTAINS_TAG: table},
+    )

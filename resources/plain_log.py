@@ -1,0 +1,41 @@
+"""A logger for people who look at a terminal: the message alone, and only what was said on purpose."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import dagster as dg
+
+
+class _Plain(logging.Formatter):
+    """The message without run, job and event around it; warnings say so."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        meta = getattr(record, "dagster_meta", None) or {}
+        text = str(meta.get("orig_message") or record.getMessage())
+        step = meta.get("step_key") or ""
+        prefix = f"{record.levelname.lower()}: " if record.levelno >= logging.WARNING else ""
+        return f"      {step + '  ' if step else ''}{prefix}{text}"
+
+
+class _SaidOnPurpose(logging.Filter):
+    """Drops the log lines of Dagster's own events, errors apart."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        meta = getattr(record, "dagster_meta", None) or {}
+        return not meta.get("dagster_event") or record.levelno >= logging.ERROR
+
+
+@dg.logger(
+    config_schema={"log_level": dg.Field(str, default_value="INFO", is_required=False)},
+    description="The bare messages of assets and jobs, for a terminal.",
+)
+def plain_log(context: dg.InitLoggerContext) -> logging.Logger:
+    """A logger to standard output."""
+    logger = logging.Logger("plain", level=context.logger_config["log_level"])
+    handler = logging.StreamHandler(sys.stdout)
+    handler.setFormatter(_Plain())
+    handler.addFilter(_SaidOnPurpose())
+    logger.addHandler(handler)
+    return logger

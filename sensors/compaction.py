@@ -1,0 +1,55 @@
+"""Asks for a compaction where sorted runs pile up, table by table, once for each snapshot."""
+# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+import dagster as dg
+
+from assets import MANAGED_TABLES
+from jobs.maintenance import compact_table, maintenance_run
+from resources.lakehouse import LakehouseCatalog
+from resources.metadata import snapshot_mark
+from resources.tables import measure
+from table_format.table.table import Table
+
+RUNS_TOO_MANY: Final = 8
+"""Sorted runs of one bucket from which a reader merges more than it should."""
+
+
+@dg.sensor(
+    job=compact_table,
+    minimum_interval_seconds=60,
+    default_status=dg.DefaultSensorStatus.STOPPED,
+    description=f"Requests a compaction of a table with {RUNS_TOO_MANY} sorted runs or more in a bucket.",
+)
+def compaction_pressure(
+    context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog
+) -> Iterator[dg.RunRequest | dg.SkipReason]:
+    """Measure the tables that have changed since the last tick."""
+    seen: dict[str, str] = json.loads(context.cursor or "{}")
+    catalog = lakehouse.catalog()
+    pressed = 0
+    for name in MANAGED_TABLES:
+        if not catalog.table_exists(name):
+            continue
+        table = lakehouse.table(name)
+        mark = _mark(table)
+        if seen.get(name) == mark:
+            continue
+        seen[name] = mark
+        health = measure(table.facts)
+        if table.schema.is_primary_key_table and health.max_sorted_runs >= RUNS_TOO_MANY:
+            pressed += 1
+            context.log.info("%s has %s sorted runs in a bucket", name, health.max_sorted_runs)
+            yield maintenance_run("compact", name, run_key=f"pressure {name} {mark}", full=False)
+    context.update_cursor(json.dumps(seen))
+    if not pressed:
+        yield dg.SkipReason(f"no bucket with {RUNS_TOO_MANY} new sorted runs")
+
+
+def _mark(table: Table) -> str:
+    """The latest snapshot. An id alone comes again after a rollback, and a run key must not."""
+    latest = table.latest_snapshot()
+    return "none" if latest is None else f"{latest.id}-{snapshot_mark(latest)[:8]}"

@@ -1,0 +1,73 @@
+"""Every snapshot that somebody else commits to an external table becomes a materialization of its asset.
+
+Only metadata is read, by the pure library: a tick takes milliseconds and never starts Spark.
+"""
+# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+
+from typing import Final
+
+import dagster as dg
+
+from assets.external import EXTERNAL_TABLES
+from resources.lakehouse import LakehouseCatalog, asset_key
+from resources.metadata import data_version
+from sensors.cursor import News, Trail, decode_cursor, encode_cursor, follow
+from table_format.errors import TableNotFound
+from table_format.model.snapshot import Snapshot
+
+EVENTS_PER_TICK: Final = 100
+
+
+@dg.sensor(
+    minimum_interval_seconds=10,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Reports every new snapshot of the tables that others write, and rollbacks of them.",
+)
+def external_snapshots(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
+    """Follow each external table from where the cursor left it."""
+    trails = decode_cursor(context.cursor)
+    events: list[dg.AssetMaterialization] = []
+    notes: list[str] = []
+    for table in EXTERNAL_TABLES:
+        news = _news(lakehouse, table, trails.get(table, ()), limit=EVENTS_PER_TICK - len(events))
+        if news is None:
+            notes.append(f"{table} does not exist")
+            continue
+        trails[table] = news.trail
+        events += [_event(table, snapshot, news) for snapshot in news.snapshots]
+        if news.rolled_back_from is not None:
+            context.log.warning("%s was rolled back or made anew; it was at snapshot %s", table, news.rolled_back_from)
+        if news.missed:
+            context.log.warning("%s: %s snapshots expired before they could be reported", table, news.missed)
+        if not news.snapshots:
+            notes.append(f"{table} has no snapshot after {news.trail[-1].id if news.trail else 0}")
+    cursor = encode_cursor(trails)
+    if events:
+        return dg.SensorResult(asset_events=events, cursor=cursor)
+    return dg.SensorResult(skip_reason=dg.SkipReason("; ".join(notes)), cursor=cursor)
+
+
+def _news(lakehouse: LakehouseCatalog, table: str, trail: Trail, *, limit: int) -> News | None:
+    try:
+        found = lakehouse.table(table)
+    except TableNotFound:
+        return None
+    return follow(trail, found.facts.snapshots, limit=limit)
+
+
+def _event(table: str, snapshot: Snapshot, news: News) -> dg.AssetMaterialization:
+    return dg.AssetMaterialization(
+        asset_key=asset_key(table),
+        description=f"snapshot {snapshot.id}, {snapshot.commit_kind} by {snapshot.commit_user}",
+        metadata={
+            "paimon/snapshot_id": snapshot.id,
+            "paimon/schema_id": snapshot.schema_id,
+            "paimon/commit_kind": snapshot.commit_kind.value,
+            "paimon/commit_user": snapshot.commit_user,
+            "paimon/committed": dg.MetadataValue.timestamp(snapshot.time_millis / 1000),
+            "paimon/physical_rows": snapshot.total_record_count or 0,
+            "paimon/added_rows": snapshot.delta_record_count or 0,
+            **({"paimon/rolled_back_from": news.rolled_back_from} if news.rolled_back_from is not None else {}),
+        },
+        tags={"dagster/data_version": data_version(snapshot).value},
+    )

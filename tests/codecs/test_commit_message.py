@@ -1,0 +1,49 @@
+"""Commit messages travel between processes without loss, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from table_format.codecs.commit_message import decode_messages, encode_messages
+from table_format.errors import BadEncoding, CorruptionError, UnsupportedFeature
+from table_format.model.commit import CommitMessage
+from table_format.model.data_file import EMPTY_ROW
+from tests.codecs.facts import commit_messages
+
+EMPTY = CommitMessage(partition=EMPTY_ROW, bucket=0, total_buckets=-1)
+
+
+@given(st.lists(commit_messages, max_size=2))
+@settings(max_examples=50)
+def test_messages_sent_are_the_messages_received(messages):
+    assert decode_messages(encode_messages(messages)) == tuple(messages)
+
+
+def test_no_messages_and_an_empty_message_are_different():
+    assert decode_messages(encode_messages([])) == ()
+    assert decode_messages(encode_messages([EMPTY])) == (EMPTY,)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00", b"\x02" + encode_messages([EMPTY])[1:], pickle.dumps([EMPTY]), b"{}"])
+def test_messages_of_another_version_are_refused(data):
+    with pytest.raises(BadEncoding, match="expected version 01, found"):
+        decode_messages(data)
+
+
+def test_damaged_messages_are_refused_or_harmless():
+    data = encode_messages([EMPTY])
+    for at in range(len(data)):
+        damaged = bytearray(data)
+        damaged[at] ^= 1 << at % 8
+        try:
+            assert decode_messages(bytes(damaged)) == (EMPTY,)
+        except (CorruptionError, UnsupportedFeature):
+            continue
+    header = len(encode_messages([]))
+    for end in set(range(len(data))) - {header}:
+        with pytest.raises(CorruptionError):
+            decode_messages(data[:end])

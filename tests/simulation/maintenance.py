@@ -1,0 +1,157 @@
+"""Actors that change no rows: compactors, expirers, taggers."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from table_format.errors import (
+    AlreadyExistsError,
+    CommitOutcomeUnknown,
+    ConflictError,
+    CorruptionError,
+    OutcomeUnknownError,
+    SnapshotNotFound,
+    TagNotFound,
+)
+from table_format.metastore.expire import expire_snapshots
+from table_format.metastore.tag_deletion import delete_tag
+from table_format.metastore.tags import TagStore
+from table_format.model.commit import CommitMessage, Committable
+from table_format.model.manifest import ManifestEntry
+from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER
+from tests.simulation.process import Process
+from tests.simulation.readers import check_content
+from tests.simulation.sum_table import MAX_LEVEL, message, write_rows
+from tests.simulation.world import Violation
+
+
+def compactor(p: Process) -> None:
+    """Again and again make one file of a bucket's files, or lift a file to the top without writing it anew."""
+    durable = p.actor.durable
+    durable.setdefault("begun", 0)
+    while durable["begun"] < 2 * p.settings.jobs:
+        durable["begun"] += 1
+        p.sleep(10, 1_500)
+        try:
+            _compact(p, f"{p.actor.name}.{durable['begun']}")
+        except (OSError, CorruptionError, SnapshotNotFound) as error:
+            if isinstance(error, CorruptionError):
+                _check_expired_under_way(p, error)
+            else:
+                p.excuse("compacting", error)
+
+
+def _compact(p: Process, user: str) -> None:
+    latest = p.snapshots().latest()
+    buckets: dict[tuple[bytes, int], list[ManifestEntry]] = {}
+    for entry in p.files_of(latest):
+        buckets.setdefault((entry.partition, entry.bucket), []).append(entry)
+    busy = {place: files for place, files in buckets.items() if len(files) > 1 or files[0].file.level == 0}
+    if not busy:
+        return
+    (row, bucket), files = p.rng.choice(sorted(busy.items(), key=lambda item: item[0]))
+    if len(files) == 1:
+        lifted = files[0].file.upgrade(MAX_LEVEL)
+        work = message(row, bucket, compact_before=[files[0].file], compact_after=[lifted])
+        p.world.note("upgraded")
+    else:
+        work = _rewrite(p, row, bucket, files)
+    commit = p.committer(user)
+    try:
+        made = commit.commit(Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=(work,)))
+    except CommitOutcomeUnknown:
+        p.history.leave_unknown(user, BATCH_COMMIT_IDENTIFIER)
+    except (ConflictError, OSError) as error:
+        if isinstance(error, OSError):
+            p.excuse("committing a compaction", error)
+        p.world.note("compaction_conflict")
+        p.history.reject_compaction(user, BATCH_COMMIT_IDENTIFIER)
+        commit.abort([work])
+    else:
+        p.world.note("compacted")
+        if [s.id for s in made] != [i for _, i in p.history.landed[user, BATCH_COMMIT_IDENTIFIER]]:
+            raise Violation(f"I2 {user} was told {[s.id for s in made]}")
+
+
+def _rewrite(p: Process, row: bytes, bucket: int, files: list[ManifestEntry]) -> CommitMessage:
+    total: Counter[int] = Counter()
+    for entry in files:
+        total.update(rows_to_keep(p, entry))
+    after = write_rows(p.store.io, p.actor.runtime, row, bucket, total, level=MAX_LEVEL)
+    return message(row, bucket, compact_before=[e.file for e in files], compact_after=[after])
+
+
+def rows_to_keep(p: Process, entry: ManifestEntry) -> dict[int, int]:
+    return p.rows_of(entry)
+
+
+def _check_expired_under_way(p: Process, error: CorruptionError) -> None:
+    """A file was missing: only because its snapshot went while it was read, or because of a fault."""
+    if not p.history.doomed and len(p.history.retained) == p.history.highest:
+        p.excuse("compacting", error)
+    p.world.note("expired_while_compacting")
+
+
+def expirer(p: Process) -> None:
+    """Expire every now and then."""
+    durable = p.actor.durable
+    durable.setdefault("rounds", 0)
+    while durable["rounds"] < 5 * p.settings.jobs:
+        durable["rounds"] += 1
+        p.sleep(100, 1_500)
+        try:
+            report = expire_snapshots(p.store, p.options)
+        except (OSError, CorruptionError, SnapshotNotFound) as error:
+            # Another expirer may take files away under our eyes.
+            if isinstance(error, OSError) or p.settings.expirers < 2:
+                p.excuse("expiring", error)
+        else:
+            p.world.note("expiries" if report.snapshot_ids else "expiries_of_nothing")
+
+
+def tagger(p: Process) -> None:
+    """Tag a snapshot, read it through the tag for a while, delete the tag."""
+    durable = p.actor.durable
+    durable.setdefault("begun", 0)
+    while durable["begun"] < p.settings.jobs:
+        durable["begun"] += 1
+        name = f"{p.actor.name}-{durable['begun']}"
+        p.sleep(100, 2_000)
+        if _tag(p, name):
+            for _ in range(2):
+                p.sleep(500, 5_000)
+                p.persistently("reading a tag", lambda name=name: _read_tag(p, name))
+            p.history.tags_going.add(name)
+            p.persistently("deleting a tag", lambda name=name: _delete_tag(p, name))
+
+
+def _tag(p: Process, name: str) -> bool:
+    snapshots, tags = p.snapshots(), TagStore(p.store)
+    try:
+        ids = snapshots.ids()
+        if not ids:
+            return False
+        tags.create(name, snapshots.load(p.rng.choice(ids)))
+    except (OSError, AlreadyExistsError, OutcomeUnknownError) as error:
+        p.excuse("creating a tag", error)
+        return False
+    except SnapshotNotFound:
+        p.world.note("tag_of_an_expired_snapshot_refused")
+        return False
+    p.world.note("tagged")
+    return True
+
+
+def _read_tag(p: Process, name: str) -> bool:
+    tag = TagStore(p.store).load(name)
+    check_content(p, tag.snapshot, p.content_of(tag.snapshot), f"tag {name}")
+    p.world.note("read_by_tag")
+    return True
+
+
+def _delete_tag(p: Process, name: str) -> bool:
+    try:
+        delete_tag(p.store, p.options, name)
+    except TagNotFound as error:
+        p.excuse("deleting a tag", error)  # the answer to the first request was lost
+    return True

@@ -1,0 +1,110 @@
+"""One process of the simulation: its connection to the table and to the books the oracle keeps."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from table_format.errors import CorruptionError, SnapshotNotFound, TableFormatError
+from table_format.io.table_store import TableStore
+from table_format.metastore.commit import TableCommit
+from table_format.metastore.manifests import ManifestStore
+from table_format.metastore.plan import live_files
+from table_format.metastore.schemas import SchemaStore
+from table_format.metastore.snapshots import SnapshotStore
+from table_format.model.manifest import ManifestEntry
+from table_format.model.snapshot import Snapshot
+from table_format.options.table_options import TableOptions
+from tests.simulation.faults import NoFaults
+from tests.simulation.history import History
+from tests.simulation.settings import LONGEST_STALL_MS, REQUEST_MS, Settings
+from tests.simulation.store import FaultyFileIO, SharedStore
+from tests.simulation.sum_table import PATHS, Content, decode_rows, path_of, schema_with
+from tests.simulation.world import Actor, Violation, World
+
+
+@dataclass
+class Process:
+    """What an actor's code works with during one life."""
+
+    world: World
+    actor: Actor
+    history: History
+    settings: Settings
+    store: TableStore
+    options: TableOptions
+    rng: random.Random
+
+    @classmethod
+    def start(cls, shared: SharedStore, actor: Actor, history: History, settings: Settings) -> Process:
+        io = FaultyFileIO(shared, actor, request_ms=REQUEST_MS)
+        world = shared.world
+        rng = random.Random(f"{world.seed}/{actor.name}/{actor.incarnation}/work")
+        options = TableOptions.parse(schema_with(settings.options).options)
+        return cls(world, actor, history, settings, TableStore(io, PATHS, actor.runtime), options, rng)
+
+    def sleep(self, shortest_ms: int, longest_ms: int) -> None:
+        self.actor.runtime.clock.sleep_ms(self.rng.randint(shortest_ms, longest_ms))
+
+    def committer(self, user: str) -> TableCommit:
+        return TableCommit(self.store, SchemaStore(self.store), self.options, user)
+
+    def snapshots(self) -> SnapshotStore:
+        return SnapshotStore(self.store)
+
+    def files_of(self, snapshot: Snapshot | None) -> tuple[ManifestEntry, ...]:
+        """The live files as a scan plans them."""
+        manifests = ManifestStore(self.store, self.options)
+        return live_files(manifests, snapshot, schema=schema_with(self.settings.options), schemas={}).entries
+
+    def rows_of(self, entry: ManifestEntry) -> dict[int, int]:
+        """The amounts in a data file.
+
+        Raises:
+            CorruptionError: the file is not there.
+        """
+        path = path_of(entry.partition, entry.bucket, entry.file)
+        try:
+            return decode_rows(self.store.io.read(path))
+        except FileNotFoundError as error:
+            raise CorruptionError(path, "the data file is missing") from error
+
+    def content_of(self, snapshot: Snapshot) -> Content:
+        """What a scan of the snapshot answers."""
+        content: Content = Content()
+        for entry in self.files_of(snapshot):
+            for key, amount in self.rows_of(entry).items():
+                content[entry.partition, entry.bucket, key] += amount
+        return Content({key: amount for key, amount in content.items() if amount})
+
+    @property
+    def faults_possible(self) -> bool:
+        """Whether an error may be blamed on the world; without faults there is no excuse."""
+        since_ms = self.world.calm_since_ms
+        calm = since_ms is not None and self.world.now_ms - since_ms > 2 * LONGEST_STALL_MS
+        return not calm and not isinstance(self.actor.faults, NoFaults)
+
+    def persistently(self, what: str, action: Callable[[], bool]) -> None:
+        """Repeat an action until it says it is done; errors of the store cost time and nothing else.
+
+        Raises:
+            Violation: an error that nothing excuses.
+        """
+        while True:
+            try:
+                if action():
+                    return
+            except (OSError, CorruptionError, SnapshotNotFound) as error:
+                self.excuse(what, error)
+            self.sleep(50, 400)
+
+    def excuse(self, what: str, error: OSError | TableFormatError) -> None:
+        """Pass over an error that a fault may have caused.
+
+        Raises:
+            Violation: there are no faults.
+        """
+        if not self.faults_possible:
+            raise Violation(f"I12 {self.actor.name} fails at {what} without faults: {error!r}") from error
+        self.world.note(f"excused_{type(error).__name__}")

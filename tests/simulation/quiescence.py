@@ -1,0 +1,53 @@
+"""When all is quiet: everything that was promised is there, and nothing else is (I2, I3, I11)."""
+
+from __future__ import annotations
+
+from tests.simulation.history import History
+from tests.simulation.settings import Settings
+from tests.simulation.store import SharedStore
+from tests.simulation.sum_table import PATHS
+from tests.simulation.world import Violation, World
+
+
+def check_at_the_end(world: World, shared: SharedStore, history: History, settings: Settings) -> None:
+    """All final checks.
+
+    Raises:
+        Violation: I2, I3 or I11.
+    """
+    check_exactly_once(history)
+    check_retained_are_complete(shared, history)
+    check_no_leaks(shared, history, settings)
+
+
+def check_exactly_once(history: History) -> None:
+    """I2 at the end: nothing landed that was rejected, whatever was still on its way."""
+    promises = history.promises
+    for job, kinds in history.landed.items():
+        rows = [snapshot_id for kind, snapshot_id in kinds if kind != "COMPACT"]
+        if len(rows) > 1 or (rows and job in promises.rejected):
+            raise Violation(f"I2 {job} landed as {rows}")
+    for job in promises.acknowledged & (promises.rejected | promises.unknown):
+        raise Violation(f"I2 {job} was told two stories")
+
+
+def check_retained_are_complete(shared: SharedStore, history: History) -> None:
+    """I3 at the end: every snapshot but doomed ones, and every tag, has all its files."""
+    tagged = {i for name, i in history.tags.items() if name not in history.tags_going}
+    kept = (history.retained - history.doomed) | tagged
+    for snapshot_id in sorted(kept):
+        for path in sorted(history.states[snapshot_id].paths):
+            if shared.files.status(path) is None:
+                raise Violation(f"I3 at the end snapshot {snapshot_id} lacks {path}")
+
+
+def check_no_leaks(shared: SharedStore, history: History, settings: Settings) -> None:
+    """I11 at the end: without faults no file is left that nothing needs."""
+    if settings.faults.chances:
+        return
+    needed = {path for i in history.retained | set(history.tags.values()) for path in history.states[i].paths}
+    beside = {PATHS.latest_hint, PATHS.earliest_hint, PATHS.schema(0)}
+    beside |= {PATHS.snapshot(i) for i in history.retained} | {PATHS.tag(name) for name in history.tags}
+    left = [path for path in shared.paths() if path not in needed | beside]
+    if left:
+        raise Violation(f"I11 files that nothing needs are left: {left}")

@@ -1,0 +1,72 @@
+"""What one seed draws: options, actors, faults. Times are scaled: an hour of a real table is some seconds here."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from tests.simulation.faults import FaultMix
+
+ATTEMPT_MS = 1_500
+REQUEST_MS = 500
+FLOOR_MS = (ATTEMPT_MS + REQUEST_MS) * 5 // 2
+"""What expiry derives from the two (``retention.default_retain_floor_ms``)."""
+LONGEST_STALL_MS = 4 * FLOOR_MS
+CLOCK_ERROR_MS = (FLOOR_MS - ATTEMPT_MS - REQUEST_MS) // 2 - 50
+"""How wrong a clock may be: the writer's behind and the expiring one's ahead, together less than the floor's slack."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One run."""
+
+    streaming_writers: int = 1
+    batch_writers: int = 1
+    compactors: int = 1
+    expirers: int = 1
+    taggers: int = 0
+    readers: int = 1
+    legacy_writers: int = 0
+    jobs: int = 5
+    chaos_ms: int = 60_000
+    options: dict[str, str] = field(default_factory=dict)
+    faults: FaultMix = field(default_factory=FaultMix)
+    skewed_clocks: bool = False
+
+    @classmethod
+    def draw(cls, seed: int, *, legacy: bool = False) -> Settings:
+        """The settings of a seed; every seed is another mix."""
+        rng = random.Random(f"{seed}/settings")
+        return cls(
+            streaming_writers=rng.choice((1, 1, 2)),
+            batch_writers=rng.choice((0, 1, 1)),
+            compactors=rng.choice((1, 1, 2)),
+            expirers=rng.choice((0, 1, 1, 1, 2)),
+            taggers=rng.choice((0, 1)),
+            readers=1,
+            legacy_writers=1 if legacy else 0,
+            options=draw_options(rng),
+            faults=FaultMix.draw(rng, longest_stall_ms=LONGEST_STALL_MS, widest_jump_ms=CLOCK_ERROR_MS),
+            skewed_clocks=rng.random() < 0.5,
+        )
+
+    @property
+    def retain_min(self) -> int:
+        return int(self.options["snapshot.num-retained.min"])
+
+
+def draw_options(rng: random.Random) -> dict[str, str]:
+    """Options of the table: short lives, and manifests merged in either way or not at all."""
+    retain_min = rng.choice((1, 1, 2, 3))
+    return {
+        "commit.attempt-timeout": f"{ATTEMPT_MS} ms",
+        "commit.request-timeout": f"{REQUEST_MS} ms",
+        "commit.max-retry-wait": "200 ms",
+        "commit.max-retries": rng.choice(("10", "10", "1")),
+        "snapshot.time-retained": f"{rng.choice((1, FLOOR_MS, 2 * FLOOR_MS))} ms",
+        "snapshot.num-retained.min": str(retain_min),
+        "snapshot.num-retained.max": str(retain_min + rng.choice((0, 2, 1000))),
+        "snapshot.expire.limit": rng.choice(("1", "50")),
+        "manifest.merge-min-count": rng.choice(("2", "4", "30")),
+        "manifest.full-compaction-threshold-size": rng.choice(("1 b", "4 kb", "16 mb")),
+    }

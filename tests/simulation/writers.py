@@ -1,0 +1,195 @@
+"""Actors that add rows: streaming jobs that go on from a checkpoint, and batch jobs that begin anew."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+
+from table_format.codecs.commit_message import decode_messages, encode_messages
+from table_format.errors import CommitOutcomeUnknown, ConflictError
+from table_format.metastore.commit import TableCommit
+from table_format.model.commit import CommitMessage, Committable
+from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER
+from tests.simulation.process import Process
+from tests.simulation.states import Intent
+from tests.simulation.sum_table import BUCKETS, MAX_LEVEL, Content, message, partition, write_rows
+from tests.simulation.world import Violation
+
+KEYS = 6
+
+
+def streaming_writer(p: Process) -> None:
+    """One user, ascending identifiers; after a crash the last checkpoint is committed again."""
+    durable = p.actor.durable
+    durable.setdefault("next", 1)
+    while durable["next"] <= p.settings.jobs:
+        p.persistently("writing a checkpoint", lambda: _checkpoint(p))
+        p.persistently("committing a checkpoint", lambda: commit_checkpoint(p))
+        p.sleep(10, 2_500)
+
+
+def _checkpoint(p: Process) -> bool:
+    durable, user = p.actor.durable, p.actor.name
+    identifier = durable["next"]
+    if durable.get("prepared") == identifier:
+        return True
+    # The rows depend on the job alone: whoever writes them again after a crash writes the same.
+    rng = random.Random(f"{p.world.seed}/{user}/{identifier}")
+    rows = draw_rows(rng)
+    since = p.committer(user).latest_id()
+    messages = write_messages(p, rows, compact=rng.random() < 0.3)
+    p.history.intend(user, identifier, Intent(rows))
+    durable.update(prepared=identifier, since=since, messages=encode_messages(messages), tried=False)
+    return True
+
+
+def commit_checkpoint(p: Process) -> bool:
+    """Commit the checkpoint, once whatever happens; ``False`` to try again."""
+    durable, user = p.actor.durable, p.actor.name
+    identifier = durable["next"]
+    commit = p.committer(user)
+    committable = Committable(identifier=identifier, messages=decode_messages(durable["messages"]))
+    try:
+        if durable["tried"] and not must_commit(p, commit, identifier, durable["since"]):
+            p.world.note("restart_filtered")
+        else:
+            durable["tried"] = True
+            commit.commit(committable)
+        p.history.acknowledge(user, identifier)
+        check_reads_own_write(p, commit)
+    except ConflictError:
+        p.world.note("streaming_retries_exhausted")
+        return False
+    except CommitOutcomeUnknown:
+        if not is_unknown_for_ever(p, user, identifier, durable["since"]):
+            return False
+        p.history.leave_unknown(user, identifier)
+    durable["next"] = identifier + 1
+    return True
+
+
+def must_commit(p: Process, commit: TableCommit, identifier: int, since: int) -> bool:
+    """What a restarted job asks before it commits again."""
+    return bool(commit.filter_committed([identifier], since=since))
+
+
+def is_unknown_for_ever(p: Process, user: str, identifier: int, since: int) -> bool:
+    """Whether the history that would tell has been expired."""
+    try:
+        p.committer(user).filter_committed([identifier], since=since)
+    except CommitOutcomeUnknown:
+        return True
+    return False
+
+
+def check_reads_own_write(p: Process, commit: TableCommit) -> None:
+    """I5: who was told that its rows landed sees at least that snapshot."""
+    landed = max((i for job, at in p.history.landed.items() if job[0] == p.actor.name for _, i in at), default=0)
+    if commit.latest_id() < landed:
+        raise Violation(f"I5 {p.actor.name} does not see its own snapshot {landed}")
+
+
+def batch_writer(p: Process) -> None:
+    """A new user for each job; a job that crashed is lost, and the next does other work."""
+    durable = p.actor.durable
+    durable.setdefault("begun", 0)
+    while durable["begun"] < p.settings.jobs:
+        durable["begun"] += 1
+        p.sleep(10, 2_500)
+        _batch_job(p, f"{p.actor.name}.{durable['begun']}")
+
+
+def _batch_job(p: Process, user: str) -> None:
+    identifier = BATCH_COMMIT_IDENTIFIER
+    messages: tuple[CommitMessage, ...] = ()
+    try:
+        commit = p.committer(user)
+        work = _draw_batch(p)
+        rows = draw_rows(p.rng) if work != "drop" else Content()
+        if work == "overwrite one":
+            rows = Content({key: amount for key, amount in rows.items() if key[0] == partition(0)})
+        messages = write_messages(p, rows)
+        replaced = frozenset({partition(0)}) if work in ("drop", "overwrite one") else frozenset()
+        if work == "overwrite touched":
+            replaced = frozenset(key[0] for key in rows)
+        p.history.intend(user, identifier, Intent(rows, None if work == "overwrite all" else replaced))
+    except OSError as error:
+        p.excuse("preparing a batch", error)
+        return
+    try:
+        _publish(commit, work, Committable(identifier=identifier, messages=messages))
+    except CommitOutcomeUnknown:
+        _ask_later(p, commit, user)
+        return
+    except (ConflictError, OSError) as error:
+        if isinstance(error, OSError):
+            p.excuse("committing a batch", error)
+        p.world.note("batch_rejected")
+        p.history.reject(user, identifier)
+        commit.abort(messages)
+        return
+    p.history.acknowledge(user, identifier)
+    p.persistently("looking at the own commit", lambda: check_reads_own_write(p, commit) is None)
+
+
+def _draw_batch(p: Process) -> str:
+    kinds = ("append", "append", "append", "overwrite one", "overwrite touched", "overwrite all", "drop")
+    return p.rng.choice(kinds)
+
+
+def _publish(commit: TableCommit, work: str, committable: Committable) -> None:
+    match work:
+        case "append":
+            commit.commit(committable)
+        case "overwrite one":
+            commit.overwrite(committable, partition={"p": 0})
+        case "overwrite touched":
+            commit.overwrite(committable, dynamic=True)
+        case "overwrite all":
+            commit.overwrite(committable, dynamic=False)
+        case "drop":
+            commit.drop_partitions([{"p": 0}])
+
+
+def _ask_later(p: Process, commit: TableCommit, user: str) -> None:
+    """The outcome is unknown: ask until there is an answer; while there is none, leave everything alone."""
+    for _ in range(3):
+        p.sleep(500, 1_000)
+        try:
+            if not commit.filter_committed([BATCH_COMMIT_IDENTIFIER]):
+                p.world.note("unknown_resolved")
+                p.history.acknowledge(user, BATCH_COMMIT_IDENTIFIER)
+                return
+        except OSError as error:
+            p.excuse("asking for an outcome", error)
+    p.history.leave_unknown(user, BATCH_COMMIT_IDENTIFIER)
+
+
+def draw_rows(rng: random.Random) -> Content:
+    """Some amounts in one or two buckets."""
+    rows: Content = Counter()
+    for _ in range(rng.choice((1, 1, 2))):
+        place = (partition(rng.randrange(2)), rng.randrange(BUCKETS))
+        for _ in range(rng.choice((1, 2, 3))):
+            rows[(*place, rng.randrange(KEYS))] += rng.randrange(1, 100)
+    return rows
+
+
+def write_messages(p: Process, rows: Content, *, compact: bool = False) -> tuple[CommitMessage, ...]:
+    """Write the rows to one file for each bucket; perhaps compact the bucket in the same commit."""
+    buckets: dict[tuple[bytes, int], dict[int, int]] = defaultdict(dict)
+    for (row, bucket, key), amount in rows.items():
+        buckets[row, bucket][key] = amount
+    messages = []
+    for (row, bucket), amounts in sorted(buckets.items()):
+        new = write_rows(p.store.io, p.actor.runtime, row, bucket, amounts)
+        parts = {"new_files": [new]}
+        if compact:
+            before = [e for e in p.files_of(p.snapshots().latest()) if (e.partition, e.bucket) == (row, bucket)]
+            total = Counter(amounts)
+            for entry in before:
+                total.update(p.rows_of(entry))
+            after = write_rows(p.store.io, p.actor.runtime, row, bucket, total, level=MAX_LEVEL)
+            parts |= {"compact_before": [*(e.file for e in before), new], "compact_after": [after]}
+        messages.append(message(row, bucket, **parts))
+    return tuple(messages)
