@@ -33,6 +33,7 @@ from table_format.table.table import Table
 AS_OF_TAG: Final = "paimon/as_of"
 """Run tag that pins all inputs of a run, or of all runs of a backfill, to one state of the tables."""
 
+_PASSED_ON: Final = ("dagster/column_lineage",)
 _TRAVEL: Final = {"snapshot": "scan.snapshot-id", "tag": "scan.tag-name", "timestamp": "scan.timestamp"}
 
 
@@ -65,11 +66,12 @@ class PaimonIOManager(dg.ConfigurableIOManager):
             metadata = {**context.definition_metadata, **_plain(context.output_metadata)}
             spec = WriteSpec.of(table_name(context.asset_key, metadata), metadata, self.default_mode)
             partitions = tuple(context.asset_partition_keys) if context.has_asset_partitions else ()
+            consumed = self._consumed.pop(_step(context), {})
             written = write_output(
                 self.lakehouse.catalog(),
                 spec,
                 writer_of(obj, self.spark, context.log.info),
-                self._committer(context, partitions),
+                _committer(context, partitions, consumed),
                 partitions=partitions,
                 evolution=self.schema_evolution,
                 create=self.create_tables,
@@ -86,41 +88,13 @@ class PaimonIOManager(dg.ConfigurableIOManager):
             plots=self.plots,
             count_keys_up_to=self.count_keys_up_to,
         )
-        self._tell(context, report, written, metadata, seconds=time.monotonic() - began)
-
-    def _committer(self, context: dg.OutputContext, partitions: tuple[str, ...]) -> Committer:
-        step = context.step_context
-        return committer(
-            step.dagster_run,
-            step.instance,
-            step=step.step.key,
-            asset=context.asset_key.to_user_string(),
-            partitions=partitions,
-            consumed=self._consumed.pop((step.run_id, step.step.key), {}),
-        )
-
-    def _tell(
-        self,
-        context: dg.OutputContext,
-        report: Report,
-        written: Written,
-        metadata: Mapping[str, Any],
-        *,
-        seconds: float,
-    ) -> None:
-        context.add_output_metadata(
-            {
-                **report.metadata,
-                "paimon/repeated": written.repeated,
-                "paimon/seconds": round(seconds, 2),
-                **{key: metadata[key] for key in ("dagster/column_lineage",) if key in metadata},
-            }
-        )
-        # Output metadata is copied to every partition of a range; what differs between them is told one by one.
-        for partition, rows in report.partition_rows.items():
-            context.step_context.add_asset_metadata({"dagster/partition_row_count": rows}, context.asset_key, partition)
-        if report.data_version is not None:
-            context.step_context.set_data_version(context.asset_key, report.data_version)
+        own = {
+            "paimon/repeated": written.repeated,
+            "paimon/seconds": round(time.monotonic() - began, 2),
+            "paimon/consumed": dg.MetadataValue.json(consumed),
+            **{key: metadata[key] for key in _PASSED_ON if key in metadata},
+        }
+        _tell(context, report, own)
 
     # --- in ---------------------------------------------------------------------------------------------------------
 
@@ -137,11 +111,8 @@ class PaimonIOManager(dg.ConfigurableIOManager):
         )
         snapshot = scan.plan().snapshot
         if snapshot is not None:
-            step = context.step_context
-            self._consumed.setdefault((step.run_id, step.step.key), {})[name] = snapshot.id
-            context.add_input_metadata(
-                {"paimon/snapshot_id": snapshot.id, "plan": dg.MetadataValue.text(str(scan.plan()))}
-            )
+            self._consumed.setdefault(_step(context), {})[name] = snapshot.id
+            context.log.info("%s", scan.plan())
         return self._loaded(scan, context.dagster_type.typing_type, context.name)
 
     def _loaded(self, scan: Scan, annotation: object, name: str) -> Frame:
@@ -156,6 +127,31 @@ class PaimonIOManager(dg.ConfigurableIOManager):
             f"pyarrow.RecordBatchReader to say as what the table is loaded; found {annotation}"
         )
         raise dg.DagsterInvariantViolationError(message)
+
+
+def _step(context: dg.InputContext | dg.OutputContext) -> tuple[str, str]:
+    return context.step_context.run_id, context.step_context.step.key
+
+
+def _committer(context: dg.OutputContext, partitions: tuple[str, ...], consumed: Mapping[str, int]) -> Committer:
+    step = context.step_context
+    return committer(
+        step.dagster_run,
+        step.instance,
+        step=step.step.key,
+        asset=context.asset_key.to_user_string(),
+        partitions=partitions,
+        consumed=consumed,
+    )
+
+
+def _tell(context: dg.OutputContext, report: Report, own: Mapping[str, Any]) -> None:
+    context.add_output_metadata({**report.metadata, **own})
+    # Output metadata is copied to every partition of a range; what differs between them is told one by one.
+    for partition, rows in report.partition_rows.items():
+        context.step_context.add_asset_metadata({"dagster/partition_row_count": rows}, context.asset_key, partition)
+    if report.data_version is not None:
+        context.step_context.set_data_version(context.asset_key, report.data_version)
 
 
 def time_travel(named: str | None, pinned: str | None) -> dict[str, str]:

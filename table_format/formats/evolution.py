@@ -23,7 +23,18 @@ from table_format.formats.nested import (
 )
 from table_format.kernels.pruning import ColumnBounds
 from table_format.model.arrow_types import arrow_schema, arrow_type
-from table_format.model.types import NESTED, ArrayType, DataField, DataType, IntType, MapType, MultisetType, RowType
+from table_format.model.types import (
+    NESTED,
+    ArrayType,
+    DataField,
+    DataType,
+    DoubleType,
+    FloatType,
+    IntType,
+    MapType,
+    MultisetType,
+    RowType,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +109,13 @@ class BoundsEvolution:
         for name, (file_field, cast) in self._casts.items():
             known = bounds.get(file_field.name)
             if known is not None:
-                result[name] = ColumnBounds(cast(known.minimum), cast(known.maximum), known.null_count, known.row_count)
+                result[name] = ColumnBounds(
+                    cast(known.minimum),
+                    cast(known.maximum),
+                    known.null_count,
+                    known.row_count,
+                    may_hold_nan=known.may_hold_nan and isinstance(file_field.type, FloatType | DoubleType),
+                )
         return result
 
 

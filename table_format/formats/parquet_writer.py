@@ -97,7 +97,7 @@ class ParquetFileWriter:
         if self._writer is not None:
             # Closing writes a footer; nobody needs it, nor what may be wrong with it after a failed write.
             self._sink.hold()
-            with suppress(pa.ArrowException, OSError):
+            with suppress(pa.ArrowException, OSError, RuntimeError):
                 self._writer.close()
 
     def _pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -1,8 +1,8 @@
 """The loops that are worth compiling, and when to compile them.
 
 Every kernel here has a numpy counterpart that gives the same answer, so nothing depends on numba being able to run.
-numba costs about half a second of a process (import, and loading cached machine code), hence it is imported only when
-an input is large enough to pay that back. Arrays are C-contiguous; inputs may be read-only, as views of Arrow are.
+numba costs half a second of a process (import, and loading cached machine code), hence it is imported only when an
+input is large enough to pay that back. Arrays are C-contiguous; inputs may be read-only, as views of Arrow are.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ import numpy.typing as npt
 
 from table_format.errors import UnsupportedFeature
 
-MIN_COMPILED_ROWS: Final = 200_000
-"""Inputs below this are done in numpy unless the compiled kernels are loaded already."""
+MIN_COMPILED_ROWS: Final = 5_000_000
+"""Inputs below this are done in numpy unless the compiled kernels are loaded already.
+
+Measured: loading costs a process 0.5 s, and a million rows take 0.02 to 0.06 s less than in numpy.
+"""
 
 MAX_COMPILED_ROWS: Final = 2**31 - 1
 """Compiled kernels count rows in 32 bits."""

@@ -32,10 +32,14 @@ WordColumns: TypeAlias = tuple[UInt64Array, ...]
 
 @dataclass(frozen=True, slots=True)
 class SortColumn:
-    """One column of a sort key: its pieces, which are read as one column, and its direction."""
+    """One column of a sort key: its pieces, which are read as one column, and its direction.
+
+    ``is_sorted`` promises that every piece by itself is ascending and without nulls.
+    """
 
     pieces: tuple[pa.Array, ...]
     descending: bool = False
+    is_sorted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +146,7 @@ def _fields(column: SortColumn) -> list[_Field]:
         parts = [words[:, 1], words[:, 0].view(np.uint64)]
         fields = [f for part in parts for f in _frame(_without_nulls(part, valid))]
     elif is_bytes(kind):
-        fields = _byte_fields(pieces, valid)
+        fields = _byte_fields(column, valid)
     else:
         views = [v for v in map(integers, pieces) if v is not None]
         if len(views) != len(pieces):
@@ -180,16 +184,16 @@ def _frame(values: npt.NDArray[np.int64]) -> list[_Field]:
     return [_Field((high - low).bit_length(), relative)]
 
 
-def _byte_fields(pieces: Sequence[pa.Array], valid: npt.NDArray[np.bool_] | None) -> list[_Field]:
-    prefix = _shared_prefix(pieces)
+def _byte_fields(column: SortColumn, valid: npt.NDArray[np.bool_] | None) -> list[_Field]:
+    prefix = _shared_prefix(column)
     if prefix is None:
         return []
-    starts, lengths, data = _byte_ranges(pieces)
+    starts, lengths, data = _byte_ranges(column.pieces)
     if valid is not None:
         lengths = np.where(valid, lengths, len(prefix))
     longest = int(lengths.max())
     if longest - len(prefix) > _MAX_TAIL_BYTES:
-        return _rank_fields(pieces)
+        return _rank_fields(column.pieces)
     fields = []
     for at in range(len(prefix), longest, 8):
         width = min(8, longest - at)
@@ -199,21 +203,25 @@ def _byte_fields(pieces: Sequence[pa.Array], valid: npt.NDArray[np.bool_] | None
     return fields + _frame(lengths)
 
 
-def _shared_prefix(pieces: Sequence[pa.Array]) -> bytes | None:
+def _shared_prefix(column: SortColumn) -> bytes | None:
     """The bytes all values begin with; ``None`` without any value."""
-    ends = [pc.min_max(piece.cast(_as_binary(piece.type))) for piece in pieces if piece.null_count < len(piece)]
+    ends = [_ends(piece, is_sorted=column.is_sorted) for piece in column.pieces if piece.null_count < len(piece)]
     if not ends:
         return None
-    first = min(e["min"].as_py() for e in ends)
-    last = max(e["max"].as_py() for e in ends)
+    first, last = min(low for low, _ in ends), max(high for _, high in ends)
     count = 0
     while count < min(len(first), len(last)) and first[count] == last[count]:
         count += 1
-    return bytes(first[:count])
+    return first[:count]
 
 
-def _as_binary(kind: pa.DataType) -> pa.DataType:
-    return pa.large_binary() if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind) else pa.binary()
+def _ends(piece: pa.Array, *, is_sorted: bool) -> tuple[bytes, bytes]:
+    if is_sorted:
+        low, high = piece[0].as_py(), piece[-1].as_py()
+    else:
+        found = pc.min_max(piece)
+        low, high = found["min"].as_py(), found["max"].as_py()
+    return (low.encode(), high.encode()) if isinstance(low, str) else (low, high)
 
 
 def _byte_ranges(pieces: Sequence[pa.Array]) -> tuple[Int64Array, Int64Array, npt.NDArray[np.uint8]]:
@@ -234,6 +242,8 @@ def _byte_ranges(pieces: Sequence[pa.Array]) -> tuple[Int64Array, Int64Array, np
 def _words_at(starts: Int64Array, lengths: Int64Array, data: npt.NDArray[np.uint8], at: int) -> UInt64Array:
     """Eight bytes of every value from position ``at``, big-endian, padded with zeros."""
     unaligned = np.ndarray((data.size - 7,), dtype=">u8", buffer=data, strides=(1,))
+    if int(lengths.min()) >= at + 8:
+        return unaligned[starts + at].astype(np.uint64)
     remaining = np.clip(lengths - at, 0, 8)
     words = unaligned[np.where(remaining > 0, starts + at, 0)].astype(np.uint64)
     return words & _LAST_BYTES[remaining]

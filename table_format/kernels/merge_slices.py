@@ -106,9 +106,8 @@ def version_columns(batches: Sequence[pa.RecordBatch], spec: MergeSpec) -> list[
     ]
     if spec.by_sequence_number:
         columns.append(SortColumn(tuple(_column(b, SEQUENCE_NUMBER.name) for b in batches)))
-        if all(VALUE_KIND.name in b.schema.names for b in batches) and any(_has_retracts(b) for b in batches):
-            adds = ~_is_retract(batches)
-            columns.append(SortColumn((pa.array(adds),)))
+        if any(_has_retracts(b) for b in batches):
+            columns.append(SortColumn((pa.array(~_is_retract(batches)),)))
     return columns
 
 
@@ -169,7 +168,9 @@ def _integer_keys(slices: Sequence[pa.RecordBatch], spec: MergeSpec) -> list[Int
 
 
 def _key_words(slices: Sequence[pa.RecordBatch], spec: MergeSpec) -> WordColumns:
-    return encode([SortColumn(tuple(key_array(s, name) for s in slices)) for name in spec.key_columns])
+    pieces = [tuple(key_array(s, name) for s in slices) for name in spec.key_columns]
+    # Slices are sorted by the whole key, hence by its first column.
+    return encode([SortColumn(piece, is_sorted=at == 0) for at, piece in enumerate(pieces)])
 
 
 def _versions(slices: Sequence[pa.RecordBatch], spec: MergeSpec) -> WordColumns:
@@ -235,8 +236,6 @@ def _cut_points(keys: Sequence[SortedKeys], count: int) -> list[Key | None]:
 
 def _place(rows: RowIds, part: Sequence[pa.RecordBatch], firsts: Sequence[int]) -> RowIds:
     """Row ids of a range as row ids of the whole."""
-    if len(part) == 1:
-        return rows + firsts[0] if firsts[0] else rows
     dtype = np.int32 if firsts[-1] + part[-1].num_rows < 2**31 else np.int64
     ids = np.concatenate([np.arange(f, f + s.num_rows, dtype=dtype) for s, f in zip(part, firsts, strict=True)])
     if int(ids[-1]) == ids.size - 1:
@@ -264,8 +263,10 @@ def _without_ignored(order: RowIds, repeats: Mask, is_retract: Mask) -> RowIds:
 
 
 def _has_retracts(batch: pa.RecordBatch) -> bool:
-    kinds = _column(batch, VALUE_KIND.name)
-    return bool(pc.any(_retracts_of(kinds)).as_py())
+    # A reader that knows from the files' metadata that nothing is deleted leaves the column out.
+    if VALUE_KIND.name not in batch.schema.names:
+        return False
+    return bool(pc.any(_retracts_of(_column(batch, VALUE_KIND.name))).as_py())
 
 
 def _is_retract(slices: Sequence[pa.RecordBatch]) -> Mask:

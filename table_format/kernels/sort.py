@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from table_format.errors import InvalidData
-from table_format.kernels.compiled import Int64Array
+from table_format.kernels.compiled import UInt64Array
 from table_format.kernels.key_bounds import key_array
 from table_format.kernels.key_words import SortColumn, WordColumns, encode
-from table_format.kernels.merge_order import Mask, RowIds, as_integer, order_versions, repeats_of, sort_words
+from table_format.kernels.merge_order import Mask, RowIds, order_versions, repeats_of
 from table_format.kernels.merge_slices import MergeSpec, last_versions, version_columns
 
 
@@ -70,20 +70,22 @@ def _one_batch(batch: pa.RecordBatch | pa.Table) -> pa.RecordBatch:
 
 
 def _stable_order(words: WordColumns, row_count: int) -> tuple[RowIds, Mask]:
-    keys = as_integer(words, row_count)
-    if keys is None:
-        return sort_words(words)
-    order = _stable_integer_order(keys, words)
-    return order, repeats_of(keys[order])
-
-
-def _stable_integer_order(keys: Int64Array, words: WordColumns) -> RowIds:
+    """Row ids in the order of their words, and which of them have the words of the row before."""
     if not words:
-        return np.arange(keys.size)
-    row_bits = (keys.size - 1).bit_length()
-    if int(words[0].max()).bit_length() + row_bits <= 64:
-        # Key and row id in one word: sorting values is several times faster than sorting indexes, and stable for free.
-        packed = (words[0] << np.uint64(row_bits)) | np.arange(keys.size, dtype=np.uint64)
-        packed.sort()
-        return (packed & np.uint64(2**row_bits - 1)).astype(np.int64)
-    return np.argsort(keys, kind="stable")
+        return np.arange(row_count), np.arange(row_count) > 0
+    order, repeats = _order_by_word(words[0])
+    order = order_versions(order, repeats, words)
+    return order, repeats_of(*(word[order] for word in words))
+
+
+def _order_by_word(word: UInt64Array) -> tuple[RowIds, Mask]:
+    """A stable order by as many leading bits of the word as leave room for a row id, and which rows are equal in them.
+
+    Sorting values is several times faster than sorting indexes, and with the row id in the value it is stable.
+    """
+    row_bits = max(word.size - 1, 1).bit_length()
+    dropped = max(int(word.max()).bit_length() + row_bits - 64, 0)
+    packed = ((word >> np.uint64(dropped)) << np.uint64(row_bits)) | np.arange(word.size, dtype=np.uint64)
+    packed.sort()
+    order = (packed & np.uint64(2**row_bits - 1)).astype(np.int64)
+    return order, repeats_of(packed >> np.uint64(row_bits))

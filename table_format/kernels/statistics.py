@@ -48,7 +48,7 @@ def column_bounds(column: Column, data_type: DataType) -> ColumnBounds:
         return ColumnBounds(None, None, nulls, rows)
     bounds = pc.min_max(column)
     minimum, maximum = values_of(pa.array([bounds["min"], bounds["max"]], column.type), data_type)
-    return ColumnBounds(minimum, maximum, nulls, rows)
+    return ColumnBounds(minimum, maximum, nulls, rows, may_hold_nan=False)
 
 
 def has_nan(column: Column) -> bool:

@@ -23,21 +23,32 @@ from table_format.lsm.intervals import Run, Section
 from table_format.lsm.prefetch import prefetched
 from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import Predicate
-from table_format.model.types import DataField
+from table_format.model.types import (
+    NESTED,
+    BinaryType,
+    CharType,
+    DataField,
+    VarBinaryType,
+    VarCharType,
+)
 
 MAX_BATCH_ROWS: Final = 65_536
-MIN_BATCH_ROWS: Final = 1_024
 MAX_FAN_IN: Final = 16
 """Runs merged at once; more are merged in groups first."""
 
 _SECTION_BYTES: Final = 256 * MIB
-"""Decoded batches of all runs of a section together ..."""
+"""Decoded batches of all runs of a section together, ..."""
 
-_RUN_BYTES: Final = 24 * MIB
-"""... and of one run."""
+_MAX_RUN_BYTES: Final = 24 * MIB
+"""... of one run at most, ..."""
+
+_MIN_RUN_BYTES: Final = 1 * MIB
+"""... and at least, however many runs there are."""
 
 _EXPANSION: Final = 5
 """Bytes in memory for each stored byte, as a guess."""
+
+_OF_ANY_WIDTH: Final = (CharType, VarCharType, BinaryType, VarBinaryType, *NESTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +65,12 @@ class RunSource:
     ) -> Generator[pa.RecordBatch]:
         """The rows of a run in order; ``predicate`` may be used to leave out rows that do not match."""
         for file in run:
-            yield from self.reader.read(
+            batches = self.reader.read(
                 self.partition, self.bucket, file, fields, predicate=predicate, batch_rows=batch_rows
             )
+            # A file of one batch is closed before the batch is used: a merge of a thousand small files must not hold
+            # a thousand of them open.
+            yield from batches if file.row_count > batch_rows else list(batches)
 
 
 def merge_section(
@@ -110,10 +124,11 @@ def is_add(kinds: pa.Array) -> pa.BooleanArray:
 
 def batch_rows_of(files: Sequence[DataFileMeta], fields: Sequence[DataField], *, runs: int) -> int:
     """Rows of a batch, so that the batches of all runs fit into their budget."""
-    stored = max((file.file_size // max(file.row_count, 1) for file in files), default=1)
-    row_bytes = max(8 * len(fields), stored * _EXPANSION)
-    budget = min(_RUN_BYTES, _SECTION_BYTES // runs)
-    return max(MIN_BATCH_ROWS, min(MAX_BATCH_ROWS, budget // row_bytes))
+    row_bytes = 8 * len(fields) + 1
+    if any(isinstance(f.type, _OF_ANY_WIDTH) for f in fields):
+        row_bytes += _EXPANSION * max((file.file_size // max(file.row_count, 1) for file in files), default=0)
+    budget = max(_MIN_RUN_BYTES, min(_MAX_RUN_BYTES, _SECTION_BYTES // runs))
+    return max(1, min(MAX_BATCH_ROWS, budget // row_bytes))
 
 
 def _sequence_range(run: Run) -> tuple[int, int]:

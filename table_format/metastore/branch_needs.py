@@ -40,7 +40,7 @@ def needs_of_other_branches(store: TableStore, manifests: ManifestStore) -> Bran
     seen: set[str] = set()
     for branch in _other_branches(store):
         for snapshot in _snapshots(branch):
-            names.add(metadata_names(snapshot, manifests, lenient=True))
+            names.add(metadata_names(snapshot, manifests, passing_over=MissingFile))
             for manifest in _manifests(snapshot, manifests):
                 if manifest.file_name not in seen:
                     seen.add(manifest.file_name)

@@ -135,10 +135,9 @@ def _find_conflict(
     changes = proposal.changes
     if latest is not None and not job.check_conflicts:
         return find_bucket_change(_bucket_counts(c, changes, latest), changes.entries, c.partitions)
-    touched = changes.partitions
     base = proposal.base
     if base is None:
-        base = () if latest is None else c.live.files(latest, touched)
+        base = () if latest is None else c.live.files(latest, changes.partitions)
     return find_conflict(
         CommitFacts(
             base=base,
@@ -149,7 +148,7 @@ def _find_conflict(
             commit_user=c.user,
             partitions=c.partitions,
             index=index,
-            touched=touched,
+            new_index_files=frozenset(e.index_file.file_name for e in changes.index if e.kind is FileKind.ADD),
             key_range_of=key_ranges(c.schema) if c.schema.is_primary_key_table else None,
         )
     )

@@ -7,7 +7,7 @@ final for the work that was done; only a lost race for the snapshot id is tried 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 from table_format.errors import BucketCountChanged, ConflictError, FileConflict, LsmConflict
@@ -28,7 +28,7 @@ class CommitFacts:
     """What a verdict rests on.
 
     ``base`` are the live files of the touched partitions at the snapshot ``base_id`` of ``base_user``; ``index`` are
-    the index files that would be alive after the commit. ``key_range_of`` is ``None`` for tables without primary key.
+    the index files that would be alive after the commit, of which it adds ``new_index_files``. ``key_range_of`` is ``None`` for tables without primary key.
     """
 
     base: Sequence[ManifestEntry]
@@ -39,7 +39,7 @@ class CommitFacts:
     commit_user: str
     partitions: Partitions
     index: Sequence[IndexManifestEntry] = ()
-    touched: frozenset[bytes] = field(default_factory=frozenset)
+    new_index_files: frozenset[str] = frozenset()
     key_range_of: KeyRangeOf | None = None
 
 
@@ -109,17 +109,16 @@ def _find_overlap(live: Iterable[ManifestEntry], facts: CommitFacts) -> LsmConfl
 
 
 def _find_dangling_vector(live: Iterable[ManifestEntry], facts: CommitFacts) -> FileConflict | None:
-    vectors = [
-        (entry, vector.data_file)
-        for entry in facts.index
-        if entry.partition in facts.touched
-        for vector in entry.index_file.deletion_vector_ranges or ()
-    ]
-    if not vectors:
-        return None
-    names = {(entry.partition, entry.file.file_name) for entry in live}
-    for entry, data_file in vectors:
-        if (entry.partition, data_file) not in names:
+    gone = {(e.partition, e.file.file_name) for e in facts.delta if e.kind is FileKind.DELETE}
+    names = {(e.partition, e.file.file_name) for e in live}
+    for entry in facts.index:
+        is_new = entry.index_file.file_name in facts.new_index_files
+        for vector in entry.index_file.deletion_vector_ranges or ():
+            key = (entry.partition, vector.data_file)
+            # Only what this commit would leave dangling is its fault.
+            if key in names or not (is_new or key in gone):
+                continue
+            data_file = vector.data_file
             what = f"The deletion vector of '{data_file}' in index file '{entry.index_file.file_name}' has no data file"
             return FileConflict(_message("File deletion conflicts detected!", facts, what))
     return None

@@ -8,10 +8,11 @@ leaves enough to find the rest again. Whatever cannot be read is left alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import TypeAlias
 
-from table_format.errors import MissingFile
+from table_format.errors import CorruptionError
 from table_format.io.paths import parent
 from table_format.io.table_store import TableStore
 from table_format.metastore.manifests import ManifestStore, referenced_names
@@ -80,8 +81,12 @@ class MetadataNames:
         )
 
 
-def metadata_names(snapshot: Snapshot, manifests: ManifestStore, *, lenient: bool) -> MetadataNames:
-    """The metadata files of a snapshot; ``lenient`` passes over lists that are gone already.
+def metadata_names(
+    snapshot: Snapshot, manifests: ManifestStore, *, passing_over: type[CorruptionError] | tuple[()] = ()
+) -> MetadataNames:
+    """The metadata files of a snapshot, as far as its lists can be read.
+
+    Lists that fail with the error ``passing_over`` are named without what they name.
 
     Raises:
         CorruptionError: a list cannot be read.
@@ -90,19 +95,13 @@ def metadata_names(snapshot: Snapshot, manifests: ManifestStore, *, lenient: boo
     lists = (snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.changelog_manifest_list)
     names.manifest_lists.update(name for name in lists if name)
     for name in sorted(names.manifest_lists):
-        try:
+        with suppress(passing_over):
             names.manifests.update(referenced_names(manifests.read_list(name)))
-        except MissingFile:
-            if not lenient:
-                raise
     if snapshot.index_manifest:
         names.index_manifests.add(snapshot.index_manifest)
-        try:
+        with suppress(passing_over):
             entries = manifests.read_index(snapshot.index_manifest)
             names.index_files.update(entry.index_file.file_name for entry in entries)
-        except MissingFile:
-            if not lenient:
-                raise
     if snapshot.statistics:
         names.statistics.add(snapshot.statistics)
     return names

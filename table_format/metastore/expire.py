@@ -11,7 +11,7 @@ removed. It stays when the nearest tag before n, another branch, or the retained
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from table_format.errors import CorruptionError, MissingFile, UnsupportedFeature
@@ -111,12 +111,17 @@ def expire_snapshots(
     found = expiry.choose(rules)
     if found is None or not found.ids:
         return ExpiryReport(kept_by="" if found is None else found.kept_by, dry_run=dry_run)
-    if not dry_run:
-        # Said before the tags are read: a tag made later finds its snapshot going, and one made earlier is seen.
-        expiry.snapshots.announce_earliest(found.end)
-    report = expiry.plan(found, dry_run=dry_run)
-    if not dry_run:
-        report.deletions.apply(store)
+    tags = expiry.tags()
+    report = expiry.plan(found, tags, dry_run=dry_run)
+    if dry_run:
+        return report
+    # Said before the tags are looked at for the last time: a tag made later finds its snapshot going, and one made
+    # earlier is seen.
+    expiry.snapshots.announce_earliest(found.end)
+    tags_now = expiry.tags()
+    if tags_now != tags:
+        report = expiry.plan(found, tags_now, dry_run=False)
+    report.deletions.apply(store)
     return report
 
 
@@ -172,7 +177,11 @@ class _Expiry:
         snapshot = self.snapshots.find(snapshot_id)
         return None if snapshot is None else snapshot.time_millis
 
-    def plan(self, found: ExpiryRange, *, dry_run: bool) -> ExpiryReport:
+    def tags(self) -> Mapping[str, Snapshot]:
+        """The tagged snapshots by name of the tag."""
+        return {name: tag.snapshot for name, tag in TagStore(self._store).all().items()}
+
+    def plan(self, found: ExpiryRange, tagged: Mapping[str, Snapshot], *, dry_run: bool) -> ExpiryReport:
         """Everything that goes with the snapshots of the range."""
         end = self.snapshots.load(found.end)
         going = [s for s in map(self.snapshots.find, found.ids) if s is not None]
@@ -184,10 +193,9 @@ class _Expiry:
         names = MetadataNames()
         for snapshot in going:
             changelog += self._entries(self._manifests.changelog_manifests, snapshot, unreadable)
-            names.add(metadata_names(snapshot, self._manifests, lenient=True))
+            names.add(metadata_names(snapshot, self._manifests, passing_over=CorruptionError))
         branches = needs_of_other_branches(self._store, self._manifests)
-        # Tags last: one made while the rest was read is seen.
-        tags = {name: tag.snapshot for name, tag in TagStore(self._store).all().items() if tag.snapshot.id < end.id}
+        tags = {name: snapshot for name, snapshot in tagged.items() if snapshot.id < end.id}
         needed = self._needed(end, tags, branches)
         protected = self._protected(found, end, tags) | branches.files if removed or changelog else frozenset()
         facts = ExpiryFacts(
@@ -222,11 +230,11 @@ class _Expiry:
             return ()
 
     def _needed(self, end: Snapshot, tags: Mapping[str, Snapshot], branches: BranchNeeds) -> MetadataNames:
-        needed = metadata_names(end, self._manifests, lenient=False)
+        needed = metadata_names(end, self._manifests)
         needed.add(branches.names)
         for name, snapshot in tags.items():
             with _naming_tag(name):
-                needed.add(metadata_names(without_changelog(snapshot), self._manifests, lenient=False))
+                needed.add(metadata_names(without_changelog(snapshot), self._manifests))
         return needed
 
     def _protected(self, found: ExpiryRange, end: Snapshot, tags: Mapping[str, Snapshot]) -> frozenset[FileKey]:

@@ -44,6 +44,7 @@ def put_if_absent(store: TableStore, path: str, data: bytes, *, give_up_ms: int)
     time ``give_up_ms``. ``UNKNOWN`` means that the request may have landed, or may yet land.
     """
     error: OSError | None = None
+    in_doubt = False
     for attempt in range(_TRIES):
         exists = False
         try:
@@ -52,6 +53,8 @@ def put_if_absent(store: TableStore, path: str, data: bytes, *, give_up_ms: int)
             exists = True
         except OSError as e:
             error = e
+            # A refusal says nothing about an earlier request that was not answered, and may yet land.
+            in_doubt = in_doubt or e.errno not in _REFUSALS
         else:
             return Put(PutOutcome.OURS)
         found = _look(store, path)
@@ -60,7 +63,7 @@ def put_if_absent(store: TableStore, path: str, data: bytes, *, give_up_ms: int)
         if found is None and exists and error is None:
             # Somebody had the name and took it back; no request of ours is under way.
             return Put(PutOutcome.OTHERS)
-        if found is None and error is not None and error.errno in _REFUSALS:
+        if found is None and error is not None and not in_doubt:
             return Put(PutOutcome.REFUSED, error)
         clock = store.runtime.clock
         wait_ms = _FIRST_WAIT_MS << attempt

@@ -92,7 +92,7 @@ def _apply(schema: TableSchema, change: SchemaChange) -> TableSchema:
             return _add_column(schema, change)
         case DropColumn(name):
             _refuse_bound(schema, name, "drop", *_all_keys(schema))
-            return _edit_level(schema, name, lambda fields: _without(fields, column_path(name)[-1]))
+            return _edit_level(schema, name, lambda fields: _without(fields, _path(name)[-1]))
         case RenameColumn():
             return _rename_column(schema, change)
         case AlterColumnType(name, data_type):
@@ -104,7 +104,7 @@ def _apply(schema: TableSchema, change: SchemaChange) -> TableSchema:
         case SetColumnComment(name, comment):
             return _edit_column(schema, name, lambda field: replace(field, description=comment))
         case MoveColumn(name, after, first):
-            return _edit_level(schema, name, lambda fields: _moved(fields, column_path(name)[-1], after, first=first))
+            return _edit_level(schema, name, lambda fields: _moved(fields, _path(name)[-1], after, first=first))
         case SetComment(comment):
             return replace(schema, comment=comment)
         case SetOption(key, value):
@@ -118,7 +118,7 @@ def _apply(schema: TableSchema, change: SchemaChange) -> TableSchema:
 
 
 def _add_column(schema: TableSchema, change: AddColumn) -> TableSchema:
-    *_, name = path = column_path(change.name)
+    *_, name = path = _path(change.name)
     check_column_name(name, top_level=len(path) == 1)
     if not change.type.nullable:
         message = f"column '{name}' must be nullable: the rows already written have no value for it"
@@ -135,7 +135,7 @@ def _add_column(schema: TableSchema, change: AddColumn) -> TableSchema:
 
 
 def _rename_column(schema: TableSchema, change: RenameColumn) -> TableSchema:
-    *_, name = path = column_path(change.name)
+    *_, name = path = _path(change.name)
     _refuse_bound(schema, change.name, "rename", schema.partition_keys, options=False)
     check_column_name(change.new_name, top_level=len(path) == 1)
 
@@ -223,7 +223,7 @@ def _position(fields: tuple[DataField, ...], after: str | None, *, first: bool) 
 
 
 def _edit_column(schema: TableSchema, name: ColumnPath, edit: Callable[[DataField], DataField]) -> TableSchema:
-    last = column_path(name)[-1]
+    last = _path(name)[-1]
 
     def edit_one(fields: tuple[DataField, ...]) -> tuple[DataField, ...]:
         _find(fields, last)
@@ -234,11 +234,15 @@ def _edit_column(schema: TableSchema, name: ColumnPath, edit: Callable[[DataFiel
 
 def _edit_level(schema: TableSchema, name: ColumnPath, edit: _Edit) -> TableSchema:
     """Apply ``edit`` to the fields among which the last name of the path lies."""
+    return replace(schema, fields=_descend(schema.fields, _path(name), edit))
+
+
+def _path(name: ColumnPath) -> tuple[str, ...]:
     path = column_path(name)
     if not path:
-        message = "a change must name a column"
+        message = "a change must name a column; its path is empty"
         raise InvalidSchemaChange(message)
-    return replace(schema, fields=_descend(schema.fields, path, edit))
+    return path
 
 
 def _descend(fields: tuple[DataField, ...], path: tuple[str, ...], edit: _Edit) -> tuple[DataField, ...]:
@@ -272,7 +276,7 @@ def _all_keys(schema: TableSchema) -> Iterator[tuple[str, ...]]:
 def _refuse_bound(
     schema: TableSchema, name: ColumnPath, action: str, *keys: tuple[str, ...], options: bool = True
 ) -> None:
-    top, *nested = column_path(name)
+    top, *nested = _path(name)
     if nested:
         return
     if any(top in group for group in keys):

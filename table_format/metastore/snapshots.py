@@ -106,6 +106,11 @@ class SnapshotStore:
         ids = self.ids()
         return ids[0] if ids else None
 
+    def earliest_kept_id(self) -> int | None:
+        """The id of the earliest snapshot that no expiry has announced to delete; ``None`` without any."""
+        announced = self._announced_earliest()
+        return next((i for i in self.ids() if i >= announced), None)
+
     def ids(self) -> Sequence[int]:
         """The retained ids, ascending, from the listing: the run that ends in the highest.
 

@@ -8,8 +8,10 @@ that a deletion that was interrupted can be repeated.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Final
 
-from table_format.errors import CorruptionError
+from table_format.errors import CorruptionError, MissingFile, SnapshotNotFound
 from table_format.io.table_store import TableStore
 from table_format.metastore.branch_needs import needs_of_other_branches
 from table_format.metastore.deletions import (
@@ -31,6 +33,8 @@ from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import Snapshot
 from table_format.options.table_options import TableOptions
 
+_TRIES: Final = 3
+
 
 def delete_tag(store: TableStore, options: TableOptions, name: str) -> Deletions:
     """Delete a tag and what only it kept; the files deleted beside its own.
@@ -44,18 +48,27 @@ def delete_tag(store: TableStore, options: TableOptions, name: str) -> Deletions
     snapshot = tags.load(name).snapshot
     others = [tag.snapshot for other, tag in tags.all().items() if other != name]
     deletions = Deletions()
-    snapshots = SnapshotStore(store)
-    if snapshots.is_going(snapshot.id) and all(other.id != snapshot.id for other in others):
-        neighbours = _neighbours(snapshot, others, snapshots)
-        deletions = _plan(store, options, without_changelog(snapshot), neighbours)
+    if SnapshotStore(store).is_going(snapshot.id) and all(other.id != snapshot.id for other in others):
+        deletions = _plan_beside_expiry(store, options, snapshot, others)
         deletions.apply(store)
     tags.remove(name)
     return deletions
 
 
-def _neighbours(snapshot: Snapshot, tagged: Iterable[Snapshot], snapshots: SnapshotStore) -> Sequence[Snapshot]:
+def _plan_beside_expiry(
+    store: TableStore, options: TableOptions, snapshot: Snapshot, others: Sequence[Snapshot]
+) -> Deletions:
+    for _ in range(_TRIES - 1):
+        # An expiry at work may take the neighbour away while it is read; then there is another.
+        with suppress(MissingFile, SnapshotNotFound):
+            return _plan(store, options, without_changelog(snapshot), _neighbours(snapshot, others, store))
+    return _plan(store, options, without_changelog(snapshot), _neighbours(snapshot, others, store))
+
+
+def _neighbours(snapshot: Snapshot, tagged: Iterable[Snapshot], store: TableStore) -> Sequence[Snapshot]:
     found = list(tagged)
-    earliest_id = snapshots.earliest_id()
+    snapshots = SnapshotStore(store)
+    earliest_id = snapshots.earliest_kept_id()
     if earliest_id is not None:
         found.append(snapshots.load(earliest_id))
     before = [s for s in found if s.id < snapshot.id]
@@ -72,7 +85,7 @@ def _plan(store: TableStore, options: TableOptions, snapshot: Snapshot, neighbou
     needed.add(branches.names)
     protected: set[FileKey] = set(branches.files)
     for neighbour in neighbours:
-        needed.add(metadata_names(neighbour, manifests, lenient=False))
+        needed.add(metadata_names(neighbour, manifests))
         plan = live_files(manifests, neighbour, schema=schema, schemas={})
         protected.update(file_key(entry) for entry in plan.entries)
     try:
@@ -81,7 +94,7 @@ def _plan(store: TableStore, options: TableOptions, snapshot: Snapshot, neighbou
         # An earlier deletion of this tag went past here; or it is broken, and what it kept stays behind.
         entries = ()
     data_files = DataPaths(store, Partitions(schema, options)).files_of(entries, frozenset(protected))
-    names = metadata_names(snapshot, manifests, lenient=True)
+    names = metadata_names(snapshot, manifests, passing_over=CorruptionError)
     metadata = names.deletions_except(needed, store)
     return Deletions(
         data_files=data_files,

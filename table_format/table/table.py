@@ -12,7 +12,13 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from table_format.errors import ConflictError, InvalidInputError, SnapshotNotFound, UnsupportedFeature
+from table_format.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    InvalidInputError,
+    SnapshotNotFound,
+    UnsupportedFeature,
+)
 from table_format.io.table_store import TableStore
 from table_format.metastore.expire import ExpiryReport, expire_snapshots
 from table_format.metastore.tag_deletion import delete_tag
@@ -281,7 +287,11 @@ class Table:
         if snapshot is None:
             message = f"tag '{name}' cannot be made: {self.identifier} has no snapshot yet"
             raise SnapshotNotFound(message)
-        return TagStore(self.store).create(name, snapshot, time_retained_ms=time_retained_ms)
+        tags = TagStore(self.store)
+        if tags.find(name) is not None:
+            message = f"tag '{name}' of {self.identifier} exists already; delete it or choose another name"
+            raise AlreadyExistsError(message)
+        return tags.create(name, snapshot, time_retained_ms=time_retained_ms)
 
     def delete_tag(self, name: str) -> None:
         """Remove a tag and the files that only it needs.

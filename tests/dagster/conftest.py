@@ -65,5 +65,5 @@ def a_project(root: Path, instance: dg.DagsterInstance, **io_settings: Any) -> P
 
 @pytest.fixture
 def project(tmp_path: Path) -> Any:
-    with dg.instance_for_test() as instance:
+    with dg.DagsterInstance.ephemeral() as instance:
         yield a_project(tmp_path, instance)

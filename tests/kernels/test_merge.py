@@ -254,3 +254,9 @@ def test_columns_that_do_not_fit_are_named(batch, spec, told):
 
 def test_numba_is_usable_here():
     assert compiled() is not None
+
+
+def test_a_value_kind_column_that_was_left_out_means_adds_only():
+    runs = [pa.record_batch({"k": [1, 2], "v": ["a", "b"]}), pa.record_batch({"k": [2], "v": ["c"]})]
+    spec = MergeSpec(("k",), by_sequence_number=False, ignore_delete=True)
+    assert winners(runs, spec).tolist() == [0, 2]

@@ -23,7 +23,7 @@ MATRIX = list(product(PARTITIONS, (1, 3), (False, True), (False, True)))
 
 def partitioned(rows: pa.Table) -> pa.Table:
     keys = rows.column("k").to_pylist()
-    rows = rows.append_column("pt", pa.array([("a/b", "plain", "x=%y", "中")[k % 4] for k in keys]))
+    rows = rows.append_column("pt", pa.array([("a/b", "plain", "x=%y", "中")[k % 4] for k in keys], pa.string()))
     days = pa.array([19_000 + k % 3 for k in keys], pa.int32()).cast(pa.date32())
     return rows.append_column("day_key", days).append_column("hour_key", pa.array([k % 2 for k in keys], pa.int32()))
 

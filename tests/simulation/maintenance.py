@@ -102,9 +102,10 @@ def expirer(p: Process) -> None:
         try:
             report = expire_snapshots(p.store, p.options)
         except (OSError, CorruptionError, SnapshotNotFound) as error:
-            # Another expirer may take files away under our eyes.
-            if isinstance(error, OSError) or p.settings.expirers < 2:
+            # Another expirer, or the deletion of a tag, may take files away under our eyes; nothing was deleted then.
+            if isinstance(error, OSError) or (p.settings.expirers < 2 and not p.history.tags_going):
                 p.excuse("expiring", error)
+            p.world.note("expiry_put_off")
         else:
             p.world.note("expiries" if report.snapshot_ids else "expiries_of_nothing")
 

@@ -10,6 +10,7 @@ import heapq
 import random
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import greenlet
@@ -95,6 +96,13 @@ class World:
             Violation: I12, somebody does not come to an end.
         """
         self._running = True
+        try:
+            self._run(chaos_ms, calm_calls)
+        finally:
+            self._running = False
+            self._end_all()
+
+    def _run(self, chaos_ms: int | None, calm_calls: int) -> None:
         calls_when_calm = None
         while self._queue:
             time_ms, _, _, resume = heapq.heappop(self._queue)
@@ -107,7 +115,6 @@ class World:
                 waiting = sorted(name for name, g in self._greenlets.items() if not g.dead)
                 raise Violation(f"I12 no progress without faults: {', '.join(waiting)} still running")
             resume()
-        self._running = False
 
     def later(self, delay_ms: int, what: str, action: Callable[[], None]) -> None:
         """Do something at a later time, outside any actor."""
@@ -115,12 +122,16 @@ class World:
 
     def pause(self, actor: Actor, duration_ms: int) -> None:
         """Let the others go on until the time has passed; from within the actor."""
+        if not actor.alive:
+            raise Crash
         if not self._running:
             self.now_ms += duration_ms
             return
         target = greenlet.getcurrent()
         self._push(self.now_ms + duration_ms, actor.name, lambda: self._resume(actor, target))
         self._main.switch()
+        if not actor.alive:
+            raise Crash
 
     def latency_ms(self) -> int:
         """The time of one call."""
@@ -156,6 +167,14 @@ class World:
             target.switch()
         except Crash:
             self._restart(actor)
+
+    def _end_all(self) -> None:
+        """After a violation nobody may run on: not even when a greenlet is collected in the middle of another run."""
+        for name, body in self._greenlets.items():
+            self.actors[name].alive = False
+            if not body.dead and body.gr_frame is not None:
+                with suppress(Crash):
+                    body.throw(Crash)
 
     def _restart(self, actor: Actor) -> None:
         self.note("crashes")

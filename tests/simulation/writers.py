@@ -25,6 +25,7 @@ def streaming_writer(p: Process) -> None:
     while durable["next"] <= p.settings.jobs:
         p.persistently("writing a checkpoint", lambda: _checkpoint(p))
         p.persistently("committing a checkpoint", lambda: commit_checkpoint(p))
+        p.persistently("looking at the own commit", lambda: check_reads_own_write(p))
         p.sleep(10, 2_500)
 
 
@@ -56,7 +57,6 @@ def commit_checkpoint(p: Process) -> bool:
             durable["tried"] = True
             commit.commit(committable)
         p.history.acknowledge(user, identifier)
-        check_reads_own_write(p, commit)
     except ConflictError:
         p.world.note("streaming_retries_exhausted")
         return False
@@ -82,11 +82,15 @@ def is_unknown_for_ever(p: Process, user: str, identifier: int, since: int) -> b
     return False
 
 
-def check_reads_own_write(p: Process, commit: TableCommit) -> None:
+def check_reads_own_write(p: Process) -> bool:
     """I5: who was told that its rows landed sees at least that snapshot."""
-    landed = max((i for job, at in p.history.landed.items() if job[0] == p.actor.name for _, i in at), default=0)
-    if commit.latest_id() < landed:
+    landed = max(
+        (i for job, at in p.history.landed.items() if job[0].partition(".")[0] == p.actor.name for _, i in at),
+        default=0,
+    )
+    if (p.snapshots().latest_id() or 0) < landed:
         raise Violation(f"I5 {p.actor.name} does not see its own snapshot {landed}")
+    return True
 
 
 def batch_writer(p: Process) -> None:
@@ -129,7 +133,7 @@ def _batch_job(p: Process, user: str) -> None:
         commit.abort(messages)
         return
     p.history.acknowledge(user, identifier)
-    p.persistently("looking at the own commit", lambda: check_reads_own_write(p, commit) is None)
+    p.persistently("looking at the own commit", lambda: check_reads_own_write(p))
 
 
 def _draw_batch(p: Process) -> str:

@@ -243,7 +243,7 @@ class MetastoreTable:
         tags = TagStore(self.store).all()
         found |= {paths.tag(name) for name in tags}
         for s in [*states, *(without_changelog(tag.snapshot) for tag in tags.values())]:
-            names = metadata_names(s, manifests, lenient=False)
+            names = metadata_names(s, manifests)
             found |= {paths.manifest(n) for n in (*names.manifests, *names.manifest_lists, *names.index_manifests)}
             found |= {paths.index(n) for n in names.index_files}
             found |= set(data.files_of(self.live(s), frozenset()))

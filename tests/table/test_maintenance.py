@@ -6,9 +6,12 @@ import logging
 
 import pytest
 
+from table_format import Schema, load_catalog
 from table_format.errors import ConflictError
+from table_format.io.memory import MemoryFileIO
 from table_format.model.snapshot import CommitKind
-from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
+from table_format.runtime import Runtime, SystemClock
+from tests.support.tables import KEYED, Warehouse, keyed, memory_warehouse, rows_of
 
 
 @pytest.fixture
@@ -78,29 +81,41 @@ def test_of_two_compactions_of_one_bucket_one_fails_and_leaves_no_file(warehouse
     assert rows_of(table) == [(1, "a", 2)]
 
 
-def test_a_commit_expires_old_snapshots(warehouse: Warehouse) -> None:
-    options = {
-        "snapshot.num-retained.min": "1",
-        "snapshot.num-retained.max": "2",
-        "commit.attempt-timeout": "0",
-        "commit.request-timeout": "0",
-    }
-    expiring = warehouse.table("e", options=options)
-    keeping = warehouse.table("k", options={**options, "write-only": "true"})
-    for i in range(4):
-        for table in (expiring, keeping):
-            table.copy({"commit.attempt-timeout": "1 min"}).append(keyed([(i, "a", i)]))
-    assert len(keeping.snapshots()) == 4
-    assert len(rows_of(expiring)) == 4
+class HandClock(SystemClock):
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.at_ms = 1_700_000_000_000
+
+    def now_ms(self) -> int:
+        return self.at_ms
 
 
-def test_an_expiry_that_fails_does_not_fail_the_commit(warehouse: Warehouse, caplog: pytest.LogCaptureFixture) -> None:
-    table = warehouse.table(options={"changelog.time-retained": "1 h"} if False else {})
-    table.append(keyed([(1, "a", 1)]))
-    warehouse.io.create(table.store.paths.tag("broken"), b"{}")
-    with caplog.at_level(logging.WARNING):
-        for i in range(3):
-            table.copy({"snapshot.num-retained.max": "1", "snapshot.num-retained.min": "1"}).append(
-                keyed([(i, "b", i)])
-            )
-    assert len(rows_of(table)) == 4
+@pytest.mark.parametrize(("write_only", "kept"), [("false", [4, 5]), ("true", [1, 2, 3, 4, 5])])
+def test_a_commit_expires_old_snapshots_unless_the_table_is_write_only(write_only: str, kept: list[int]) -> None:
+    clock = HandClock()
+    catalog = load_catalog({"warehouse": "/w"}, file_io=MemoryFileIO(), runtime=Runtime(clock=clock))
+    catalog.create_database("db")
+    options = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "2", "write-only": write_only}
+    table = catalog.create_table("db.t", Schema.from_arrow(KEYED, options=options))
+    for i in range(5):
+        table.append(keyed([(i, "a", i)]))
+        clock.at_ms += 7_200_000
+    assert [s.id for s in table.snapshots()] == kept
+    assert len(rows_of(table)) == 5
+
+
+def test_an_expiry_that_fails_does_not_fail_the_commit(caplog: pytest.LogCaptureFixture) -> None:
+    clock = HandClock()
+    io = MemoryFileIO()
+    catalog = load_catalog({"warehouse": "/w"}, file_io=io, runtime=Runtime(clock=clock))
+    catalog.create_database("db")
+    table = catalog.create_table("db.t", Schema.from_arrow(KEYED, options={"snapshot.num-retained.min": "1"}))
+    table.append(keyed([(0, "a", 0)]))
+    io.create(table.store.paths.tag("broken"), b"{}")
+    for i in (1, 2):
+        clock.at_ms += 7_200_000
+        with caplog.at_level(logging.WARNING):
+            assert len(table.append(keyed([(i, "a", i)]))) == 1
+    assert "snapshots could not be expired" in caplog.text
+    assert len(rows_of(table)) == 3

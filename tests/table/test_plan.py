@@ -50,7 +50,7 @@ def test_both_zeros_are_one_key_value_to_a_filter(warehouse: Warehouse, literal:
     schema = pa.schema([("f", pa.float64()), ("v", pa.int32())])
     table = warehouse.table(schema=schema, options={"bucket": "16", "bucket-key": "f"})
     table.append(pa.table({"f": [0.0, -0.0, 1.0], "v": [1, 2, 3]}, schema=schema))
-    assert [row[1] for row in rows_of(table, filter=f"f = {literal}")] == [1, 2]
+    assert sorted(row[1] for row in rows_of(table, filter=f"f = {literal}")) == [1, 2]
 
 
 def test_value_statistics_never_bring_an_older_version_back(warehouse: Warehouse) -> None:
@@ -68,7 +68,7 @@ def report_of(table: Table, condition: str) -> str:
 
 def test_a_plan_explains_itself(warehouse: Warehouse) -> None:
     table = warehouse.table(primary_keys=["id", "dt"], partition_keys=["dt"], options={"bucket": "4"})
-    table.append(keyed([(i, f"p{i % 3}", i) for i in range(60)]))
+    table.append(keyed([(i, f"p{i % 3}", i) for i in range(240)]))
     report = report_of(table, "dt = 'p1' AND id = 4 AND v < 50")
     lines = report.splitlines()
     assert lines[0] == "scan of db.t, snapshot 1, schema 0"

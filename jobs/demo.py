@@ -1,0 +1,178 @@
+"""The main job, headless: ``python -m jobs.demo`` walks the lakehouse from landing to maintenance and shows the result.
+
+It is a client of the code location: it loads ``definitions`` by the name that ``workspace.yaml`` gives, runs its jobs on
+the real instance, and so leaves runs, events and metadata that the UI shows afterwards. ``write-clicks`` plays somebody
+else who writes to an external table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import dagster as dg
+
+from jobs.demo_clicks import write_clicks
+from jobs.demo_report import content_digest, print_summary
+from resources.java import JavaNotFound, default_launchers, find_java
+from resources.lakehouse import LakehouseCatalog
+
+_ROOT: Final = Path(__file__).resolve().parent.parent
+_FIRST_DAY: Final = date(2026, 1, 1)
+_RANGE_START: Final = "dagster/asset_partition_range_start"
+_RANGE_END: Final = "dagster/asset_partition_range_end"
+_KEPT_SNAPSHOTS: Final = 3
+
+
+@dataclass
+class Walk:
+    """The steps done so far, on one instance."""
+
+    defs: dg.Definitions
+    instance: dg.DagsterInstance
+    events: int
+    steps: int
+    done: list[tuple[str, float, str]] = field(default_factory=list)
+
+    def run(
+        self,
+        title: str,
+        job: str,
+        *,
+        days: tuple[str, str] | None = None,
+        ops: Mapping[str, Any] | None = None,
+        resources: Mapping[str, Any] | None = None,
+    ) -> dg.ExecuteInProcessResult:
+        """Run one job, in this process, for a range of days or for none.
+
+        Raises:
+            SystemExit: the run failed; its error has been printed.
+        """
+        print(f"\n[{len(self.done) + 1}/{self.steps}] {title}", flush=True)
+        began = time.monotonic()
+        result = self.defs.resolve_job_def(job).execute_in_process(
+            instance=self.instance,
+            run_config={
+                "loggers": {"plain": {"config": {"log_level": "INFO"}}},
+                **({"ops": ops} if ops else {}),
+                **({"resources": resources} if resources else {}),
+            },
+            tags={_RANGE_START: days[0], _RANGE_END: days[1]} if days else None,
+            raise_on_error=False,
+        )
+        seconds = time.monotonic() - began
+        if not result.success:
+            print(f"\nRun {result.run_id} of job '{job}' failed; its log is above, and in the UI (make ui).")
+            sys.exit(1)
+        self.done.append((title, seconds, result.run_id))
+        print(f"      done in {seconds:.1f} s, run {result.run_id[:8]}", flush=True)
+        return result
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the demo, or play the foreign writer."""
+    options = _parse(arguments)
+    warehouse = Path(options.warehouse).absolute()
+    prepare_environment(warehouse)
+    lakehouse = LakehouseCatalog(warehouse=str(warehouse))
+    if options.command == "write-clicks":
+        return write_clicks(lakehouse, count=options.events)
+    try:
+        java = find_java(os.environ, launchers=default_launchers())
+    except JavaNotFound as missing:
+        print(missing, file=sys.stderr)
+        return 1
+    days = [(_FIRST_DAY + timedelta(days=n)).isoformat() for n in range(options.days)]
+    print(f"{options.days} days of about {options.events:,} change events each, into {warehouse}")
+    print(f"Java {java.version} at {java.home}; the first step starts Spark", flush=True)
+    definitions = importlib.import_module("definitions")
+    with dg.DagsterInstance.get() as instance:
+        walk = Walk(definitions.defs, instance, events=options.events, steps=7)
+        same = _walk(walk, lakehouse, days)
+    print_summary(lakehouse, walk.done)
+    _print_next(warehouse)
+    return 0 if same else 1
+
+
+def _walk(walk: Walk, lakehouse: LakehouseCatalog, days: Sequence[str]) -> bool:
+    """Every step of the demo; whether the repeated day left the tables as they were."""
+    whole, feed = (days[0], days[-1]), {"feed": {"config": {"events_per_day": walk.events}}}
+    walk.run(f"landing, ods and dwd of {_span(whole)}, a backfill in one run", "ingest", days=whole, resources=feed)
+
+    late = days[len(days) // 3]
+    before = content_digest(lakehouse, "dwd.orders")
+    walk.run(f"{late} once more, as after a late delivery", "ingest", days=(late, late), resources=feed)
+    after = content_digest(lakehouse, "dwd.orders")
+    verdict = "the same rows as before" if before == after else "OTHER ROWS THAN BEFORE"
+    print(f"      dwd.orders has {after.rows:,} rows, {verdict} (digest {before.digest[:12]}, {after.digest[:12]})")
+
+    walk.run(f"mart of {_span(whole)}", "marts", days=whole)
+    for table in ("dwd.orders", "dwd.users"):
+        walk.run(f"full compaction of {table}", "compact_table", ops=_op("compact", table=table, full=True))
+    kept = {"retain_max": _KEPT_SNAPSHOTS, "retain_min": 1, "nobody_else_writes": True}
+    walk.run("expiry of old snapshots of dwd.orders", "expire_table", ops=_op("expire", table="dwd.orders", **kept))
+
+    checked = walk.run("every asset check", "all_checks").get_asset_check_evaluations()
+    for evaluation in checked:
+        if not evaluation.passed:
+            asset = evaluation.asset_key.to_user_string()
+            print(
+                f"      {evaluation.severity.value}: {evaluation.check_name} of {asset} {evaluation.description or ''}"
+            )
+    print(f"      {sum(evaluation.passed for evaluation in checked)} of {len(checked)} checks passed")
+    return before == after
+
+
+def prepare_environment(warehouse: Path) -> None:
+    """Point the code location at the warehouse, and Dagster at the instance of this project."""
+    os.environ.setdefault("DAGSTER_HOME", str(_ROOT / ".dagster_home"))
+    os.environ["LAKEHOUSE_WAREHOUSE"] = str(warehouse)
+    os.environ["LAKEHOUSE_LANDING"] = str(warehouse / "landing")
+
+
+def _op(name: str, **config: object) -> dict[str, Any]:
+    return {name: {"config": config}}
+
+
+def _span(days: tuple[str, str]) -> str:
+    return days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}"
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m jobs.demo", description="Run the lakehouse's main job headless.")
+    parser.add_argument("command", nargs="?", choices=("run", "write-clicks"), default="run")
+    parser.add_argument("--days", type=_at_least(1), default=10, help="days of the feed (default 10)")
+    parser.add_argument("--events", type=_at_least(20), default=5_000, help="events of a day (default 5000)")
+    parser.add_argument("--warehouse", default=str(_ROOT / "warehouse"), help="directory of the tables")
+    return parser.parse_args(arguments)
+
+
+def _at_least(smallest: int) -> Any:  # noqa: ANN401 - argparse calls it with the text
+    def number(text: str) -> int:
+        value = int(text)
+        if value < smallest:
+            message = f"expected at least {smallest}, found {value}"
+            raise argparse.ArgumentTypeError(message)
+        return value
+
+    return number
+
+
+def _print_next(warehouse: Path) -> None:
+    default = warehouse == _ROOT / "warehouse"
+    setting = "" if default else f"LAKEHOUSE_WAREHOUSE={warehouse} LAKEHOUSE_LANDING={warehouse / 'landing'} "
+    print("\nOpen the UI on these runs, tables and plots:")
+    print(f"    {setting}make ui        then http://localhost:3000")
+    print("Run this again as often as you like: days are replaced, keys are upserted, nothing doubles.")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
