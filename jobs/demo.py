@@ -1,8 +1,8 @@
 """The main job, headless: ``python -m jobs.demo`` walks the lakehouse from landing to maintenance and shows the result.
 
-It is a client of the code location: it loads ``definitions`` by the name that ``workspace.yaml`` gives, runs its jobs on
-the real instance, and so leaves runs, events and metadata that the UI shows afterwards. ``write-clicks`` plays somebody
-else who writes to an external table.
+It is a client of the code location: it loads ``definitions`` by the name that ``workspace.yaml`` gives, runs its jobs
+on the real instance, and so leaves runs, events and metadata that the UI shows afterwards. ``write-clicks`` plays
+somebody else who writes to an external table.
 """
 
 from __future__ import annotations

@@ -34,6 +34,6 @@ def write_clicks(lakehouse: LakehouseCatalog, *, count: int) -> int:
         },
         schema=_COLUMNS,
     )
-    for snapshot in table.append(clicks, commit_user="web-shop"):
+    for snapshot in table.append(clicks, commit_user="web-shop", identifier=now_ms):
         print(f"{TABLE}: snapshot {snapshot.id} with {count:,} clicks; the sensor reports it within half a minute")
     return 0

@@ -37,10 +37,8 @@ def print_summary(lakehouse: LakehouseCatalog, steps: Sequence[tuple[str, float,
     catalog = lakehouse.catalog()
     names = [f"{database}.{table}" for database in catalog.list_databases() for table in catalog.list_tables(database)]
     print("\nTables")
-    _print_table(
-        ("table", "kind", "rows", "columns", "files", "size", "snapshots", "latest"),
-        map(_table_line, map(lakehouse.table, names)),
-    )
+    head = ("table", "kind", "rows", "columns", "files", "size", "snapshots", "latest")
+    _print_table(head, [_table_line(lakehouse.table(name)) for name in names])
     for name in (name for name in names if name.startswith("dwd.")):
         print(f"\nSnapshots of {name}")
         _print_table(("id", "time (UTC)", "kind", "change", "by run"), _snapshot_lines(lakehouse.table(name)))

@@ -51,7 +51,6 @@ _TEXTS: Final = (CharType, VarCharType)
 _BYTES: Final = (BinaryType, VarBinaryType)
 _TIMESTAMPS: Final = (TimestampType, LocalZonedTimestampType)
 _EXACT: Final = Context(prec=200, rounding=ROUND_HALF_UP)
-_LONG_DIGITS: Final = 19
 _MAX_DIGITS: Final = 38
 _COMPACT_DIGITS: Final = 18
 _MILLIS_PER_DAY: Final = 86_400_000
@@ -191,8 +190,7 @@ def _to_decimal(source: DataType, target: DecimalType) -> Cast | None:
         return lambda array: _by_value(array, target, lambda value: _fit_decimal(value, target))
     if isinstance(source, _INTEGERS):
         if target.precision - target.scale >= len(str(1 << _bits(source) - 1)):
-            digits = min(_LONG_DIGITS + target.scale, _MAX_DIGITS)
-            return lambda array: array.cast(pa.int64()).cast(pa.decimal128(digits, target.scale)).cast(arrow)
+            return lambda array: array.cast(arrow)
         return lambda array: _by_value(array, target, lambda value: _fit_decimal(Decimal(value), target))
     if isinstance(source, _FLOATS):
         return lambda array: _by_value(
@@ -220,7 +218,10 @@ def _to_text(source: DataType, target: CharType | VarCharType) -> Cast | None:
     match source:
         case CharType() | VarCharType():
             text = _same
-        case TinyIntType() | SmallIntType() | IntType() | BigIntType() | BooleanType() | BinaryType() | VarBinaryType():
+        case BinaryType() | VarBinaryType():
+            # Java does not look at the new length here.
+            return _simple(VarCharType())
+        case TinyIntType() | SmallIntType() | IntType() | BigIntType() | BooleanType():
             text = _simple(VarCharType())
         case FloatType() | DoubleType():
             single = isinstance(source, FloatType)
@@ -271,7 +272,7 @@ def _from_text(target: DataType) -> Cast | None:
         case DecimalType():
             parse = lambda text: _fit_decimal(_EXACT.create_decimal(text), target)  # noqa: E731
         case FloatType() | DoubleType():
-            parse = float
+            parse = java_text.parse_float
         case BooleanType():
             parse = java_text.parse_boolean
         case DateType():

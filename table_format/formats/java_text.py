@@ -1,7 +1,7 @@
 """Values as text and text as values, the way Java Paimon's casts between STRING and other types do it.
 
-Java ``BinaryStringUtils``, ``DateTimeUtils``, ``Double.toString``. Parsers raise ``ValueError`` for text that is no
-such value.
+Java ``BinaryStringUtils``, ``DateTimeUtils``, ``Double.toString`` (with the shortest digits, as since JDK 19). Parsers
+raise ``ValueError`` for text that is no such value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ import numpy as np
 
 _INTEGER: Final = re.compile(r"([+-]?)(\d*)(\.\d*)?", re.ASCII)
 _DATE_PART: Final = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
-_TIME: Final = re.compile(r"\s*(\d+)\s*(?::\s*(\d+)\s*(?::\s*(\d+)\s*(?:\.(\d*)\s*)?)?)?", re.ASCII)
+_TIME: Final = re.compile(
+    r"\s*(\d+)\s*(?::\s*(\d+)\s*(?::\s*(\d+)\s*(?:\.(\d*)\s*)?)?)?(?:([+-])\s*(\d+)\s*(?::\s*(\d+)\s*)?)?", re.ASCII
+)
+_FLOAT: Final = re.compile(
+    r"([+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?))|([+-]?0[xX][0-9a-fA-F.]+[pP][+-]?\d+)", re.ASCII
+)
 _TIMESTAMP: Final = re.compile(
     r"(\d{4,})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?)?)?", re.ASCII
 )
@@ -23,6 +28,7 @@ _TRUE: Final = frozenset({"t", "true", "y", "yes", "1"})
 _FALSE: Final = frozenset({"f", "false", "n", "no", "0"})
 _EPOCH_ORDINAL: Final = date(1970, 1, 1).toordinal()
 _SECONDS_PER_DAY: Final = 86_400
+_MILLIS_PER_DAY: Final = 86_400_000
 _NANOS_PER_SECOND: Final = 1_000_000_000
 _PLAIN_EXPONENTS: Final = range(-3, 7)
 
@@ -59,10 +65,10 @@ def _place_point(digits: str, exponent: int) -> str:
 
 
 def time_text(millis: int, precision: int) -> str:
-    """``hh:mm:ss`` and up to ``precision`` digits, without zeros at the end but the first.
+    """``hh:mm:ss`` and up to ``precision`` digits, fewer when only zeros would follow.
 
-    >>> time_text(3723004, 3), time_text(0, 3), time_text(0, 0)
-    ('01:02:03.004', '00:00:00.0', '00:00:00')
+    >>> [time_text(millis, 3) for millis in (3723004, 0, 100)], time_text(4, 2), time_text(4, 0)
+    (['01:02:03.004', '00:00:00.0', '00:00:00.1'], '00:00:00.00', '00:00:00')
     """
     seconds, fraction = divmod(millis, 1000)
     minutes, second = divmod(seconds, 60)
@@ -70,7 +76,7 @@ def time_text(millis: int, precision: int) -> str:
     text = f"{hour:02}:{minute:02}:{second:02}"
     if precision == 0:
         return text
-    digits = f"{fraction:03}"[:precision].rstrip("0") or "0"
+    digits = f"{fraction:03}".rstrip("0")[:precision] or "0"
     return f"{text}.{digits}"
 
 
@@ -87,6 +93,20 @@ def parse_integer(text: str, bits: int) -> int:
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
         raise ValueError(text)
     return value
+
+
+def parse_float(text: str) -> float:
+    """A number as ``Double.parseDouble`` takes it: spaces around it, a type suffix, hexadecimal digits.
+
+    >>> parse_float(" 1.5d"), parse_float("0x1p3"), parse_float("-Infinity")
+    (1.5, 8.0, -inf)
+    """
+    trimmed = text.strip()
+    body = trimmed[:-1] if trimmed[-1:] in tuple("dDfF") else trimmed
+    match = _FLOAT.fullmatch(body)
+    if match is None or (body.endswith(("N", "y")) and body != trimmed):
+        raise ValueError(text)
+    return float(match[1]) if match[1] else float.fromhex(match[2])
 
 
 def parse_boolean(text: str) -> bool:
@@ -114,20 +134,24 @@ def parse_date(text: str) -> int:
 
 
 def parse_time(text: str) -> int:
-    """Milliseconds of ``h[:m[:s[.fff]]]``, rounded; plain digits are the milliseconds.
+    """Milliseconds of ``h[:m[:s[.fff]]]``, rounded; an offset is added and plain digits are the milliseconds.
 
-    >>> parse_time("01:02:03.0045"), parse_time("1:2"), parse_time("77")
-    (3723005, 3720000, 77)
+    >>> parse_time("01:02:03.0045"), parse_time("1:2"), parse_time("77"), parse_time("0:0+1:30")
+    (3723005, 3720000, 77, 5400000)
     """
     if text.isascii() and text.isdigit():
         return parse_integer(text, 32)
     match = _TIME.fullmatch(text)
     if match is None:
         raise ValueError(text)
-    hour, minute, second = (int(part or 0) for part in match.group(1, 2, 3))
+    hour, minute, second, zone_hour, zone_minute = (int(part or 0) for part in match.group(1, 2, 3, 6, 7))
+    zone = (zone_hour * 60 + zone_minute) * (-1 if match[5] == "-" else 1)
     fraction = (match[4] or "").ljust(4, "0")
     millis = int(fraction[:3]) + (fraction[3] >= "5")
-    return ((hour * 60 + minute) * 60 + second) * 1000 + millis
+    result = ((hour * 60 + minute + zone) * 60 + second) * 1000 + millis
+    if not 0 <= result < _MILLIS_PER_DAY:
+        raise ValueError(text)
+    return result
 
 
 def parse_timestamp(text: str, precision: int) -> int:

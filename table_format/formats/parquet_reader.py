@@ -109,7 +109,7 @@ def _decoding(path: str) -> Iterator[None]:
     """Name the file in every error that comes from its bytes."""
     try:
         yield
-    except TableFormatError:
+    except (TableFormatError, pa.ArrowMemoryError):
         raise
     except pa.ArrowException as error:
         raise BadEncoding(path, f"not a sound Parquet file: {error}") from error
@@ -118,5 +118,5 @@ def _decoding(path: str) -> Iterator[None]:
         if error.errno is not None:
             raise
         raise BadEncoding(path, f"not a sound Parquet file: {error}") from error
-    except (ValueError, KeyError, UnicodeDecodeError) as error:
+    except (ValueError, KeyError) as error:
         raise BadEncoding(path, f"not a sound Parquet file: {error}") from error

@@ -1,8 +1,7 @@
 """Writing one Parquet file as Java Paimon would: same schema and field ids, data pages v1, checksums on every page.
 
-Rows are collected up to a row group and then encoded at once. Which columns get a dictionary is decided from a sample
-of the first row group: a dictionary that is tried and given up costs more than all the rest. Bounds come from the
-footer, except where Arrow's statistics are missing or would be wrong for readers (NaN, INT96, very long values).
+Rows are collected up to a row group and then encoded at once. Bounds come from the footer, except where Arrow's
+statistics are missing or would mislead readers: NaN, INT96, very long values.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from table_format.errors import InvalidData
 from table_format.formats.parquet_bounds import MAX_STATISTICS_BYTES, footer_bounds, leaf_positions
+from table_format.formats.parquet_dictionary import dictionary_columns
 from table_format.formats.parquet_footer import rewrite_tail
 from table_format.formats.parquet_types import holds_int96, int96_paths, is_int96, parquet_schema, to_storage
 from table_format.formats.protocol import WrittenFile
@@ -32,9 +31,6 @@ MAX_ROW_GROUP_ROWS: Final = 1_000_000
 ROW_GROUP_BYTES: Final = 64 * MIB
 """Bytes of Arrow data in a row group when ``file.block-size`` is not set; the memory one open file takes."""
 
-_SAMPLE_ROWS: Final = 8192
-_MIN_ROWS_FOR_DICTIONARY: Final = 64
-_MAX_DISTINCT_SHARE: Final = 0.1
 _SMALL_CHUNK_ROWS: Final = 4096
 _CLOSE_ENOUGH: Final = 0.95
 _CODECS: Final = {"none": "NONE", "zstd": "ZSTD", "snappy": "SNAPPY", "gzip": "GZIP", "lz4": "LZ4"}
@@ -131,11 +127,10 @@ class ParquetFileWriter:
         self._pending_rows = self._pending_bytes = 0
 
     def _open(self, first: Sequence[pa.ChunkedArray]) -> pq.ParquetWriter:
-        names = [f.name for f in self._fields]
         has_statistics = [f.name for f in self._fields if not isinstance(f.type, NESTED) and not is_int96(f.type)]
         dictionary: bool | list[str] | None = self._options.parquet_dictionary
         if dictionary is None:
-            dictionary = [name for name, column in zip(names, first, strict=False) if _pays_as_dictionary(column)]
+            dictionary = dictionary_columns((f.name, column) for f, column in zip(self._fields, first, strict=False))
         compression = self._options.compression.lower()
         # No delta encodings, small as they are: Java 0.9 cannot read them.
         return pq.ParquetWriter(
@@ -214,17 +209,6 @@ def _stored(column: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray:
     if not holds_int96(data_type):
         return column
     return pa.chunked_array([to_storage(chunk, data_type) for chunk in column.chunks])
-
-
-def _pays_as_dictionary(column: pa.ChunkedArray) -> bool:
-    """Whether few distinct values stand for many rows, judged by rows spread over the column."""
-    rows = len(column)
-    if rows < _MIN_ROWS_FOR_DICTIONARY or pa.types.is_boolean(column.type) or pa.types.is_nested(column.type):
-        return False
-    if rows > _SAMPLE_ROWS:
-        column = column.take(pa.array(np.linspace(0, rows - 1, _SAMPLE_ROWS).astype(np.int64)))
-    distinct: int = pc.count_distinct(column).as_py()
-    return distinct < _MAX_DISTINCT_SHARE * len(column)
 
 
 def _has_long_values(column: pa.ChunkedArray) -> bool:

@@ -95,7 +95,7 @@ def order_versions(order: RowIds, repeats: Mask, versions: WordColumns) -> RowId
     misplaced = later[_less(tuple(v[after] for v in versions), tuple(v[before] for v in versions))]
     if misplaced.size == 0:
         return order
-    group = np.cumsum(~repeats)
+    group = np.cumsum(~repeats, dtype=np.int64)
     is_bad = np.zeros(int(group[-1]) + 1, dtype=bool)
     is_bad[group[misplaced]] = True
     where = np.flatnonzero(is_bad[group])

@@ -145,7 +145,14 @@ class CommitLoop:
     ) -> Snapshot | None:
         c = self._context
         clock = c.store.runtime.clock
-        snapshot = prepare(c, job, work, latest)  # 1 to 5
+        try:
+            snapshot = prepare(c, job, work, latest)  # 1 to 5
+        except CorruptionError:
+            if latest is None or not c.snapshots.is_going(latest.id):
+                raise
+            # The base was expired while it was read: we are too late, and others have gone on.
+            work.discard(work.passing)
+            return None
         give_up_ms = read_at_ms + c.options.commit.attempt_ms
         if clock.monotonic_ms() >= give_up_ms:
             # First fence: after so long the next id may have been used and expired. Nothing was published.

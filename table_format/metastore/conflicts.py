@@ -28,7 +28,8 @@ class CommitFacts:
     """What a verdict rests on.
 
     ``base`` are the live files of the touched partitions at the snapshot ``base_id`` of ``base_user``; ``index`` are
-    the index files that would be alive after the commit, of which it adds ``new_index_files``. ``key_range_of`` is ``None`` for tables without primary key.
+    the index files that would be alive after the commit, of which it adds ``new_index_files``. ``key_range_of`` is
+    ``None`` for tables without primary key.
     """
 
     base: Sequence[ManifestEntry]
@@ -109,6 +110,8 @@ def _find_overlap(live: Iterable[ManifestEntry], facts: CommitFacts) -> LsmConfl
 
 
 def _find_dangling_vector(live: Iterable[ManifestEntry], facts: CommitFacts) -> FileConflict | None:
+    if not facts.index:
+        return None
     gone = {(e.partition, e.file.file_name) for e in facts.delta if e.kind is FileKind.DELETE}
     names = {(e.partition, e.file.file_name) for e in live}
     for entry in facts.index:

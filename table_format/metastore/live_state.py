@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from table_format.errors import CorruptionError
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.manifests import ManifestStore
 from table_format.metastore.plan import live_files
@@ -61,9 +62,13 @@ class LiveState:
         return self._load(snapshot, FileFilter(partition_predicate=predicate), frozenset())
 
     def advance(self, snapshot: Snapshot) -> None:
-        """Take note of a snapshot this process has just made on top of the state."""
+        """Take note of a snapshot this process has just made on top of the state; never fails."""
         if self._at is not None and self._at.id == snapshot.id - 1:
-            self._apply(snapshot)
+            try:
+                self._apply(snapshot)
+            except (OSError, CorruptionError):
+                # The snapshot is published: whatever goes wrong here must not look like a failed commit.
+                self.forget()
 
     def forget(self) -> None:
         """Keep nothing."""

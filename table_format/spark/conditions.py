@@ -40,11 +40,11 @@ def _condition(predicate: Predicate, types: Mapping[str, DataType]) -> Column:
         case IsNull(name):
             return _column(name).isNull()
         case In(name, values):
-            return _column(name).isin([_literal(value, types[name]) for value in values])
+            return _column(name).isin([literal(value, types[name]) for value in values])
         case Like(name, pattern):
             return _column(name).like(pattern)
         case Compare(name, op, value):
-            return _comparison(_column(name), op, _literal(value, types[name]))
+            return _comparison(_column(name), op, literal(value, types[name]))
         case Literal(value):
             return F.lit(value).cast("boolean")
 
@@ -76,7 +76,12 @@ def _comparison(column: Column, op: CompareOp, literal: Column) -> Column:
             return column.contains(literal)
 
 
-def _literal(value: InternalValue, data_type: DataType) -> Column:
+def literal(value: InternalValue, data_type: DataType) -> Column:
+    """An internal value of a type as a Spark literal.
+
+    Raises:
+        InvalidFilter: Spark has no such value.
+    """
     try:
         python = array_of([value], data_type)[0].as_py()
     except (pa.ArrowInvalid, ValueError, OverflowError) as error:

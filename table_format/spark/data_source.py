@@ -8,7 +8,7 @@ pruning; ``Lake.write`` and ``Lake.table`` have both.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -16,9 +16,10 @@ import pyarrow as pa
 from pyspark.sql import datasource
 from pyspark.sql.types import StructType
 
-from table_format.catalog.load import load_catalog, load_table_at
+from table_format.catalog.load import load_catalog
 from table_format.codecs.commit_message import decode_messages, encode_messages
 from table_format.errors import InvalidInputError
+from table_format.io.paths import database_name_of
 from table_format.model.predicate import Predicate, conjunction
 from table_format.model.split import DataSplit
 from table_format.spark.pushed import predicate_of
@@ -27,6 +28,7 @@ from table_format.spark.types import fields_of_spark, spark_schema
 from table_format.table.facts import TableFacts
 from table_format.table.plan import Plan
 from table_format.table.read import read_split
+from table_format.table.system_table import SystemTable
 from table_format.table.table import Table
 from table_format.table.validate import RowRules
 from table_format.table.write import TableWrite
@@ -38,11 +40,28 @@ def _table(options: Mapping[str, str]) -> Table:
     """The table that a read or write names. Spark hands over option keys in lower case."""
     dynamic = {key: value for key, value in options.items() if key not in _OWN}
     if "path" in options:
-        return load_table_at(options["path"]).copy(dynamic)
-    if "table" in options and "warehouse" in options:
-        return load_catalog({"warehouse": options["warehouse"]}).load_table(options["table"]).copy(dynamic)
-    message = "name the table: load(path) with its directory, or the options 'warehouse' and 'table'"
-    raise InvalidInputError(message)
+        warehouse, name = _place(options["path"])
+    elif "table" in options and "warehouse" in options:
+        warehouse, name = options["warehouse"], options["table"]
+    else:
+        message = "name the table: load(path) with its directory, or the options 'warehouse' and 'table'"
+        raise InvalidInputError(message)
+    table = load_catalog({"warehouse": warehouse}).load_table(name)
+    if isinstance(table, SystemTable):
+        message = f"'{name}' shows a table's metadata; read it with Lake.table"
+        raise InvalidInputError(message)
+    return table.copy(dynamic)
+
+
+def _place(path: str) -> tuple[str, str]:
+    """The warehouse and the name of the table that lies at a path."""
+    directory, _, table = path.rstrip("/").rpartition("/")
+    warehouse, _, database = directory.rpartition("/")
+    name = database_name_of(database)
+    if not warehouse or name is None:
+        message = f"'{path}' is not the directory of a table, <warehouse>/<database>.db/<table>"
+        raise InvalidInputError(message)
+    return warehouse, f"{name}.{table}"
 
 
 class PaimonDataSource(datasource.DataSource):
@@ -82,7 +101,7 @@ class PaimonReader(datasource.DataSourceReader):
         self._predicate: Predicate | None = None
         self._facts: TableFacts = table.facts
 
-    def pushFilters(self, filters: list[datasource.Filter]) -> Iterable[datasource.Filter]:  # noqa: N802 - Spark's
+    def pushFilters(self, filters: list[datasource.Filter]) -> Iterable[datasource.Filter]:
         found = [predicate_of(f, self._table.schema.fields) for f in filters]
         self._predicate = conjunction(tuple(p for p in found if p is not None))
         return filters
@@ -99,7 +118,13 @@ class PaimonReader(datasource.DataSourceReader):
             return  # Spark asks so when there is nothing to read
         plan = self._plan
         rows = read_split(
-            self._facts.store, plan.schemas, plan.schema, self._facts.options, partition.split, plan.fields, plan.predicate
+            self._facts.store,
+            plan.schemas,
+            plan.schema,
+            self._facts.options,
+            partition.split,
+            plan.fields,
+            plan.predicate,
         )
         for batch in rows:
             # Spark wants instants in UTC here, whatever the session's zone is.
@@ -115,9 +140,8 @@ class PaimonWriter(datasource.DataSourceArrowWriter):
     """Each task writes files of its own for every bucket it meets; none of them compacts."""
 
     def __init__(self, table: Table, *, overwrite: bool) -> None:
-        options = table.facts.options
-        compaction = replace(options.compaction, write_only=True)
-        self._facts = replace(table.facts, options=replace(options, compaction=compaction))
+        # Several tasks write to one bucket here, and none of them may compact it.
+        self._facts = table.copy({"write-only": "true"}).facts
         self._table = table
         self._overwrite = overwrite
 
@@ -136,5 +160,3 @@ class PaimonWriter(datasource.DataSourceArrowWriter):
     def abort(self, messages: list[Any]) -> None:
         found = tuple(m for message in messages if message for m in decode_messages(message.messages))
         self._table.new_commit().abort(found)
-
-

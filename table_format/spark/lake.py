@@ -16,8 +16,9 @@ from table_format.spark.compact import compact_on_spark
 from table_format.spark.data_source import PaimonDataSource
 from table_format.spark.read import frame_of
 from table_format.spark.ship import ship_code
-from table_format.spark.write import write_frame
-from table_format.table.maintenance import CompactionReport
+from table_format.spark.write import with_constants, write_frame
+from table_format.table.partition_values import partition_spec
+from table_format.table.system_table import SystemTable
 from table_format.table.table import Table
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Lake:
         name: str,
         *,
         columns: Sequence[str] | None = None,
-        filter: str | Predicate | None = None,  # noqa: A002 - the name of Table.scan
+        filter: str | Predicate | None = None,
         **options: str,
     ) -> DataFrame:
         """The rows of a table, planned now and read when Spark runs the frame.
@@ -64,7 +65,14 @@ class Lake:
             NotFoundError: the table, a column, or the snapshot or tag named by the options does not exist.
             InvalidFilter: the filter cannot be parsed or does not fit the columns.
         """
-        table = self.catalog.load_table(name).copy(options)
+        opened = self.catalog.load_table(name)
+        if isinstance(opened, SystemTable):
+            if options:
+                message = f"'{name}' shows the table's metadata as it is; it takes no options"
+                raise InvalidInputError(message)
+            rows = opened.scan(columns=columns, filter=filter).to_arrow()
+            return self.spark.createDataFrame(rows)
+        table = opened.copy(options)
         predicate = parse_filter(filter, table.schema.fields) if isinstance(filter, str) else filter
         wanted = table.schema.field_names if columns is None else tuple(columns)
         needed = columns_of(predicate) if predicate is not None else frozenset()
@@ -102,22 +110,31 @@ class Lake:
         if mode == "append" and partition is not None:
             message = "partition= belongs to mode='overwrite'"
             raise InvalidInputError(message)
-        table = self.catalog.load_table(name)
+        table = self._data_table(name)
         commit = table.new_commit(commit_user)
-        if identifier is not None and not commit.pending([identifier]):
+        if identifier is not None and commit.is_committed(identifier):
             return ()
         replacing = mode == "overwrite"
-        messages = write_frame(frame, table.facts, replacing=replacing, parallelism=parallelism)
+        spec = None if partition is None else partition_spec(table.schema, partition)
+        rows = frame if spec is None else with_constants(frame, table.schema, spec)
+        messages = write_frame(rows, table.facts, replacing=replacing, parallelism=parallelism)
         if replacing:
-            return commit.overwrite(messages, partition=partition, identifier=identifier, properties=properties)
+            return commit.overwrite(messages, partition=spec, identifier=identifier, properties=properties)
         return commit.commit(messages, identifier=identifier, properties=properties)
 
     def compact(
         self, name: str, *, full: bool = False, partitions: Sequence[Mapping[str, object]] | None = None
-    ) -> CompactionReport:
-        """Compact a table, one task for each bucket, and commit the result.
+    ) -> tuple[Snapshot, ...]:
+        """Compact a table, one task for each bucket, and commit the result; the snapshots made.
 
         Raises:
             ConflictError: another compaction was faster; nothing of this one is visible.
         """
-        return compact_on_spark(self.spark, self.catalog.load_table(name), full=full, partitions=partitions)
+        return compact_on_spark(self.spark, self._data_table(name), full=full, partitions=partitions)
+
+    def _data_table(self, name: str) -> Table:
+        table = self.catalog.load_table(name)
+        if isinstance(table, SystemTable):
+            message = f"'{name}' shows a table's metadata; it can be read, and nothing else"
+            raise InvalidInputError(message)
+        return table

@@ -7,16 +7,18 @@ those travel back to the driver. Nothing here needs a session.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 import pyarrow as pa
 
 from table_format.codecs.commit_message import encode_messages
 from table_format.kernels.hashing import fixed_buckets, row_hashes
-from table_format.lsm.compact import compact_bucket
-from table_format.model.arrow_types import arrow_schema, arrow_type
+from table_format.model.arrow_types import arrow_type
+from table_format.model.commit import CommitMessage
 from table_format.model.split import DataSplit
 from table_format.model.types import DataField
 from table_format.table.facts import TableFacts
+from table_format.table.maintenance import BucketWork, compact_work
 from table_format.table.plan import Plan
 from table_format.table.read import read_split
 from table_format.table.write import TableWrite
@@ -41,7 +43,9 @@ def bucket_function(fields: Sequence[DataField], bucket_count: int) -> Callable[
     return buckets
 
 
-def split_reader(facts: TableFacts, plan: Plan, splits: Sequence[DataSplit], *, zone: str) -> Callable[[Batches], Batches]:
+def split_reader(
+    facts: TableFacts, plan: Plan, splits: Sequence[DataSplit], *, zone: str
+) -> Callable[[Batches], Batches]:
     """Read the splits whose numbers come in; rows leave with exactly the plan's columns."""
     schemas, schema, fields, predicate = dict(plan.schemas), plan.schema, plan.fields, plan.predicate
 
@@ -97,13 +101,13 @@ def write_rows(write: TableWrite, batches: Batches) -> tuple[CommitMessage, ...]
     return write.write(pa.RecordBatchReader.from_batches(first.schema, gathered))
 
 
-def compactor(facts: TableFacts, buckets: Sequence[BucketState], *, full: bool) -> Callable[[Batches], Batches]:
+def compactor(facts: TableFacts, works: Sequence[BucketWork], *, full: bool) -> Callable[[Batches], Batches]:
     """Compact the buckets whose numbers come in; answer with their commit messages."""
 
     def compact(numbers: Batches) -> Batches:
         for batch in numbers:
             for number in batch.column(0).to_pylist():
-                yield messages_row((compact_files(facts, buckets[number], full=full),))
+                yield messages_row((compact_work(facts, works[number], full=full),))
 
     return compact
 

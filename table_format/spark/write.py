@@ -6,6 +6,7 @@ no commit, and are left to the cleaning of orphans.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
@@ -13,7 +14,10 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import IntegerType
 
 from table_format.codecs.commit_message import decode_messages
+from table_format.metastore.partitions import PartitionSpec
 from table_format.model.commit import CommitMessage
+from table_format.model.schema import TableSchema
+from table_format.spark.conditions import literal
 from table_format.spark.tasks import MESSAGES_DDL, bucket_function, bucket_writer
 from table_format.table.facts import TableFacts
 from table_format.table.validate import RowRules
@@ -22,8 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _TARGET: Final = "__task__"
-_PARTITIONED_TASKS: Final = 16
-"""Tasks that write a partitioned table, at most; each has the writers of several partitions and buckets."""
 
 
 def write_frame(
@@ -31,7 +33,8 @@ def write_frame(
 ) -> tuple[CommitMessage, ...]:
     """Write the rows of a frame to files and return the messages that make them visible.
 
-    ``parallelism`` is the number of writing tasks; by default one for each bucket.
+    ``parallelism`` is the number of writing tasks; by default one for each bucket of an unpartitioned table, and the
+    session's number of shuffle partitions for a partitioned one.
 
     Raises:
         InvalidData: the columns are not those of the table.
@@ -43,6 +46,14 @@ def write_frame(
     return tuple(message for row in rows for message in decode_messages(bytes(row.messages)))
 
 
+def with_constants(frame: DataFrame, schema: TableSchema, spec: PartitionSpec) -> DataFrame:
+    """The frame with those partition columns it lacks, which all have the values of the spec."""
+    for name, value in spec.items():
+        if name not in frame.columns:
+            frame = frame.withColumn(name, literal(value, schema.field(name).type))
+    return frame
+
+
 def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> DataFrame:
     """The rows of one bucket of one partition all in one task; an append table without buckets stays as it is."""
     buckets = facts.options.bucket.count
@@ -51,7 +62,8 @@ def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> Dat
     target: Column = _bucket(facts, buckets)
     tasks = parallelism or buckets
     if facts.schema.partition_keys:
-        tasks = parallelism or max(buckets, _PARTITIONED_TASKS)
+        # As many as any other shuffle of the session has: each task writes several partitions and buckets.
+        tasks = parallelism or int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or buckets)
         keys = [_quoted(key) for key in facts.schema.partition_keys]
         target = F.hash(*keys) + target
     if tasks == 1:
@@ -62,7 +74,7 @@ def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> Dat
 
 def _bucket(facts: TableFacts, buckets: int) -> Column:
     fields = facts.schema.select(facts.schema.bucket_keys)
-    function = arrow_udf(bucket_function(fields, buckets), IntegerType())
+    function: Callable[..., Column] = arrow_udf(bucket_function(fields, buckets), IntegerType())
     return function(*(_quoted(f.name) for f in fields))
 
 

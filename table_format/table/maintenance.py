@@ -1,8 +1,16 @@
-"""Looking after a table: compaction as one commit of its own (format chapter 07; chapter 11, section 3)."""
+"""Looking after a table: compaction as one commit of its own (format chapter 07; chapter 11, section 3).
+
+The work of one bucket is a picklable fact and becomes one commit message, wherever that is done: side by side in this
+process, or in the tasks of an engine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 from table_format.append.compact import compact_append_files
 from table_format.errors import CommitOutcomeUnknown, UnsupportedFeature
@@ -12,12 +20,29 @@ from table_format.metastore.changes import DELETION_VECTORS
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import by_bucket, live_files
 from table_format.model.commit import CommitMessage, Committable
-from table_format.model.manifest import ManifestEntry
+from table_format.model.data_file import DataFileMeta
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.options.declare import Operation
 from table_format.table.commit import expire_after_commit
 from table_format.table.facts import TableFacts
 from table_format.table.partition_values import partition_spec
+
+MAX_THREADS: Final = 4
+"""Buckets compacted side by side at most; each merges with bounded memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class BucketWork:
+    """The live files of one bucket of one partition. ``partition`` is a serialised BinaryRow."""
+
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    files: tuple[DataFileMeta, ...]
+
+
+Performer: TypeAlias = Callable[[Sequence[BucketWork]], Iterable[CommitMessage]]
+"""Compacts buckets, in any place and order; what it has made when it fails is its own to delete."""
 
 
 def compact(
@@ -26,22 +51,26 @@ def compact(
     *,
     full: bool = False,
     partitions: Sequence[Mapping[str, object]] | None = None,
+    perform: Performer | None = None,
 ) -> tuple[Snapshot, ...]:
     """Compact what is due, or everything, in all partitions or in those with some values; the snapshots made.
+
+    ``perform`` does the work of the buckets; without it they are compacted side by side in this process.
 
     Raises:
         ConflictError: another commit changed a bucket meanwhile; nothing is visible, and no file of it is left.
         UnsupportedFeature: the table has a feature without which the result would be wrong.
     """
     facts.require(Operation.COMPACT)
+    works = _works(facts, partitions)
+    if not works:
+        return ()
     messages: list[CommitMessage] = []
     committer = facts.committer(commit_user)
     settled = False
     try:
-        for (partition, bucket), entries in _buckets(facts, partitions).items():
-            message = _compacted(facts, partition, bucket, entries, full=full)
-            if not message.is_empty:
-                messages.append(message)
+        # One by one: what came before a failure is known, and deleted.
+        messages.extend(m for m in (perform or _side_by_side(facts, full=full))(works) if not m.is_empty)
         snapshots = committer.commit(Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages)))
         settled = True
     except CommitOutcomeUnknown:
@@ -55,12 +84,51 @@ def compact(
     return snapshots
 
 
-def _buckets(
-    facts: TableFacts, partitions: Sequence[Mapping[str, object]] | None
-) -> dict[tuple[bytes, int], list[ManifestEntry]]:
+def compact_work(facts: TableFacts, work: BucketWork, *, full: bool) -> CommitMessage:
+    """Compact one bucket; the message may be empty, and nothing is visible before it is committed.
+
+    Raises:
+        CorruptionError: a file is missing or damaged.
+    """
+    files = BucketFiles(
+        store=facts.store,
+        schema=facts.schema,
+        schemas=facts.schemas,
+        options=facts.options,
+        partition=work.partition,
+        partition_text=facts.partitions.text(work.partition),
+        bucket=work.bucket,
+        total_buckets=work.total_buckets,
+    )
+    if facts.schema.is_primary_key_table:
+        return compact_bucket(files, work.files, full=full)
+    return compact_append_files(files, work.files, full=full)
+
+
+def _side_by_side(facts: TableFacts, *, full: bool) -> Performer:
+    def perform(works: Sequence[BucketWork]) -> Iterable[CommitMessage]:
+        threads = min(len(works), MAX_THREADS, os.cpu_count() or 1)
+        if threads == 1:
+            yield from (compact_work(facts, work, full=full) for work in works)
+            return
+        with ThreadPoolExecutor(threads, "compact") as pool:
+            # All are waited for, so that what succeeded beside a failure is known and deleted.
+            running = [pool.submit(compact_work, facts, work, full=full) for work in works]
+        failures = [future.exception() for future in running]
+        for future, failure in zip(running, failures, strict=True):
+            if failure is None:
+                yield future.result()
+        for failure in failures:
+            if failure is not None:
+                raise failure
+
+    return perform
+
+
+def _works(facts: TableFacts, partitions: Sequence[Mapping[str, object]] | None) -> tuple[BucketWork, ...]:
     snapshot = facts.snapshots.latest()
     if snapshot is None:
-        return {}
+        return ()
     if any(i.index_file.index_type == DELETION_VECTORS for i in facts.manifests.index_entries(snapshot)):
         feature = "deletion vectors"
         message = f"snapshot {snapshot.id} of {facts.name} has deletion vectors, which this version cannot compact"
@@ -71,23 +139,8 @@ def _buckets(
         wanted = FileFilter(partition_predicate=facts.partitions.predicate(specs))
     plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
     # Postponed files have no bucket yet.
-    return by_bucket(entry for entry in plan.entries if entry.bucket >= 0)
-
-
-def _compacted(
-    facts: TableFacts, partition: bytes, bucket: int, entries: Sequence[ManifestEntry], *, full: bool
-) -> CommitMessage:
-    files = BucketFiles(
-        store=facts.store,
-        schema=facts.schema,
-        schemas=facts.schemas,
-        options=facts.options,
-        partition=partition,
-        partition_text=facts.partitions.text(partition),
-        bucket=bucket,
-        total_buckets=entries[0].total_buckets,
+    buckets = by_bucket(entry for entry in plan.entries if entry.bucket >= 0)
+    return tuple(
+        BucketWork(partition, bucket, entries[0].total_buckets, tuple(entry.file for entry in entries))
+        for (partition, bucket), entries in buckets.items()
     )
-    live = [entry.file for entry in entries]
-    if facts.schema.is_primary_key_table:
-        return compact_bucket(files, live, full=full)
-    return compact_append_files(files, live, full=full)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from decimal import Decimal
 from typing import Final
 
 import pyarrow as pa
@@ -212,4 +213,4 @@ def _shown(data_type: DataType, value: InternalValue) -> str:
         return str(value).lower()
     if isinstance(data_type, TimestampType | LocalZonedTimestampType) and isinstance(value, int):
         return str(array_of([value], TimestampType(precision=9))[0]).replace(" ", "T")
-    return str(value)
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from table_format.model.commit import CommitMessage
@@ -29,6 +30,9 @@ from table_format.model.types import (
     VarBinaryType,
     VarCharType,
 )
+
+some_examples = settings(max_examples=60, deadline=None, derandomize=True)
+"""How the property tests of codecs run: the same examples each time, however busy the machine."""
 
 NANOS_OF_YEAR_1 = -62_135_596_800 * 10**9
 NANOS_OF_YEAR_10000 = 253_402_300_800 * 10**9

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from table_format.codecs.avro import ContainerSchema, read_container, write_container
 from table_format.codecs.block_compression import compress, decompress
 from table_format.errors import BadEncoding, CorruptionError, LimitExceeded, Truncated, UnsupportedFeature
+from tests.codecs.facts import some_examples
 
 SCHEMA = {
     "type": "record",
@@ -68,11 +69,13 @@ def container(
 
 
 @given(st.lists(records, max_size=5), st.sampled_from(CODECS))
+@some_examples
 def test_records_written_are_the_records_read(expected, codec):
     assert read(write_container(CONTAINER, expected, compression=codec)) == expected
 
 
 @given(st.lists(records, max_size=5), st.sampled_from(["snappy", "deflate", "null"]))
+@some_examples
 def test_other_readers_and_writers_of_avro_agree(expected, codec):
     data = write_container(CONTAINER, expected, compression=codec)
     assert list(fastavro.reader(io.BytesIO(data))) == expected

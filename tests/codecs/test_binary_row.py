@@ -24,7 +24,7 @@ from table_format.model.types import (
     VarBinaryType,
     VarCharType,
 )
-from tests.codecs.facts import rows
+from tests.codecs.facts import rows, some_examples
 from tests.codecs.vectors import RowVector, old_rows_with_nulls, row_vectors
 
 INT, STRING = IntType(), VarCharType()
@@ -100,6 +100,7 @@ def test_a_serialised_row_begins_with_its_arity_in_big_endian():
 
 
 @given(rows())
+@some_examples
 def test_what_was_serialised_reads_back(row):
     types, values = row
     data = serialize_row(types, values)
@@ -145,6 +146,7 @@ def test_a_row_of_another_arity_is_refused():
 
 
 @given(rows(min_columns=1))
+@some_examples
 def test_a_truncated_row_is_refused_or_lost_only_padding(row):
     types, values = row
     data = serialize_row(types, values)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from table_format.codecs.commit_message import decode_messages, encode_messages
 from table_format.errors import BadEncoding, CorruptionError, UnsupportedFeature
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import EMPTY_ROW
-from tests.codecs.facts import commit_messages
+from tests.codecs.facts import commit_messages, some_examples
 
 EMPTY = CommitMessage(partition=EMPTY_ROW, bucket=0, total_buckets=-1)
 
 
 @given(st.lists(commit_messages, max_size=2))
-@settings(max_examples=50)
+@some_examples
 def test_messages_sent_are_the_messages_received(messages):
     assert decode_messages(encode_messages(messages)) == tuple(messages)
 

@@ -31,7 +31,7 @@ from table_format.model.manifest import (
     IndexManifestEntry,
     ManifestEntry,
 )
-from tests.codecs.facts import index_files, manifest_entries, manifest_files
+from tests.codecs.facts import index_files, manifest_entries, manifest_files, some_examples
 from tests.support.golden import golden_case
 
 # Releases 0.9.0, 1.3.1, 1.4.2 and 1.0, codecs, Parquet, ORC, a union as root, deletion vectors, hash indexes, row ids.
@@ -135,11 +135,13 @@ def test_parquet_and_orc_manifests_hold_the_same_facts_as_avro():
 
 
 @given(st.lists(manifest_entries, max_size=3))
+@some_examples
 def test_manifest_entries_written_are_those_read(entries):
     assert decode_manifest(encode_manifest(entries), path="f") == entries
 
 
 @given(st.lists(manifest_files, max_size=3))
+@some_examples
 def test_manifest_lists_written_are_those_read(manifests):
     assert decode_manifest_list(encode_manifest_list(manifests), path="f") == manifests
 
@@ -152,6 +154,7 @@ def test_manifest_lists_written_are_those_read(manifests):
         max_size=3,
     )
 )
+@some_examples
 def test_index_manifests_written_are_those_read(entries):
     assert decode_index_manifest(encode_index_manifest(entries), path="f") == entries
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from table_format.codecs.pretty_json import dump_pretty, load_json, load_json_value
 from table_format.errors import BadEncoding, LimitExceeded
 from table_format.limits import MAX_JSON_BYTES, MAX_JSON_DEPTH
+from tests.codecs.facts import some_examples
 
 scalars = st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"]))
 trees = st.recursive(
@@ -22,6 +23,7 @@ trees = st.recursive(
 
 
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), trees))
+@some_examples
 def test_what_is_written_is_the_same_json(tree):
     data = dump_pretty(tree)
     assert json.loads(data) == tree

@@ -28,7 +28,7 @@ from table_format.model.types import (
     VarBinaryType,
     VarCharType,
 )
-from tests.codecs.facts import scalar_types
+from tests.codecs.facts import scalar_types, some_examples
 
 
 def types() -> st.SearchStrategy[DataType]:
@@ -48,6 +48,7 @@ def _nested(inner: st.SearchStrategy[DataType]) -> st.SearchStrategy[DataType]:
 
 
 @given(types())
+@some_examples
 def test_a_type_written_is_the_type_read(t):
     assert parse_type(type_json(t)) == t
 

@@ -7,7 +7,7 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from table_format.codecs.binary_row import encode_row
@@ -25,7 +25,7 @@ from table_format.model.types import (
     VarBinaryType,
     VarCharType,
 )
-from tests.codecs.facts import scalar_types, values
+from tests.codecs.facts import scalar_types, some_examples, values
 from tests.codecs.vectors import bucket_counts, row_vectors
 
 MASK = 0xFFFFFFFF
@@ -74,6 +74,7 @@ def tables(draw) -> tuple[list[DataType], list[list[InternalValue]]]:
 
 
 @given(tables())
+@some_examples
 def test_a_hash_is_that_of_the_binary_row(table):
     types, table_rows = table
     hashes = row_hashes(types, columns_of(types, table_rows))
@@ -82,7 +83,7 @@ def test_a_hash_is_that_of_the_binary_row(table):
 
 
 @given(st.lists(st.none() | st.binary(max_size=200), min_size=1, max_size=80), st.integers(0, 5))
-@settings(max_examples=50)
+@some_examples
 def test_bytes_of_mixed_lengths_hash_alike_in_a_slice_of_an_array(items, skipped):
     types = [VarBinaryType(), IntType(), VarBinaryType()]
     columns = [

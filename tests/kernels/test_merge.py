@@ -20,7 +20,7 @@ from tests.kernels.merge_model import Row, as_run, merged_groups, merged_rows
 BACKENDS = [Backend.NUMPY, Backend.COMPILED]
 EPOCH = datetime(1970, 1, 1)
 
-quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 short_text = st.text(alphabet="ab\x00é\ud7ff\uffff😀", max_size=4)
 long_text = st.builds(lambda a, n, b: a + "m" * n + b, short_text, st.sampled_from([0, 7, 8, 9, 80]), short_text)
@@ -92,7 +92,7 @@ def shown(rows: list[Row]) -> list[str]:
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("second", ["int", "string"])
 @pytest.mark.parametrize("first", KEY_TYPES)
-@settings(quick, max_examples=25)
+@settings(quick, max_examples=15)
 @given(data=st.data())
 def test_the_newest_version_of_each_key_wins_for_every_key_type(first, second, backend, data):
     spec = data.draw(specs)
@@ -116,7 +116,7 @@ def test_the_newest_version_of_each_key_wins_for_every_key_type(first, second, b
 @pytest.mark.parametrize("ordered", [True, False])
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("first", ["int", "double", "decimal(38,0)", "string"])
-@settings(quick, max_examples=40)
+@settings(quick, max_examples=25)
 @given(data=st.data())
 def test_merging_batch_by_batch_gives_what_merging_at_once_gives(first, backend, ordered, data):
     spec = data.draw(specs)

@@ -36,7 +36,7 @@ def single(name: str, kind, values, arrow=None):
     return pa.record_batch({name: pa.array(values, arrow or arrow_type(kind))}), [field]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(rows, predicates)
 @example([], And(()))
 @example([], Or((Literal(None), IsNull("text"))))

@@ -34,7 +34,7 @@ def honest_bounds(found: list[Row], name: str, draw: Any) -> ColumnBounds:
     )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(rows, predicates, st.data())
 def test_a_row_that_matches_is_never_pruned(found, predicate, data):
     names = data.draw(st.sets(st.sampled_from([field.name for field in FIELDS])))

@@ -16,7 +16,7 @@ from tests.kernels.test_merge import KEY_TYPES, runs_of, schema_of, shown, specs
 
 
 @pytest.mark.parametrize("first", KEY_TYPES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_a_buffer_keeps_one_row_for_each_key_in_key_order(first, data):
     spec = data.draw(specs)

@@ -25,10 +25,11 @@ from table_format.model.types import (
     TimeType,
     VarCharType,
 )
-from tests.codecs.facts import scalar_types, values
+from tests.codecs.facts import scalar_types, some_examples, values
 
 
 @given(st.data())
+@some_examples
 def test_values_become_an_array_and_come_back(data):
     t = data.draw(scalar_types())
     expected = data.draw(st.lists(values(t), max_size=10))

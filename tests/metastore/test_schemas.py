@@ -34,7 +34,7 @@ def test_without_schema_there_is_no_table():
     table.store.io.delete(table.store.paths.schema(0))
     store = SchemaStore(table.store)
     assert store.latest_id() is None
-    with pytest.raises(TableNotFound, match="no table at /w/db.db/t"):
+    with pytest.raises(TableNotFound, match="no table at /w/db"):
         store.latest()
     with pytest.raises(MissingFile, match="schema-7"):
         store.load(7)

@@ -52,7 +52,8 @@ class History(Observer):
         self.retained: set[int] = set()
         self.doomed: set[int] = set()
         self.tags: dict[str, int] = {}
-        self.tags_going: set[str] = set()
+        self.kept_tags: set[str] = set()
+        self.tagged: set[int] = set()
         self.false_links: set[int] = set()
         self.foreign: set[str] = set()
         self._store = store
@@ -80,7 +81,7 @@ class History(Observer):
         tag = tag_name_of(base_name(path)) if parent(path) == PATHS.tag_directory else None
         if tag is not None:
             self.tags[tag] = decode_tag(data, path=path).snapshot.id
-            self._use(f"tag {tag}", self.states[self.tags[tag]])
+            self.tagged.add(self.tags[tag])
 
     def deleting(self, path: str, data: bytes, actor: Actor) -> None:
         snapshot_id = snapshot_id_of(base_name(path)) if parent(path) == PATHS.snapshot_directory else None
@@ -89,6 +90,7 @@ class History(Observer):
             self._unpublish(snapshot_id, actor)
         elif tag is not None:
             del self.tags[tag]
+            self.kept_tags.discard(tag)
         else:
             self._doom(path, actor)
 
@@ -127,8 +129,9 @@ class History(Observer):
 
     def _doom(self, path: str, actor: Actor) -> None:
         """A file goes: every retained snapshot that needs it must be one that may go."""
-        for name, snapshot_id in self.tags.items():
-            if name not in self.tags_going and path in self.states[snapshot_id].paths:
+        for name in sorted(self.kept_tags):
+            snapshot_id = self.tags[name]
+            if path in self.states[snapshot_id].paths:
                 raise Violation(f"I11 {actor.name} deletes {path}, which tag {name} of snapshot {snapshot_id} needs")
         needing = [i for i in self.retained if path in self.states[i].paths]
         for snapshot_id in needing:
@@ -142,11 +145,6 @@ class History(Observer):
         age_ms = self._store.world.now_ms - self._born[snapshot_id]
         if age_ms + self._rules.clock_error_ms < self._rules.floor_ms:
             raise Violation(f"I11 {actor.name} takes from snapshot {snapshot_id} at the age of {age_ms} ms")
-
-    def _use(self, what: str, state: State) -> None:
-        missing = sorted(path for path in state.paths if self._store.files.status(path) is None)
-        if missing:
-            self._store.world.note("tag_of_a_doomed_snapshot")
 
     # --- what actors are told ---------------------------------------------------------------------------------------
 
@@ -189,6 +187,25 @@ class History(Observer):
         """The job was told that nobody knows; it may have landed once or not at all."""
         self.promises.unknown.add((user, identifier))
         self._store.world.note("outcome_unknown")
+
+    def keep_tag(self, name: str) -> None:
+        """The tag's maker was told that it stands: from now on its snapshot can be read through it.
+
+        Raises:
+            Violation: I3, something is missing already.
+        """
+        self.kept_tags.add(name)
+        self.check_complete(self.tags[name], f"tag {name}")
+
+    def let_tag_go(self, name: str) -> None:
+        """Somebody begins to delete the tag."""
+        self.kept_tags.discard(name)
+
+    def check_complete(self, snapshot_id: int, what: str) -> None:
+        """I3: everything the snapshot needs is there."""
+        for path in sorted(self.states[snapshot_id].paths):
+            if self._store.files.status(path) is None:
+                raise Violation(f"I3 {what} lacks {path}")
 
     def _rows_landed(self, user: str, identifier: int) -> bool:
         return any(kind is not CommitKind.COMPACT for kind, _ in self.landed.get((user, identifier), ()))

@@ -103,7 +103,7 @@ def expirer(p: Process) -> None:
             report = expire_snapshots(p.store, p.options)
         except (OSError, CorruptionError, SnapshotNotFound) as error:
             # Another expirer, or the deletion of a tag, may take files away under our eyes; nothing was deleted then.
-            if isinstance(error, OSError) or (p.settings.expirers < 2 and not p.history.tags_going):
+            if isinstance(error, OSError) or (p.settings.expirers < 2 and p.history.kept_tags == set(p.history.tags)):
                 p.excuse("expiring", error)
             p.world.note("expiry_put_off")
         else:
@@ -122,7 +122,7 @@ def tagger(p: Process) -> None:
             for _ in range(2):
                 p.sleep(500, 5_000)
                 p.persistently("reading a tag", lambda name=name: _read_tag(p, name))
-            p.history.tags_going.add(name)
+            p.history.let_tag_go(name)
             p.persistently("deleting a tag", lambda name=name: _delete_tag(p, name))
 
 
@@ -139,6 +139,7 @@ def _tag(p: Process, name: str) -> bool:
     except SnapshotNotFound:
         p.world.note("tag_of_an_expired_snapshot_refused")
         return False
+    p.history.keep_tag(name)
     p.world.note("tagged")
     return True
 

@@ -23,7 +23,7 @@ from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta, F
 from table_format.model.manifest import ManifestEntry
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
-from table_format.model.types import DataField, IntType, InternalValue, VarCharType
+from table_format.model.types import DataField, InternalValue, IntType, VarCharType
 from table_format.options.table_options import TableOptions
 from table_format.runtime import Runtime
 

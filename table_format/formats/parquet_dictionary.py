@@ -1,0 +1,65 @@
+"""Which columns of a Parquet file get a dictionary: those in which few values stand for many rows.
+
+A dictionary that is tried and given up in the middle of a row group costs more than all other encoding together, so the
+decision is made beforehand, once for each file, from rows spread over its first row group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_SAMPLE_ROWS: Final = 8192
+_MIN_ROWS: Final = 64
+_MAX_DISTINCT_SHARE: Final = 0.1
+
+
+def dictionary_columns(columns: Iterable[tuple[str, pa.ChunkedArray]]) -> list[str]:
+    """The paths in the Parquet schema of the columns that a dictionary makes smaller.
+
+    >>> ids, kinds = pa.array(range(1000)), pa.array(["a", "b"] * 500)
+    >>> tags = pa.array([["x"]] * 1000)
+    >>> dictionary_columns([(n, pa.chunked_array([a])) for n, a in (("id", ids), ("kind", kinds), ("tags", tags))])
+    ['kind', 'tags.list.element']
+    """
+    return [
+        path
+        for name, column in columns
+        if column.num_chunks
+        for path, leaf in _leaves(name, _sample(column))
+        if _pays(leaf)
+    ]
+
+
+def _sample(column: pa.ChunkedArray) -> pa.Array:
+    rows = len(column)
+    if rows > _SAMPLE_ROWS:
+        column = column.take(pa.array(np.linspace(0, rows - 1, _SAMPLE_ROWS).astype(np.int64)))
+    return column.combine_chunks()
+
+
+def _leaves(path: str, array: pa.Array) -> Iterator[tuple[str, pa.Array]]:
+    arrow = array.type
+    if pa.types.is_list(arrow):
+        yield from _leaves(f"{path}.list.element", array.flatten())
+    elif pa.types.is_map(arrow):
+        yield from _leaves(f"{path}.key_value.key", array.keys)
+        yield from _leaves(f"{path}.key_value.value", array.items)
+    elif pa.types.is_struct(arrow):
+        for i in range(arrow.num_fields):
+            yield from _leaves(f"{path}.{arrow.field(i).name}", array.field(i))
+    else:
+        yield path, array
+
+
+def _pays(leaf: pa.Array) -> bool:
+    if len(leaf) < _MIN_ROWS or pa.types.is_boolean(leaf.type):
+        return False
+    if len(leaf) > _SAMPLE_ROWS:
+        leaf = leaf.slice(0, _SAMPLE_ROWS)
+    distinct: int = pc.count_distinct(leaf).as_py()
+    return distinct < _MAX_DISTINCT_SHARE * len(leaf)

@@ -1,0 +1,39 @@
+"""Compaction as a Spark job: each bucket in a task of its own, which reads, merges and writes; one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from table_format.codecs.commit_message import decode_messages
+from table_format.model.commit import CommitMessage
+from table_format.model.snapshot import Snapshot
+from table_format.spark.tasks import MESSAGES_DDL, compactor
+from table_format.table.commit import fresh_user
+from table_format.table.maintenance import BucketWork, compact
+from table_format.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def compact_on_spark(
+    spark: SparkSession,
+    table: Table,
+    *,
+    full: bool,
+    partitions: Sequence[Mapping[str, object]] | None,
+) -> tuple[Snapshot, ...]:
+    """Compact a table in Spark's tasks and commit the result; the snapshots made.
+
+    Raises:
+        ConflictError: another commit changed a bucket meanwhile; nothing is visible.
+    """
+    facts = table.facts
+
+    def perform(works: Sequence[BucketWork]) -> Iterable[CommitMessage]:
+        numbers = spark.range(0, len(works), 1, len(works))
+        rows = numbers.mapInArrow(compactor(facts, works, full=full), MESSAGES_DDL).collect()
+        return (message for row in rows for message in decode_messages(bytes(row.messages)))
+
+    return compact(facts, fresh_user(facts), full=full, partitions=partitions, perform=perform)
