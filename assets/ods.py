@@ -44,13 +44,13 @@ def _metadata(table: FeedTable) -> dict[str, Any]:
 @daily_table("ods", "orders_cdc", deps=[["landing", "orders_feed"]], metadata=_metadata(FeedTable.ORDERS))
 def orders_cdc(context: dg.AssetExecutionContext, landing: LandingZone, spark: SparkResource) -> SparkFrame:
     """Change events of orders, raw: late, repeated and out of order, with `coupon` from the eighth day on."""
-    return read_feed(spark.session(), landing, FeedTable.ORDERS, context.partition_keys)
+    return read_feed(spark.session(context.log.info), landing, FeedTable.ORDERS, context.partition_keys)
 
 
 @daily_table("ods", "users_cdc", deps=[["landing", "users_feed"]], metadata=_metadata(FeedTable.USERS))
 def users_cdc(context: dg.AssetExecutionContext, landing: LandingZone, spark: SparkResource) -> SparkFrame:
     """Change events of users, raw."""
-    return read_feed(spark.session(), landing, FeedTable.USERS, context.partition_keys)
+    return read_feed(spark.session(context.log.info), landing, FeedTable.USERS, context.partition_keys)
 
 
 def read_feed(session: "SparkSession", landing: LandingZone, table: FeedTable, days: Sequence[str]) -> SparkFrame:

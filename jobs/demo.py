@@ -29,7 +29,7 @@ _ROOT: Final = Path(__file__).resolve().parent.parent
 _FIRST_DAY: Final = date(2026, 1, 1)
 _RANGE_START: Final = "dagster/asset_partition_range_start"
 _RANGE_END: Final = "dagster/asset_partition_range_end"
-_KEPT_SNAPSHOTS: Final = 3
+_KEPT_SNAPSHOTS: Final = 2
 
 
 @dataclass
@@ -109,7 +109,7 @@ def _walk(walk: Walk, lakehouse: LakehouseCatalog, days: Sequence[str]) -> bool:
 
     late = days[len(days) // 3]
     before = content_digest(lakehouse, "dwd.orders")
-    walk.run(f"{late} once more, as after a late delivery", "ingest", days=(late, late), resources=feed)
+    walk.run(f"{late} once more: the tables must stay the same", "ingest", days=(late, late), resources=feed)
     after = content_digest(lakehouse, "dwd.orders")
     verdict = "the same rows as before" if before == after else "OTHER ROWS THAN BEFORE"
     print(f"      dwd.orders has {after.rows:,} rows, {verdict} (digest {before.digest[:12]}, {after.digest[:12]})")
@@ -118,7 +118,11 @@ def _walk(walk: Walk, lakehouse: LakehouseCatalog, days: Sequence[str]) -> bool:
     for table in ("dwd.orders", "dwd.users"):
         walk.run(f"full compaction of {table}", "compact_table", ops=_op("compact", table=table, full=True))
     kept = {"retain_max": _KEPT_SNAPSHOTS, "retain_min": 1, "nobody_else_writes": True}
-    walk.run("expiry of old snapshots of dwd.orders", "expire_table", ops=_op("expire", table="dwd.orders", **kept))
+    walk.run(
+        f"expiry of dwd.orders, all but {_KEPT_SNAPSHOTS} snapshots",
+        "expire_table",
+        ops=_op("expire", table="dwd.orders", **kept),
+    )
 
     checked = walk.run("every asset check", "all_checks").get_asset_check_evaluations()
     for evaluation in checked:

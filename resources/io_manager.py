@@ -112,7 +112,8 @@ class PaimonIOManager(dg.ConfigurableIOManager):
         snapshot = scan.plan().snapshot
         if snapshot is not None:
             self._consumed.setdefault(_step(context), {})[name] = snapshot.id
-            context.log.info("%s", scan.plan())
+            context.log.info("%s", _reading(name, scan))
+            context.log.debug("%s", scan.plan())
         return self._loaded(scan, context.dagster_type.typing_type, context.name)
 
     def _loaded(self, scan: Scan, annotation: object, name: str) -> Frame:
@@ -182,6 +183,12 @@ def _condition(context: dg.InputContext, table: Table) -> Predicate | None:
     if (context.definition_metadata or {}).get("paimon/open_end") and values:
         return Compare(column, CompareOp.GE, values[0])
     return In(column, values)
+
+
+def _reading(name: str, scan: Scan) -> str:
+    plan = scan.plan()
+    snapshot = plan.snapshot.id if plan.snapshot else "none"
+    return f"reading {name}, snapshot {snapshot}: {plan.file_count} files, {plan.row_count:,} stored rows"
 
 
 def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:

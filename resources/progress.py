@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Log: TypeAlias = Callable[[str], object]
 EVERY_SECONDS: Final = 3.0
+STILL_SECONDS: Final = 15.0
+"""How long to be silent while nothing advances."""
 _BAR: Final = 20
 
 
@@ -58,6 +60,28 @@ class Progress:
             self.log(progress_line(self.done, self.total, self.what, now - self._began))
 
 
+class Pace:
+    """Says how many tasks of the running stages are done: when some more are, and now and then when none are."""
+
+    def __init__(self, log: Log, what: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._log = log
+        self._what = what
+        self._clock = clock
+        self._began = self._said_at = clock()
+        self._said: tuple[int, int] | None = None
+
+    def tell(self, tasks: Sequence[tuple[int, int]]) -> None:
+        """Log done and all tasks of each running stage, if it is worth a line."""
+        if not tasks:
+            return
+        now = self._clock()
+        state = (sum(done for done, _ in tasks), sum(total for _, total in tasks))
+        silence = now - self._said_at
+        if silence >= (EVERY_SECONDS if state != self._said else STILL_SECONDS):
+            self._said, self._said_at = state, now
+            self._log(f"{self._what}: {progress_line(*state, 'Spark tasks', now - self._began)}")
+
+
 @contextmanager
 def spark_progress(session: SparkSession, log: Log, what: str) -> Iterator[None]:
     """Log how far Spark's tasks are while the block runs."""
@@ -74,15 +98,12 @@ def _is_connect(session: SparkSession) -> bool:
 def _follow_classic(session: SparkSession, log: Log, what: str) -> Iterator[None]:
     tracker = session.sparkContext.statusTracker()
     finished = threading.Event()
-    began = time.monotonic()
+    pace = Pace(log, what)
 
     def follow() -> None:
         while not finished.wait(EVERY_SECONDS):
             stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            tasks = [(s.numCompletedTasks, s.numTasks) for s in stages if s is not None]
-            if tasks:
-                done, total = (sum(numbers) for numbers in zip(*tasks, strict=True))
-                log(f"{what}: {progress_line(done, total, 'Spark tasks', time.monotonic() - began)}")
+            pace.tell([(s.numCompletedTasks, s.numTasks) for s in stages if s is not None])
 
     follower = threading.Thread(target=follow, name="spark-progress", daemon=True)
     follower.start()
@@ -94,17 +115,11 @@ def _follow_classic(session: SparkSession, log: Log, what: str) -> Iterator[None
 
 
 def _follow_connect(session: SparkSession, log: Log, what: str) -> Iterator[None]:
-    began = said = time.monotonic()
+    pace = Pace(log, what)
 
     def follow(stages: Iterable[object] | None, inflight_tasks: int, operation_id: str | None, done: bool) -> None:  # noqa: ARG001, FBT001
-        nonlocal said
-        now = time.monotonic()
-        if done or now - said < EVERY_SECONDS:
-            return
-        said = now
-        tasks = [(getattr(s, "num_completed_tasks", 0), getattr(s, "num_tasks", 0)) for s in stages or ()]
-        completed, total = sum(done for done, _ in tasks), sum(total for _, total in tasks)
-        log(f"{what}: {progress_line(completed, total, 'Spark tasks', now - began)}")
+        if not done:
+            pace.tell([(getattr(s, "num_completed_tasks", 0), getattr(s, "num_tasks", 0)) for s in stages or ()])
 
     session.registerProgressHandler(follow)
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
@@ -59,17 +60,23 @@ class SparkResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         description="Spark settings whose value is read from an environment variable: setting -> NAME of the variable.",
     )
 
-    def session(self) -> SparkSession:
+    def session(self, log: Log | None = None) -> SparkSession:
         """The session; made on first use, then shared by the whole process."""
         from pyspark.sql import SparkSession
 
         active = SparkSession.getActiveSession() if self.mode is not SparkMode.connect else None
-        return active if active is not None else self._make()
+        if active is not None:
+            return active
+        began = time.monotonic()
+        session = self._make()
+        if log is not None:
+            log(f"Spark {session.version} ({self.mode}) started in {time.monotonic() - began:.0f} s")
+        return session
 
     @contextmanager
     def following(self, log: Log, what: str) -> Iterator[SparkSession]:
         """The session, with progress lines for the Spark jobs that run inside the block."""
-        session = self.session()
+        session = self.session(log)
         if not self.progress:
             yield session
             return

@@ -3,44 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from table_format.append.plan import FileGroup, SmallFileRules, pick_in_bucket, pick_unordered
+from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.bucket_files import BucketFiles
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
 
-BATCH_ROWS: Final = 65_536
 
-
-def compact_append_files(files_of: BucketFiles, files: Sequence[DataFileMeta], *, full: bool) -> CommitMessage:
+def compact_append_files(bucket: BucketFiles, files: Sequence[DataFileMeta], *, full: bool) -> CommitMessage:
     """Compact the live files of a bucket, or of a partition without buckets; the message may be empty.
 
     Raises:
         CorruptionError: a file is missing or damaged.
     """
-    groups = pick_groups(files_of, files, full=full)
     before: list[DataFileMeta] = []
     after: list[DataFileMeta] = []
-    complete = False
-    try:
-        for group in groups:
-            after.extend(concatenate(files_of, group))
+    with bucket.deleting_on_failure(after):
+        for group in pick_groups(bucket, files, full=full):
+            after.extend(concatenate(bucket, group))
             before.extend(group)
-        complete = True
-    finally:
-        if not complete:
-            for file in after:
-                files_of.delete(file)
-    return files_of.message(compact_before=tuple(before), compact_after=tuple(after))
+    return bucket.message(compact_before=tuple(before), compact_after=tuple(after))
 
 
-def pick_groups(files_of: BucketFiles, files: Sequence[DataFileMeta], *, full: bool) -> tuple[FileGroup, ...]:
+def pick_groups(bucket: BucketFiles, files: Sequence[DataFileMeta], *, full: bool) -> tuple[FileGroup, ...]:
     """The groups of files to concatenate; each can be done by a task of its own."""
-    options = files_of.options
+    options = bucket.options
     rules = SmallFileRules(
-        target_file_size=files_of.target_file_bytes,
-        small_file_size=files_of.small_file_bytes,
+        target_file_size=bucket.target_file_bytes,
+        small_file_size=bucket.small_file_bytes,
         min_file_num=options.compaction.min_file_num,
         open_file_cost=options.scan.split_open_file_cost,
     )
@@ -48,20 +39,13 @@ def pick_groups(files_of: BucketFiles, files: Sequence[DataFileMeta], *, full: b
     return pick(files, rules, full=full)
 
 
-def concatenate(files_of: BucketFiles, group: FileGroup) -> tuple[DataFileMeta, ...]:
+def concatenate(bucket: BucketFiles, group: FileGroup) -> tuple[DataFileMeta, ...]:
     """Write the rows of the files, in order, to files of the target size; numbers go on from the first file's."""
-    reader = files_of.reader()
-    writer = files_of.writer(level=0, source=FileSource.COMPACT, first_sequence_number=group[0].min_sequence_number)
-    complete = False
-    try:
+    reader, fields = bucket.reader(), bucket.schema.fields
+    rows = batch_rows_of(group, fields)
+    first = group[0].min_sequence_number
+    with bucket.writing(level=0, source=FileSource.COMPACT, first_sequence_number=first) as writer:
         for file in group:
-            for batch in reader.read(
-                files_of.partition, files_of.bucket, file, files_of.schema.fields, batch_rows=BATCH_ROWS
-            ):
+            for batch in reader.read(bucket.partition, bucket.bucket, file, fields, batch_rows=rows):
                 writer.write(batch)
-        written = writer.close()
-        complete = True
-    finally:
-        if not complete:
-            writer.abort()
-    return written
+        return writer.close()

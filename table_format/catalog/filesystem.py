@@ -26,7 +26,7 @@ from table_format.model.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifi
 from table_format.model.schema import Schema
 from table_format.model.schema_change import SchemaChange
 from table_format.options.check import check_alterable
-from table_format.options.table_options import TableOptions
+from table_format.options.files import PATH_DIRECTORY
 from table_format.runtime import Runtime
 from table_format.table.system_table import SystemTable, open_system_table
 from table_format.table.table import Table
@@ -177,7 +177,7 @@ class FileSystemCatalog:
                 raise BranchNotFound(message)
             raise self._no_table(identifier)
         schema = schemas.latest()
-        directory = (TableOptions.parse(schema.options).files.path_directory or "").strip("/")
+        directory = (PATH_DIRECTORY.read(schema.options) or "").strip("/")
         opened = replace(store, paths=replace(store.paths, data_directory=directory))
         return Table(Identifier(identifier.database, identifier.table, identifier.branch), opened, schema)
 

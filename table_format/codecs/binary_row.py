@@ -100,8 +100,12 @@ def serialize_row(types: Sequence[DataType], values: Sequence[InternalValue]) ->
     return len(types).to_bytes(4, "big") + encode_row(types, values)
 
 
-def deserialize_row(types: Sequence[DataType], data: bytes, *, path: str = "") -> tuple[InternalValue, ...]:
-    """The values of a serialised row; a nested value, which only stands there when null, is always ``None``.
+def deserialize_row(
+    types: Sequence[DataType], data: bytes, *, path: str = "", columns: Sequence[int] | None = None
+) -> tuple[InternalValue, ...]:
+    """The values of a serialised row, or of the columns at some positions.
+
+    A nested value, which only stands there when null, is always ``None``.
 
     >>> from table_format.model.types import IntType
     >>> deserialize_row([IntType(), VarCharType()], serialize_row([IntType(), VarCharType()], [None, "abc"]))
@@ -121,7 +125,8 @@ def deserialize_row(types: Sequence[DataType], data: bytes, *, path: str = "") -
         raise BadEncoding(path, message)
     try:
         return tuple(
-            None if row[(i + 8) >> 3] & 1 << (i & 7) else _value(t, row, start + 8 * i) for i, t in enumerate(types)
+            None if row[(i + 8) >> 3] & 1 << (i & 7) else _value(types[i], row, start + 8 * i)
+            for i in (range(arity) if columns is None else columns)
         )
     except (ValueError, DecimalException) as e:
         message = f"a binary row holds a value its type cannot have: {e}"

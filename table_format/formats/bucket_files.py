@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from table_format.formats.data_file_reader import DataFileReader
@@ -58,6 +59,32 @@ class BucketFiles:
             source=source,
             first_sequence_number=first_sequence_number,
         )
+
+    @contextmanager
+    def writing(
+        self, *, level: int, source: FileSource, first_sequence_number: int = 0
+    ) -> Iterator[RollingDataFileWriter]:
+        """A writer for one block, which closes it; if the block fails, nothing that was written is left."""
+        writer = self.writer(level=level, source=source, first_sequence_number=first_sequence_number)
+        complete = False
+        try:
+            yield writer
+            complete = True
+        finally:
+            if not complete:
+                writer.abort()
+
+    @contextmanager
+    def deleting_on_failure(self, files: Sequence[DataFileMeta]) -> Iterator[None]:
+        """Delete what ``files`` holds when the block fails; no snapshot names it then."""
+        complete = False
+        try:
+            yield
+            complete = True
+        finally:
+            if not complete:
+                for file in files:
+                    self.delete(file)
 
     def delete(self, file: DataFileMeta) -> None:
         """Delete a file that no snapshot names."""

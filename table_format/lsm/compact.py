@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.bucket_files import BucketFiles
 from table_format.lsm.intervals import Section
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.levels import Levels, levels_of
 from table_format.lsm.merge_spec import merge_spec
-from table_format.lsm.runs import RunSource, batch_rows_of, has_disjoint_sequences, is_add, merge_section
+from table_format.lsm.runs import RunSource, has_disjoint_sequences, is_add, merge_section
 from table_format.lsm.task import Rewrite, Upgrade, plan_steps
 from table_format.lsm.universal import CompactUnit, drops_deletes, full_compaction, pick_compaction
 from table_format.model.arrow_types import arrow_schema
@@ -60,8 +61,7 @@ def run_compaction(bucket: BucketFiles, levels: Levels, unit: CompactUnit) -> Co
     before: list[DataFileMeta] = []
     after: list[DataFileMeta] = []
     written: list[DataFileMeta] = []
-    complete = False
-    try:
+    with bucket.deleting_on_failure(written):
         for step in steps:
             match step:
                 case Rewrite():
@@ -72,27 +72,15 @@ def run_compaction(bucket: BucketFiles, levels: Levels, unit: CompactUnit) -> Co
                 case Upgrade(file):
                     before.append(file)
                     after.append(file.upgrade(unit.output_level))
-        complete = True
-    finally:
-        if not complete:
-            for file in written:
-                bucket.delete(file)
     return CompactResult(tuple(before), tuple(after))
 
 
 def _rewrite(bucket: BucketFiles, step: Rewrite, level: int, *, drop_retracts: bool) -> tuple[DataFileMeta, ...]:
-    writer = bucket.writer(level=level, source=FileSource.COMPACT)
-    complete = False
-    try:
+    with bucket.writing(level=level, source=FileSource.COMPACT) as writer:
         for section in step.sections:
             for batch in _merged_rows(bucket, section, drop_retracts=drop_retracts):
                 writer.write(physical_batch(batch, bucket.schema))
-        files = writer.close()
-        complete = True
-    finally:
-        if not complete:
-            writer.abort()
-    return files
+        return writer.close()
 
 
 def _merged_rows(bucket: BucketFiles, section: Section, *, drop_retracts: bool) -> Iterator[pa.RecordBatch]:
@@ -102,7 +90,7 @@ def _merged_rows(bucket: BucketFiles, section: Section, *, drop_retracts: bool) 
     members = [file for run in section for file in run]
     rows: Iterator[pa.RecordBatch]
     if len(section) == 1:
-        rows = source.run(section[0], fields, batch_rows=batch_rows_of(members, fields, runs=1))
+        rows = source.run(section[0], fields, batch_rows=batch_rows_of(members, fields))
     else:
         spec = merge_spec(bucket.schema, bucket.options)
         spec = replace(spec, by_sequence_number=not has_disjoint_sequences(section))

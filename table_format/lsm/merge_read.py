@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.data_file_reader import DataFileReader
 from table_format.kernels.merge import MergeSpec
 from table_format.kernels.predicate import matches
 from table_format.lsm.intervals import Section, partition_into_sections
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.merge_spec import merge_spec
-from table_format.lsm.runs import RunSource, batch_rows_of, has_disjoint_sequences, is_add, merge_section
+from table_format.lsm.runs import RunSource, has_disjoint_sequences, is_add, merge_section
 from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import Predicate, columns_of, only_on
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
@@ -95,8 +96,10 @@ class _Request:
         further = columns_of(self.predicate) if self.predicate is not None else frozenset()
         for name in (*sorted(further), *names):
             wanted.setdefault(name, self.schema.field(name))
-        system = (SEQUENCE_NUMBER,) * sequence + (VALUE_KIND,) * kind
-        return tuple({**wanted, **{f.name: f for f in system}}.values())
+        for field, is_needed in ((SEQUENCE_NUMBER, sequence), (VALUE_KIND, kind)):
+            if is_needed:
+                wanted[field.name] = field
+        return tuple(wanted.values())
 
     def answer(self, batch: pa.RecordBatch, *, may_hold_retracts: bool) -> pa.RecordBatch:
         """The rows and columns that are left of a batch of final rows."""
@@ -115,7 +118,7 @@ def _pass_through(source: RunSource, files: Sequence[DataFileMeta], request: _Re
     for file in files:
         retracts = file.delete_row_count != 0
         fields = request.fields_with((), kind=request.drop_retracts and retracts)
-        rows = batch_rows_of((file,), fields, runs=1)
+        rows = batch_rows_of((file,), fields)
         for batch in source.run((file,), fields, predicate=request.predicate, batch_rows=rows):
             answer = request.answer(batch, may_hold_retracts=retracts)
             if answer.num_rows:

@@ -16,39 +16,16 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.data_file_reader import DataFileReader
 from table_format.kernels.merge import MergeSpec, merge_batches
-from table_format.limits import MIB
 from table_format.lsm.intervals import Run, Section
 from table_format.lsm.prefetch import prefetched
-from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import Predicate
-from table_format.model.types import (
-    NESTED,
-    BinaryType,
-    CharType,
-    DataField,
-    VarBinaryType,
-    VarCharType,
-)
+from table_format.model.types import DataField
 
-MAX_BATCH_ROWS: Final = 65_536
 MAX_FAN_IN: Final = 16
 """Runs merged at once; more are merged in groups first."""
-
-_SECTION_BYTES: Final = 256 * MIB
-"""Decoded batches of all runs of a section together, ..."""
-
-_MAX_RUN_BYTES: Final = 24 * MIB
-"""... of one run at most, ..."""
-
-_MIN_RUN_BYTES: Final = 1 * MIB
-"""... and at least, however many runs there are."""
-
-_EXPANSION: Final = 5
-"""Bytes in memory for each stored byte, as a guess."""
-
-_OF_ANY_WIDTH: Final = (CharType, VarCharType, BinaryType, VarBinaryType, *NESTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +65,7 @@ def merge_section(
     are compared when ``spec`` says so, and then ``fields`` has to hold them; otherwise newer runs win.
     """
     runs = oldest_first(section)
-    batch_rows = batch_rows_of([file for run in runs for file in run], fields, runs=len(runs))
+    batch_rows = batch_rows_of([file for run in runs for file in run], fields, side_by_side=len(runs))
     with ExitStack() as stack:
         streams: Sequence[Generator[pa.RecordBatch]] = [
             source.run(run, fields, predicate=predicate, batch_rows=batch_rows) for run in runs
@@ -120,15 +97,6 @@ def is_add(kinds: pa.Array) -> pa.BooleanArray:
     """
     # +I is 0, -U 1, +U 2, -D 3: what takes back is odd.
     return pc.equal(pc.bit_wise_and(kinds, pa.scalar(1, kinds.type)), pa.scalar(0, kinds.type))
-
-
-def batch_rows_of(files: Sequence[DataFileMeta], fields: Sequence[DataField], *, runs: int) -> int:
-    """Rows of a batch, so that the batches of all runs fit into their budget."""
-    row_bytes = 8 * len(fields) + 1
-    if any(isinstance(f.type, _OF_ANY_WIDTH) for f in fields):
-        row_bytes += _EXPANSION * max((file.file_size // max(file.row_count, 1) for file in files), default=0)
-    budget = max(_MIN_RUN_BYTES, min(_MAX_RUN_BYTES, _SECTION_BYTES // runs))
-    return max(1, min(MAX_BATCH_ROWS, budget // row_bytes))
 
 
 def _sequence_range(run: Run) -> tuple[int, int]:

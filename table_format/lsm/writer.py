@@ -14,6 +14,7 @@ from typing import Final, Literal
 import numpy as np
 import pyarrow as pa
 
+from table_format.formats.batch_rows import MAX_BATCH_ROWS
 from table_format.formats.bucket_files import BucketFiles
 from table_format.io.table_store import TableStore
 from table_format.kernels.sort import sort_and_merge
@@ -24,7 +25,7 @@ from table_format.lsm.compact import physical_batch, run_compaction
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.levels import levels_of, replace_files
 from table_format.lsm.merge_spec import merge_spec
-from table_format.lsm.runs import MAX_BATCH_ROWS, is_add
+from table_format.lsm.runs import is_add
 from table_format.lsm.universal import CompactUnit, full_compaction, pick_compaction
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
@@ -114,16 +115,10 @@ class MergeTreeWriter:
         if rows is None:
             return
         merged = physical_batch(sort_and_merge(rows, self._spec), self._bucket.schema)
-        writer = self._bucket.writer(level=0, source=FileSource.APPEND)
-        complete = False
-        try:
+        with self._bucket.writing(level=0, source=FileSource.APPEND) as writer:
             for start in range(0, merged.num_rows, MAX_BATCH_ROWS):
                 writer.write(merged.slice(start, MAX_BATCH_ROWS))
             files = writer.close()
-            complete = True
-        finally:
-            if not complete:
-                writer.abort()
         self._changes.flushed(files)
         self._levels = replace_files(self._levels, (), files, self._key_range)
 

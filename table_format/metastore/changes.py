@@ -31,6 +31,12 @@ class Changes:
         return frozenset(e.partition for e in self.entries) | frozenset(e.partition for e in self.index)
 
     @property
+    def buckets(self) -> frozenset[tuple[bytes, int]]:
+        """The buckets touched."""
+        touched = frozenset((e.partition, e.bucket) for e in self.entries)
+        return touched | frozenset((e.partition, e.bucket) for e in self.index)
+
+    @property
     def removes(self) -> bool:
         """Whether rows committed before may go: files are removed, or deletion vectors change."""
         return any(e.kind is FileKind.DELETE for e in self.entries) or any(

@@ -14,7 +14,7 @@ from table_format.errors import ConflictError
 from table_format.io.table_store import TableStore
 from table_format.lsm.keys import key_ranges
 from table_format.metastore.changes import Changes
-from table_format.metastore.conflicts import CommitFacts, bucket_counts, find_bucket_change, find_conflict
+from table_format.metastore.conflicts import CommitFacts, find_bucket_change, find_conflict
 from table_format.metastore.index_entries import combine_index
 from table_format.metastore.live_state import LiveState
 from table_format.metastore.manifest_merge import MergedManifests, MergeRules, merge_manifests
@@ -133,11 +133,12 @@ def _find_conflict(
     latest: Snapshot | None,
 ) -> ConflictError | None:
     changes = proposal.changes
+    counts = _bucket_counts(c, job, changes, latest)
     if latest is not None and not job.check_conflicts:
-        return find_bucket_change(_bucket_counts(c, changes, latest), changes.entries, c.partitions)
+        return find_bucket_change(counts, changes.entries, c.partitions)
     base = proposal.base
     if base is None:
-        base = () if latest is None else c.live.files(latest, changes.partitions)
+        base = () if latest is None else c.live.bucket_files(latest, changes.buckets)
     return find_conflict(
         CommitFacts(
             base=base,
@@ -149,14 +150,19 @@ def _find_conflict(
             partitions=c.partitions,
             index=index,
             new_index_files=frozenset(e.index_file.file_name for e in changes.index if e.kind is FileKind.ADD),
+            bucket_counts=counts,
             key_range_of=key_ranges(c.schema) if c.schema.is_primary_key_table else None,
         )
     )
 
 
-def _bucket_counts(c: CommitContext, changes: Changes, latest: Snapshot) -> Mapping[bytes, set[int]]:
+def _bucket_counts(
+    c: CommitContext, job: CommitJob, changes: Changes, latest: Snapshot | None
+) -> Mapping[bytes, set[int]]:
+    if latest is None or job.kind is CommitKind.OVERWRITE:
+        return {}
     fixed = frozenset(e.partition for e in changes.entries if e.total_buckets > 0 and e.kind is FileKind.ADD)
-    return bucket_counts(c.live.files(latest, fixed)) if fixed else {}
+    return c.live.bucket_counts(latest, fixed) if fixed else {}
 
 
 def _combined_index(c: CommitContext, changes: Changes, latest: Snapshot | None) -> Sequence[IndexManifestEntry]:

@@ -7,7 +7,7 @@ final for the work that was done; only a lost race for the snapshot id is tried 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from table_format.errors import BucketCountChanged, ConflictError, FileConflict, LsmConflict
@@ -27,7 +27,8 @@ _ADVICE = (
 class CommitFacts:
     """What a verdict rests on.
 
-    ``base`` are the live files of the touched partitions at the snapshot ``base_id`` of ``base_user``; ``index`` are
+    ``base`` are the live files of the touched buckets, and ``bucket_counts`` the numbers of buckets of the touched
+    partitions, at the snapshot ``base_id`` of ``base_user``; ``index`` are
     the index files that would be alive after the commit, of which it adds ``new_index_files``. ``key_range_of`` is
     ``None`` for tables without primary key.
     """
@@ -41,13 +42,14 @@ class CommitFacts:
     partitions: Partitions
     index: Sequence[IndexManifestEntry] = ()
     new_index_files: frozenset[str] = frozenset()
+    bucket_counts: Mapping[bytes, set[int]] = field(default_factory=dict)
     key_range_of: KeyRangeOf | None = None
 
 
 def find_conflict(facts: CommitFacts) -> ConflictError | None:
     """The reason why the commit cannot be published on its base, if there is one."""
     if facts.kind is not CommitKind.OVERWRITE:
-        changed = find_bucket_change(bucket_counts(facts.base), facts.delta, facts.partitions)
+        changed = find_bucket_change(facts.bucket_counts, facts.delta, facts.partitions)
         if changed is not None:
             return changed
     try:
@@ -58,15 +60,6 @@ def find_conflict(facts: CommitFacts) -> ConflictError | None:
     except ReplayError as e:
         return FileConflict(_message("File deletion conflicts detected!", facts, _of_entry(e, facts)))
     return _find_overlap(live, facts) or _find_dangling_vector(live, facts)
-
-
-def bucket_counts(entries: Iterable[ManifestEntry]) -> dict[bytes, set[int]]:
-    """The numbers of buckets each partition's files were written with: one, unless a careless writer mixed them."""
-    counts: dict[bytes, set[int]] = {}
-    for entry in entries:
-        if entry.total_buckets > 0 and entry.kind is FileKind.ADD:
-            counts.setdefault(entry.partition, set()).add(entry.total_buckets)
-    return counts
 
 
 def find_bucket_change(

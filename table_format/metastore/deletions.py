@@ -82,7 +82,7 @@ class MetadataNames:
 
 
 def metadata_names(
-    snapshot: Snapshot, manifests: ManifestStore, *, passing_over: type[CorruptionError] | tuple[()] = ()
+    snapshot: Snapshot, manifests: ManifestStore, *, passing_over: type[CorruptionError] | None = None
 ) -> MetadataNames:
     """The metadata files of a snapshot, as far as its lists can be read.
 
@@ -91,15 +91,16 @@ def metadata_names(
     Raises:
         CorruptionError: a list cannot be read.
     """
+    passed = () if passing_over is None else (passing_over,)
     names = MetadataNames()
     lists = (snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.changelog_manifest_list)
     names.manifest_lists.update(name for name in lists if name)
     for name in sorted(names.manifest_lists):
-        with suppress(passing_over):
+        with suppress(*passed):
             names.manifests.update(referenced_names(manifests.read_list(name)))
     if snapshot.index_manifest:
         names.index_manifests.add(snapshot.index_manifest)
-        with suppress(passing_over):
+        with suppress(*passed):
             entries = manifests.read_index(snapshot.index_manifest)
             names.index_files.update(entry.index_file.file_name for entry in entries)
     if snapshot.statistics:

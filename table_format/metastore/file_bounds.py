@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from table_format.codecs.binary_row import deserialize_row
 from table_format.kernels.pruning import ColumnBounds
@@ -17,10 +17,7 @@ from table_format.metastore.type_changes import keeps_bounds
 from table_format.model.data_file import DataFileMeta, SimpleStats
 from table_format.model.manifest import ManifestFileMeta
 from table_format.model.schema import TableSchema
-from table_format.model.types import NESTED, ArrayType, DataField, DataType, InternalValue, IntType
-
-_NOT_DECODED: Final = ArrayType(IntType())
-"""Stands in for the type of a column nobody asks for: nested values are never decoded."""
+from table_format.model.types import NESTED, DataField, DataType, InternalValue
 
 _Layout: TypeAlias = tuple[int, tuple[str, ...] | None, tuple[str, ...] | None]
 
@@ -30,17 +27,18 @@ class _StatsColumns:
     """Where the wanted columns stand in a statistics row, and which of them the file does not have."""
 
     types: tuple[DataType, ...]
-    positions: tuple[tuple[str, int], ...]
+    names: tuple[str, ...]
+    positions: tuple[int, ...]
     absent: tuple[str, ...]
 
     def bounds(self, stats: SimpleStats, row_count: int) -> dict[str, ColumnBounds]:
         found = dict.fromkeys(self.absent, ColumnBounds(None, None, row_count, row_count))
         if self.positions:
-            minima = deserialize_row(self.types, stats.min_values)
-            maxima = deserialize_row(self.types, stats.max_values)
-            for name, i in self.positions:
+            minima = deserialize_row(self.types, stats.min_values, columns=self.positions)
+            maxima = deserialize_row(self.types, stats.max_values, columns=self.positions)
+            for name, i, minimum, maximum in zip(self.names, self.positions, minima, maxima, strict=True):
                 nulls = stats.null_counts[i] if i < len(stats.null_counts) else None
-                found[name] = column_bounds(minima[i], maxima[i], nulls, row_count)
+                found[name] = column_bounds(minimum, maximum, nulls, row_count)
         return found
 
 
@@ -99,12 +97,11 @@ def partition_bounds(fields: Sequence[DataField], manifest: ManifestFileMeta) ->
 
 def _locate(wanted: Sequence[DataField], stored: Sequence[DataField], *, absent: tuple[str, ...]) -> _StatsColumns:
     by_id = {f.id: i for i, f in enumerate(stored)}
-    types: list[DataType] = [_NOT_DECODED] * len(stored)
-    positions: list[tuple[str, int]] = []
-    for field in wanted:
-        i = by_id.get(field.id)
-        if i is None or isinstance(field.type, NESTED) or not keeps_bounds(stored[i].type, field.type):
-            continue
-        types[i] = stored[i].type
-        positions.append((field.name, i))
-    return _StatsColumns(tuple(types), tuple(positions), absent)
+    found = {
+        field.name: by_id[field.id]
+        for field in wanted
+        if field.id in by_id
+        and not isinstance(field.type, NESTED)
+        and keeps_bounds(stored[by_id[field.id]].type, field.type)
+    }
+    return _StatsColumns(tuple(f.type for f in stored), tuple(found), tuple(found.values()), absent)

@@ -237,11 +237,12 @@ class SnapshotStore:
             self.write_earliest_hint(snapshot_id)
 
     def explain_missing(self, snapshot_id: int, error: CorruptionError) -> TableFormatError:
-        """What a missing file means to a reader of a snapshot: it has been expired meanwhile, or it is corrupt."""
-        try:
-            if not self.is_going(snapshot_id):
-                return error
-        except OSError:
+        """What a missing file means to a reader of a snapshot: it has been expired meanwhile, or it is corrupt.
+
+        Raises:
+            OSError: the store failed, so it cannot be told.
+        """
+        if not self.is_going(snapshot_id):
             return error
         expired = SnapshotExpired(f"snapshot {snapshot_id} was expired while it was being read")
         expired.__cause__ = error

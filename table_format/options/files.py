@@ -10,13 +10,13 @@ from table_format.options.declare import WRITES, AnyOption, Option, OptionPatter
 from table_format.options.values import (
     MAX_LONG,
     boolean,
-    choice,
     integer,
     levels,
     optional,
     size,
     stats_mode,
     text,
+    word,
 )
 
 PRIMARY_KEY_TARGET_FILE_SIZE = 128 * MIB
@@ -24,7 +24,7 @@ APPEND_TARGET_FILE_SIZE = 256 * MIB
 
 FORMAT = Option(
     "file.format",
-    choice("parquet", "orc", "avro"),
+    word(),
     "parquet",
     "Format of new data files; only Parquet is written by this version.",
     honoured=("parquet",),
@@ -32,9 +32,11 @@ FORMAT = Option(
 )
 COMPRESSION = Option(
     "file.compression",
-    choice("zstd", "snappy", "gzip", "lz4", "none"),
+    word(uncompressed="none", null="none"),
     "zstd",
     "Compression of new data files.",
+    honoured=("zstd", "snappy", "gzip", "lz4", "none"),
+    blocks=WRITES,
 )
 ZSTD_LEVEL = Option("file.compression.zstd-level", integer(1, 22), 1, "Effort of zstd; higher is smaller and slower.")
 TARGET_FILE_SIZE = Option(

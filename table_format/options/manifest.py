@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from table_format.limits import MIB
-from table_format.options.declare import READ_AND_WRITE, AnyOption, Option, unsupported
-from table_format.options.values import boolean, choice, integer, size
+from table_format.options.declare import READ_AND_WRITE, WRITES, AnyOption, Option, unsupported
+from table_format.options.values import boolean, choice, integer, size, word
 
 COMPRESSION = Option(
-    "manifest.compression", choice("zstd", "snappy", "deflate", "none"), "zstd", "Codec of the Avro manifests."
+    "manifest.compression",
+    word(zstandard="zstd", uncompressed="none", null="none"),
+    "zstd",
+    "Codec of the Avro manifests.",
+    honoured=("zstd", "snappy", "deflate", "none"),
+    blocks=WRITES,
 )
 TARGET_FILE_SIZE = Option("manifest.target-file-size", size(1), 8 * MIB, "Size at which a manifest is closed.")
 MERGE_MIN_COUNT = Option(

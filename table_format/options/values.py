@@ -197,6 +197,20 @@ def choice(*values: str) -> Parser[str]:
     return Parser(f"one of {', '.join(values)}", parse)
 
 
+def word(**aliases: str) -> Parser[str]:
+    """A word in any case, whichever; for options whose values come from an open set. Some words have aliases.
+
+    >>> word(uncompressed="none")("UNCOMPRESSED"), word()("xz")
+    ('none', 'xz')
+    """
+
+    def parse(value: str) -> str:
+        lowered = _parse_text(value).lower()
+        return aliases.get(lowered, lowered)
+
+    return Parser("a word", parse)
+
+
 def _parse_stats_mode(value: str) -> str:
     lowered = value.strip().lower()
     match = re.fullmatch(r"truncate\((\d{1,9})\)", lowered)

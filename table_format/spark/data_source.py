@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import datasource
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from table_format.catalog.load import load_catalog
@@ -23,7 +24,7 @@ from table_format.io.paths import database_name_of
 from table_format.model.predicate import Predicate, conjunction
 from table_format.model.split import DataSplit
 from table_format.spark.pushed import predicate_of
-from table_format.spark.tasks import for_spark, write_rows
+from table_format.spark.tasks import write_rows
 from table_format.spark.types import fields_of_spark, spark_schema
 from table_format.table.facts import TableFacts
 from table_format.table.plan import Plan
@@ -117,6 +118,8 @@ class PaimonReader(datasource.DataSourceReader):
         if not isinstance(partition, _Split):
             return  # Spark asks so when there is nothing to read
         plan = self._plan
+        # Spark wants exactly this schema, with instants in UTC whatever the session's zone is.
+        wanted = to_arrow_schema(spark_schema(plan.fields), timezone="UTC", prefers_large_types=False)
         rows = read_split(
             self._facts.store,
             plan.schemas,
@@ -127,8 +130,8 @@ class PaimonReader(datasource.DataSourceReader):
             plan.predicate,
         )
         for batch in rows:
-            # Spark wants instants in UTC here, whatever the session's zone is.
-            yield for_spark(batch, zone="UTC")
+            columns = [column.cast(field.type) for column, field in zip(batch.columns, wanted, strict=True)]
+            yield pa.RecordBatch.from_arrays(columns, schema=wanted)
 
 
 @dataclass

@@ -36,6 +36,8 @@ def paimon(spark: SparkSession, options: Mapping[str, str]) -> Lake:
         InvalidOption: an option of the catalog is unknown or malformed.
     """
     ship_code(spark)
+    # Spark refuses a Python data source that takes filters unless its session allows it.
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(PaimonDataSource)
     return Lake(spark, load_catalog(options))
 

@@ -186,7 +186,7 @@ def test_a_compaction_that_fails_leaves_no_file_behind():
     assert bucket.data_files == before
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(
     st.lists(st.one_of(st.integers(1, 4), st.sampled_from(["minor", "full"])), max_size=12),
     st.integers(2, 4),

@@ -14,15 +14,15 @@ from table_format.errors import BadEncoding, LimitExceeded
 from table_format.limits import MAX_JSON_BYTES, MAX_JSON_DEPTH
 from tests.codecs.facts import some_examples
 
-scalars = st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"]))
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
 trees = st.recursive(
-    scalars,
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner),
-    max_leaves=20,
+    st.none() | st.booleans() | st.integers() | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=10,
 )
 
 
-@given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), trees))
+@given(st.dictionaries(texts, trees, max_size=3))
 @some_examples
 def test_what_is_written_is_the_same_json(tree):
     data = dump_pretty(tree)

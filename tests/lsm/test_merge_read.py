@@ -95,7 +95,7 @@ def test_update_before_takes_a_row_back():
 
 def test_many_runs_are_merged_in_groups_and_read_the_same():
     bucket = Bucket({**WRITE_ONLY, "write-buffer-size": "1 b"})
-    count = MAX_FAN_IN * MAX_FAN_IN + 5
+    count = 2 * MAX_FAN_IN + 5
     bucket.write(*((A, i % 7, f"{i}", i) for i in range(count)), (A, 100, "x", 0))
     for key in range(7):
         bucket.write((A, key, "last", 1), (A, 100, "y", 0))

@@ -26,8 +26,11 @@ def entry(text: str) -> ManifestEntry:
 
 
 def facts(base: str, delta: str, *, kind=COMPACT, keyed=True, index=(), new_index_files=()) -> CommitFacts:
+    files = [entry(t) for t in base.split()]
+    totals = {e.total_buckets for e in files if e.total_buckets > 0}
     return CommitFacts(
-        base=[entry(t) for t in base.split()],
+        base=files,
+        bucket_counts={KEYED.one_partition(None): totals} if totals else {},
         delta=[entry(t) for t in delta.split()],
         kind=kind,
         base_id=7,

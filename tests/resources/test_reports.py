@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from resources.health import LiveFile, health_of
 from resources.plots import Bar, as_metadata, stacked_bars
-from resources.progress import Progress
+from resources.progress import Pace, Progress
 from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta
 
 
@@ -48,6 +48,20 @@ def test_progress_speaks_only_when_time_has_passed() -> None:
     assert lines == [
         "[##########----------] 2/4 days, 4 s, about 4 s left",
         "[####################] 4/4 days, 8 s",
+    ]
+
+
+def test_spark_progress_speaks_when_tasks_end_and_now_and_then_while_none_do() -> None:
+    lines: list[str] = []
+    times = iter([0.0, 3.0, 6.0, 9.0, 18.0, 21.0])
+    pace = Pace(lines.append, "writing t", clock=lambda: next(times))
+    for done in (0, 0, 1, 1, 2):
+        pace.tell([(done, 2), (0, 0)])
+    pace.tell([])
+    assert [line.split("] ")[1].split(",")[0:2] for line in lines] == [
+        ["0/2 Spark tasks", " 3 s"],
+        ["1/2 Spark tasks", " 9 s"],
+        ["2/2 Spark tasks", " 21 s"],
     ]
 
 

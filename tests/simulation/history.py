@@ -54,6 +54,7 @@ class History(Observer):
         self.tags: dict[str, int] = {}
         self.kept_tags: set[str] = set()
         self.tagged: set[int] = set()
+        self.tags_let_go = 0
         self.false_links: set[int] = set()
         self.foreign: set[str] = set()
         self._store = store
@@ -199,6 +200,7 @@ class History(Observer):
 
     def let_tag_go(self, name: str) -> None:
         """Somebody begins to delete the tag."""
+        self.tags_let_go += 1
         self.kept_tags.discard(name)
 
     def check_complete(self, snapshot_id: int, what: str) -> None:

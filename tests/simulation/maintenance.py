@@ -99,15 +99,23 @@ def expirer(p: Process) -> None:
     while durable["rounds"] < 5 * p.settings.jobs:
         durable["rounds"] += 1
         p.sleep(100, 1_500)
+        before = _ongoing_deletions(p)
         try:
             report = expire_snapshots(p.store, p.options)
         except (OSError, CorruptionError, SnapshotNotFound) as error:
             # Another expirer, or the deletion of a tag, may take files away under our eyes; nothing was deleted then.
-            if isinstance(error, OSError) or (p.settings.expirers < 2 and p.history.kept_tags == set(p.history.tags)):
+            if isinstance(error, OSError) or (
+                p.settings.expirers < 2 and not before[1] and before == _ongoing_deletions(p)
+            ):
                 p.excuse("expiring", error)
             p.world.note("expiry_put_off")
         else:
             p.world.note("expiries" if report.snapshot_ids else "expiries_of_nothing")
+
+
+def _ongoing_deletions(p: Process) -> tuple[int, tuple[str, ...]]:
+    """How many tags were let go so far, and which of them are still there."""
+    return p.history.tags_let_go, tuple(sorted(set(p.history.tags) - p.history.kept_tags))
 
 
 def tagger(p: Process) -> None:

@@ -42,7 +42,7 @@ def check_retained_are_complete(history: History) -> None:
 def check_no_leaks(shared: SharedStore, history: History, settings: Settings) -> None:
     """I11 at the end: without faults no file is left that nothing needs.
 
-    What a tag kept is passed over: when a tag is deleted while an expiry is at work, each may leave a file to the other.
+    What a tag kept is passed over: a tag's deletion and an expiry at the same time may each leave a file to the other.
     """
     if settings.faults.chances:
         return

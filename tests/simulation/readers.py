@@ -50,7 +50,9 @@ def _read(p: Process, snapshot: Snapshot) -> None:
     except CorruptionError as error:
         explained = p.snapshots().explain_missing(snapshot.id, error)
         if not isinstance(explained, SnapshotExpired):
-            raise Violation(f"I4 {p.actor.name} reads snapshot {snapshot.id}: {error}") from error
+            if snapshot.id in p.history.retained - p.history.doomed:
+                raise Violation(f"I4 {p.actor.name} reads snapshot {snapshot.id}: {error}") from error
+            p.excuse("telling expired from corrupt", error)  # it was shown a hint of the past
         p.world.note("expired_while_reading")
         return
     check_content(p, snapshot, content, f"snapshot {snapshot.id}")
