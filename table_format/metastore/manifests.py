@@ -6,8 +6,10 @@ in a small cache. Sizes recorded in snapshots and lists are compared with what i
 
 from __future__ import annotations
 
+import gc
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from threading import Lock
@@ -24,6 +26,7 @@ from table_format.codecs.manifest_avro import (
 from table_format.errors import BadEncoding, MissingFile, Truncated
 from table_format.io.paths import index_manifest_name, manifest_list_name, manifest_name
 from table_format.io.table_store import TableStore
+from table_format.limits import KIB
 from table_format.metastore.partitions import partition_stats
 from table_format.metastore.publish import create_unique
 from table_format.metastore.replay import ReplayError
@@ -36,6 +39,8 @@ _Fact = TypeVar("_Fact")
 
 _CACHED_FACTS: Final = 65_536
 """Entries kept in memory by one store: some 60 MB."""
+
+_LARGE_MANIFEST_BYTES: Final = 64 * KIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +198,8 @@ class ManifestStore:
             raise MissingFile(path) from e
         if size is not None and len(data) != size:
             raise Truncated(path, expected_bytes=size, found_bytes=len(data))
-        return tuple(decode(data, path=path))
+        with _collector_at_rest(len(data)):
+            return tuple(decode(data, path=path))
 
 
 def manifest_file_meta(
@@ -220,6 +226,23 @@ def manifest_file_meta(
 def referenced_names(manifests: Iterable[ManifestFileMeta]) -> set[str]:
     """The file names of manifests."""
     return {manifest.file_name for manifest in manifests}
+
+
+@contextmanager
+def _collector_at_rest(size: int) -> Iterator[None]:
+    """Decode a large manifest without garbage collection.
+
+    Its entries are many objects that all stay, and no cycle is among them: to walk them again and again while they are
+    made takes as long as making them.
+    """
+    if size < _LARGE_MANIFEST_BYTES or not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 class _Cache(Generic[_Fact]):
