@@ -18,6 +18,7 @@ from table_format.kernels.bucket_functions import hive_buckets, mod_buckets
 from table_format.kernels.hashing import fixed_buckets, row_hashes
 from table_format.kernels.values import values_of
 from table_format.model.schema import TableSchema
+from table_format.model.types import DataField
 from table_format.options.bucket import BucketOptions
 
 Codes = npt.NDArray[np.int64]
@@ -37,7 +38,8 @@ def route(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) 
     if not batch.num_rows:
         return
     partitions = _partition_codes(batch, schema.partition_keys)
-    buckets = _buckets(batch, schema, bucketing)
+    keys = schema.select(schema.bucket_keys) if bucketing.count > 0 else ()
+    buckets = bucket_numbers(keys, [batch.column(f.name) for f in keys], bucketing, batch.num_rows)
     groups = _combined(partitions, buckets)
     if (groups == groups[0]).all():
         starts, rows = np.zeros(1, np.int64), batch
@@ -53,11 +55,13 @@ def route(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) 
         yield RoutedRows(partition, int(buckets[start]), rows.slice(start, stop - start))
 
 
-def _buckets(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) -> Codes:
+def bucket_numbers(
+    fields: Sequence[DataField], columns: Sequence[pa.Array], bucketing: BucketOptions, row_count: int
+) -> Codes:
+    """The bucket of each row from its bucket key columns; 0 for a table without a fixed number of buckets."""
     if bucketing.count < 1:
-        return np.zeros(batch.num_rows, np.int64)
-    fields = schema.select(schema.bucket_keys)
-    types, columns = [f.type for f in fields], [batch.column(f.name) for f in fields]
+        return np.zeros(row_count, np.int64)
+    types = [f.type for f in fields]
     match bucketing.function:
         case "mod":
             buckets = mod_buckets(types[0], columns[0], bucketing.count)

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Final
+from urllib.parse import unquote
 
 import pyarrow as pa
 
 from table_format.codecs.binary_row import deserialize_row
 from table_format.codecs.pretty_json import load_json
 from table_format.codecs.schema_json import encode_schema
-from table_format.io.paths import extension_of
+from table_format.io.paths import extension_of, partition_text
 from table_format.kernels.pruning import ColumnBounds
 from table_format.kernels.values import array_of
 from table_format.metastore.file_bounds import FileBounds
@@ -25,6 +26,8 @@ from table_format.model.types import (
     BigIntType,
     DataField,
     DataType,
+    DoubleType,
+    FloatType,
     InternalValue,
     IntType,
     LocalZonedTimestampType,
@@ -211,6 +214,9 @@ def _shown(data_type: DataType, value: InternalValue) -> str:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(data_type, TimestampType | LocalZonedTimestampType) and isinstance(value, int):
-        return str(array_of([value], TimestampType(precision=9))[0]).replace(" ", "T")
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(data_type, TimestampType | LocalZonedTimestampType | FloatType | DoubleType):
+        # The text that Java's toString gives, as in the name of a partition.
+        return unquote(partition_text((DataField(0, "v", data_type),), (value,)).removeprefix("v="))
     return f"{value:f}" if isinstance(value, Decimal) else str(value)

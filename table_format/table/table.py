@@ -134,7 +134,8 @@ class Table:
         messages = self.new_write(commit_user).write(data)
         try:
             return commit.commit(messages, identifier=identifier, properties=properties)
-        except ConflictError:
+        except (ConflictError, OSError):
+            # Nothing is visible after these; after any other error something may be.
             commit.abort(messages)
             raise
 
@@ -163,7 +164,7 @@ class Table:
         messages = TableWrite(self.facts, replacing=True).write(rows)
         try:
             return commit.overwrite(messages, partition=spec, identifier=identifier, properties=properties)
-        except (ConflictError, InvalidInputError):
+        except (ConflictError, InvalidInputError, OSError):
             commit.abort(messages)
             raise
 

@@ -13,9 +13,7 @@ from table_format import Schema, Table, load_catalog
 from table_format.io.memory import MemoryFileIO
 from table_format.runtime import Runtime
 
-SCHEMA = pa.schema(
-    [pa.field("k", pa.int32(), nullable=False), pa.field("seq", pa.int32()), pa.field("v", pa.string())]
-)
+SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), pa.field("seq", pa.int32()), pa.field("v", pa.string())])
 KEYS = st.integers(0, 12)
 ROWS = st.lists(
     st.tuples(st.sampled_from(["+I", "+U", "-D", "-U"]), KEYS, st.none() | st.integers(0, 4)), min_size=1, max_size=12
