@@ -14,7 +14,7 @@ from assets.feed.plan import KEY_COLUMN
 from assets.mart import SOLD
 from resources.lakehouse import LakehouseCatalog, asset_key
 from resources.landing import LandingZone
-from resources.metadata import health_numbers, health_plots
+from resources.metadata import health_numbers, health_plots, listed
 from resources.tables import live_entries, measure, partition_key
 from table_format.errors import TableNotFound
 from table_format.model.snapshot import CommitKind, Snapshot
@@ -62,7 +62,7 @@ def files_present(name: str) -> dg.AssetChecksDefinition:
             return _not_made(name)
         problems = list(_broken_files(table.facts))
         files = len(live_entries(table.facts, table.latest_snapshot()))
-        return _result(not problems, metadata={"files": files, "problems": dg.MetadataValue.json(problems[:50])})
+        return _result(not problems, metadata={"files": files, "problems": listed(problems)})
 
     return check
 
@@ -111,7 +111,11 @@ def nothing_lost(table: FeedTable) -> dg.AssetChecksDefinition:
         stored = _rows_by_partition(found.facts)
         landed = {day: landing.count_lines(str(table), day) for day in stored}
         differ = {day: f"{landed[day]} landed, {stored[day]} stored" for day in stored if landed[day] != stored[day]}
-        metadata = {"days": len(stored), "rows": sum(stored.values()), "differ": dg.MetadataValue.json(differ)}
+        metadata = {
+            "days": len(stored),
+            "rows": sum(stored.values()),
+            "differ": listed(f"{day}: {what}" for day, what in differ.items()),
+        }
         return _result(not differ, metadata=metadata)
 
     return check
@@ -144,8 +148,8 @@ def inputs_consumed(name: str) -> dg.AssetChecksDefinition:
             not any(lag.values()),
             severity=dg.AssetCheckSeverity.WARN,
             metadata={
-                "consumed": dg.MetadataValue.json(consumed),
-                "snapshots not seen": dg.MetadataValue.json(lag),
+                "consumed": listed(f"{source}: snapshot {seen}" for source, seen in consumed.items()),
+                "not seen": listed(f"{source}: {count} snapshots" for source, count in lag.items() if count),
             },
         )
 
@@ -191,7 +195,7 @@ def revenue_reconciles(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
     metadata = {
         "days": len(found),
         "revenue": float(sum(found.values(), Decimal(0))),
-        "differ": dg.MetadataValue.json(dict(sorted(differ.items()))),
+        "differ": listed(f"{day}: {what}" for day, what in sorted(differ.items())),
     }
     return _result(not differ, severity=dg.AssetCheckSeverity.WARN, metadata=metadata)
 

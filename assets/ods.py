@@ -68,7 +68,9 @@ def read_feed(session: "SparkSession", landing: LandingZone, table: FeedTable, d
     envelope = (
         f"op STRING, ts_ms BIGINT, lsn BIGINT, before STRUCT<{key}: {columns[key]}>, after STRUCT<{after}>, dt STRING"
     )
-    reader = session.read.schema(envelope).option("mode", "FAILFAST").option("basePath", f"{landing.path}/{table}")
+    reader = (
+        session.read.schema(envelope).option("mode", "FAILFAST").option("basePath", str(landing.table_directory(table)))
+    )
     events = reader.json([str(landing.directory(table, day)) for day in days])
     row = [
         F.coalesce(F.col(f"after.{key}"), F.col(f"before.{key}")).alias(key)

@@ -22,9 +22,11 @@ import dagster as dg
 
 from jobs.demo_clicks import write_clicks
 from jobs.demo_report import content_digest, print_summary
+from jobs.maintenance import MAINTAINS_TAG
 from resources.java import JavaNotFound, default_launchers, find_java
 from resources.lakehouse import LakehouseCatalog
 
+DEMO_TAG: Final = "lakehouse/demo"
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _FIRST_DAY: Final = date(2026, 1, 1)
 _RANGE_START: Final = "dagster/asset_partition_range_start"
@@ -50,6 +52,7 @@ class Walk:
         days: tuple[str, str] | None = None,
         ops: Mapping[str, Any] | None = None,
         resources: Mapping[str, Any] | None = None,
+        maintains: str | None = None,
     ) -> dg.ExecuteInProcessResult:
         """Run one job, in this process, for a range of days or for none.
 
@@ -65,7 +68,11 @@ class Walk:
                 **({"ops": ops} if ops else {}),
                 **({"resources": resources} if resources else {}),
             },
-            tags={_RANGE_START: days[0], _RANGE_END: days[1]} if days else None,
+            tags={
+                DEMO_TAG: title,
+                **({_RANGE_START: days[0], _RANGE_END: days[1]} if days else {}),
+                **({MAINTAINS_TAG: maintains} if maintains else {}),
+            },
             raise_on_error=False,
         )
         seconds = time.monotonic() - began
@@ -116,12 +123,14 @@ def _walk(walk: Walk, lakehouse: LakehouseCatalog, days: Sequence[str]) -> bool:
 
     walk.run(f"mart of {_span(whole)}", "marts", days=whole)
     for table in ("dwd.orders", "dwd.users"):
-        walk.run(f"full compaction of {table}", "compact_table", ops=_op("compact", table=table, full=True))
+        config = _op("compact", table=table, full=True)
+        walk.run(f"full compaction of {table}", "compact_table", ops=config, maintains=table)
     kept = {"retain_max": _KEPT_SNAPSHOTS, "retain_min": 1, "nobody_else_writes": True}
     walk.run(
         f"expiry of dwd.orders, all but {_KEPT_SNAPSHOTS} snapshots",
         "expire_table",
         ops=_op("expire", table="dwd.orders", **kept),
+        maintains="dwd.orders",
     )
 
     checked = walk.run("every asset check", "all_checks").get_asset_check_evaluations()
@@ -172,7 +181,7 @@ def _at_least(smallest: int) -> Any:  # noqa: ANN401 - argparse calls it with th
 
 def _print_next(warehouse: Path) -> None:
     default = warehouse == _ROOT / "warehouse"
-    setting = "" if default else f"LAKEHOUSE_WAREHOUSE={warehouse} LAKEHOUSE_LANDING={warehouse / 'landing'} "
+    setting = "" if default else f"LAKEHOUSE_WAREHOUSE={warehouse} "
     print("\nOpen the UI on these runs, tables and plots:")
     print(f"    {setting}make ui        then http://localhost:3000")
     print("Run this again as often as you like: days are replaced, keys are upserted, nothing doubles.")

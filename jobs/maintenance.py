@@ -133,13 +133,13 @@ def _observe(context: dg.OpExecutionContext, table: str, metadata: dict[str, Any
     context.log_event(dg.AssetObservation(asset_key=asset_key(table), metadata=metadata))
 
 
-@dg.job(description="Compact one table and report what it changed.", tags={"lakehouse/job": "maintenance"})
+@dg.job(description="Compact one table and report what it changed.")
 def compact_table() -> None:
     """One op."""
     compact()
 
 
-@dg.job(description="Expire old snapshots of one table; dry_run only tells.", tags={"lakehouse/job": "maintenance"})
+@dg.job(description="Expire old snapshots of one table; dry_run only tells.")
 def expire_table() -> None:
     """One op."""
     expire()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from table_format.spark import Lake
 
+PROJECT: Final = Path(__file__).resolve().parent.parent
 _DEFAULT_DATABASE: Final = "default"
 _SECRET: Final = re.compile(r"secret|password|passwd|token|credential|access[-_.]?key", re.IGNORECASE)
 
@@ -30,7 +32,7 @@ _SECRET: Final = re.compile(r"secret|password|passwd|token|credential|access[-_.
 class LakehouseCatalog(dg.ConfigurableResource):  # type: ignore[type-arg]
     """The catalog of a warehouse. Its options are shown in the UI: a secret among them is refused."""
 
-    warehouse: str = Field(description="Root directory of all databases.")
+    warehouse: str = Field(description="Root of all databases; a relative path begins at the project's directory.")
     metastore: str = Field(default="filesystem", description="What keeps the list of tables.")
     options: dict[str, str] = Field(default_factory=dict, description="More catalog options, by Paimon's names.")
     secret_options: dict[str, str] = Field(
@@ -56,7 +58,7 @@ class LakehouseCatalog(dg.ConfigurableResource):  # type: ignore[type-arg]
     def catalog_options(self, environment: Mapping[str, str]) -> dict[str, str]:
         """All options of the catalog, secrets included: for ``load_catalog`` only, never to be shown."""
         return {
-            "warehouse": self.warehouse,
+            "warehouse": in_project(self.warehouse),
             "metastore": self.metastore,
             **{f"table-default.{key}": value for key, value in self.table_defaults.items()},
             **self.options,
@@ -85,6 +87,15 @@ class LakehouseCatalog(dg.ConfigurableResource):  # type: ignore[type-arg]
             message = f"'{name}' is a system table; name the table itself"
             raise InvalidIdentifier(message)
         return table
+
+
+def in_project(location: str) -> str:
+    """A location with a relative path made absolute from the project's directory, wherever a process was started.
+
+    >>> in_project("/data/warehouse"), in_project("s3://shop/warehouse")
+    ('/data/warehouse', 's3://shop/warehouse')
+    """
+    return location if "://" in location else str(PROJECT / location)
 
 
 def table_name(key: dg.AssetKey, metadata: Mapping[str, Any]) -> str:

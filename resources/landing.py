@@ -19,6 +19,8 @@ from typing import Final
 import dagster as dg
 from pydantic import Field
 
+from resources.lakehouse import in_project
+
 _SCHEMA_FILE: Final = "_schema.json"
 
 
@@ -35,12 +37,16 @@ class LandedDay:
 class LandingZone(dg.ConfigurableResource):  # type: ignore[type-arg]
     """A directory where change files arrive."""
 
-    path: str = Field(description="Directory of the landed files.")
+    path: str = Field(description="Directory of the landed files; a relative one begins at the project's.")
     lines_per_file: int = Field(default=100_000, description="A day of more lines is written as several files.")
+
+    def table_directory(self, table: str) -> Path:
+        """The directory of all days of one table."""
+        return Path(in_project(self.path)) / table
 
     def directory(self, table: str, day: str) -> Path:
         """The directory of one table and day."""
-        return Path(self.path) / table / f"dt={day}"
+        return self.table_directory(table) / f"dt={day}"
 
     def land(self, table: str, day: str, lines: Iterable[str], columns: dict[str, str]) -> LandedDay:
         """Write the files of one day, in place of those that are there."""

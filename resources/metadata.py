@@ -6,14 +6,14 @@ Everything comes from the table's own metadata; no row is read. Nothing here may
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 import dagster as dg
 
 from resources.health import TableHealth
-from resources.plots import COLOURS, Bar, as_metadata, stacked_bars
+from resources.plots import COLOURS, SHOWN_IN_PLACE, Bar, chart
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import CommitKind, Snapshot
 
@@ -26,7 +26,6 @@ _KIND_COLOUR: Final = {
     CommitKind.ANALYZE.value: COLOURS[3],
 }
 _BUCKETS_SHOWN: Final = 40
-_SNAPSHOTS_LISTED: Final = 8
 SNAPSHOTS_PLOTTED: Final = 30
 
 
@@ -62,21 +61,35 @@ def column_schema(schema: TableSchema) -> dg.TableSchema:
 def snapshot_history(snapshots: Sequence[Snapshot]) -> Metadata:
     """The last snapshots, newest first, as a list and as a plot of rows coloured by kind of commit."""
     newest = sorted(snapshots, key=lambda snapshot: snapshot.id, reverse=True)
-    lines = ["| id | time (UTC) | kind | rows | change | by |", "|--:|:--|:--|--:|--:|:--|"]
-    lines += [_snapshot_line(snapshot) for snapshot in newest[:_SNAPSHOTS_LISTED]]
     bars = [
         Bar(str(snapshot.id), {snapshot.commit_kind.value: float(snapshot.total_record_count or 0)})
-        for snapshot in reversed(newest[:SNAPSHOTS_PLOTTED])
+        for snapshot in reversed(newest)
     ]
-    plot = stacked_bars("Physical rows after each snapshot", bars, colours=_KIND_COLOUR)
+    head = ("| id | UTC | kind | rows | change | by |", "|--:|:--|:--|--:|--:|:--|")
     return {
-        "snapshots": dg.MetadataValue.md("\n".join(lines)),
-        "rows by snapshot": as_metadata(plot, caption="physical rows after each snapshot"),
+        "snapshots": markdown_lines(head, map(_snapshot_line, newest)),
+        "rows by snapshot": chart(bars, caption="physical rows after each snapshot", colours=_KIND_COLOUR),
     }
 
 
+def markdown_lines(head: Iterable[str], lines: Iterable[str]) -> dg.MarkdownMetadataValue:
+    """Lines of Markdown, as many as the UI shows without a click."""
+    text = "\n".join(head)
+    for line in lines:
+        if len(text) + 1 + len(line) > SHOWN_IN_PLACE:
+            break
+        text = f"{text}\n{line}" if text else line
+    return dg.MetadataValue.md(text)
+
+
+def listed(items: Iterable[str]) -> dg.MarkdownMetadataValue:
+    """A list as the UI shows it in place; ``none`` for an empty one."""
+    lines = [f"* {item}" for item in items]
+    return markdown_lines((), lines) if lines else dg.MetadataValue.md("none")
+
+
 def _snapshot_line(snapshot: Snapshot) -> str:
-    when = datetime.fromtimestamp(snapshot.time_millis / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S")
+    when = datetime.fromtimestamp(snapshot.time_millis / 1000, tz=UTC).strftime("%m-%d %H:%M:%S")
     run = snapshot.properties.get("dagster.run_id")
     by = f"run [{run[:8]}](/runs/{run})" if run else f"`{snapshot.commit_user[:24]}`"
     rows, change = snapshot.total_record_count or 0, snapshot.delta_record_count or 0
@@ -91,8 +104,8 @@ def health_numbers(health: TableHealth) -> Metadata:
 def health_plots(health: TableHealth) -> Metadata:
     """Bytes of every bucket by level, and how many files there are of each size."""
     return {
-        "levels": as_metadata(_levels_plot("Bytes of each bucket by level", health), caption="bytes by level"),
-        "file sizes": as_metadata(_sizes_plot({"files": health.size_classes}), caption="files by size"),
+        "bytes by level": _levels_chart(health, "bytes of each bucket by level"),
+        "files by size": _sizes_chart({"files": health.size_classes}),
     }
 
 
@@ -107,25 +120,21 @@ def before_and_after(before: TableHealth, after: TableHealth) -> Metadata:
     sizes = {"before": before.size_classes, "after": after.size_classes}
     return {
         "before and after": dg.MetadataValue.md("\n".join(lines)),
-        "levels before": as_metadata(_levels_plot("Before: bytes of each bucket by level", before), caption="before"),
-        "levels after": as_metadata(_levels_plot("After: bytes of each bucket by level", after), caption="after"),
-        "file sizes": as_metadata(_sizes_plot(sizes), caption="files by size, before and after"),
+        "bytes by level before": _levels_chart(before, "bytes of each bucket by level, before"),
+        "bytes by level after": _levels_chart(after, "bytes of each bucket by level, after"),
+        "files by size": _sizes_chart(sizes),
         **health_numbers(after),
     }
 
 
-def _levels_plot(title: str, health: TableHealth) -> str:
-    largest = sorted(health.level_bytes.items(), key=lambda item: -sum(item[1].values()))[:_BUCKETS_SHOWN]
-    return stacked_bars(title, [Bar(bucket, parts) for bucket, parts in sorted(largest)], unit="B")
+def _levels_chart(health: TableHealth, caption: str) -> dg.MarkdownMetadataValue:
+    """The largest buckets, the largest last."""
+    largest = sorted(health.level_bytes.items(), key=lambda item: sum(item[1].values()))[-_BUCKETS_SHOWN:]
+    return chart([Bar(bucket, parts) for bucket, parts in largest], caption=caption, unit="B")
 
 
-def _sizes_plot(classes: Mapping[str, Mapping[str, int]]) -> str:
+def _sizes_chart(classes: Mapping[str, Mapping[str, int]]) -> dg.MarkdownMetadataValue:
     """One bar for each size class and set; sets of the same class stand side by side."""
     names = list(next(iter(classes.values()), {}))
-    single = len(classes) == 1
-    bars = [
-        Bar(size if single else f"{size} {which}", {which: float(counts[size])})
-        for size in names
-        for which, counts in classes.items()
-    ]
-    return stacked_bars("Number of files by size", bars)
+    bars = [Bar(size, {which: float(counts[size])}) for size in names for which, counts in classes.items()]
+    return chart(bars, caption="number of files by size")

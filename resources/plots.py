@@ -1,6 +1,7 @@
 """Small charts as SVG in Markdown, the one form of picture that metadata in the Dagster UI shows.
 
-Colours and greys are chosen to be read on a light and on a dark page. No plotting library is needed.
+The UI shows Markdown in place when it has fewer than 1000 characters and behind a link otherwise, so a chart is drawn
+with few strokes, and with as many bars as fit. Its greys and colours can be read on a light and on a dark page.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ from typing import Final
 
 import dagster as dg
 
-COLOURS: Final = ("#4f8ef7", "#f2a33a", "#3fb27f", "#d9587b", "#8a6fe8", "#2fb3c6", "#b08d57", "#7d8794")
-_TEXT: Final = "#7d8794"
-_WIDTH: Final = 640
-_PLOT_TOP: Final = 44
-_PLOT_HEIGHT: Final = 130
-_LEFT: Final = 64
-_FOOT: Final = 30
+COLOURS: Final = ("#48f", "#e93", "#3b7", "#d57", "#86e", "#2bc", "#b85", "#789")
+SHOWN_IN_PLACE: Final = 999
+"""Characters of Markdown up to which the UI shows it without a click."""
+
+_GREY: Final = "#789"
+_WIDTH: Final = 360
+_TOP: Final = 16
+_FLOOR: Final = 76
+_WIDEST_BAR: Final = 32
+_WIDEST_SLOT: Final = 56
+_LETTER: Final = 5.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,36 +39,36 @@ class Bar:
         return sum(self.parts.values())
 
 
-def stacked_bars(title: str, bars: Sequence[Bar], *, unit: str = "", colours: Mapping[str, str] | None = None) -> str:
-    """A bar chart as SVG text; the legend names every part that occurs.
+def chart(
+    bars: Sequence[Bar], *, caption: str, unit: str = "", colours: Mapping[str, str] | None = None
+) -> dg.MarkdownMetadataValue:
+    """Stacked bars as a metadata value: the last ones, as many as the UI shows in place.
 
-    >>> svg = stacked_bars("rows", [Bar("1", {"APPEND": 10.0}), Bar("2", {"COMPACT": 4.0})])
-    >>> svg.startswith("<svg") and "COMPACT" in svg
-    True
+    ``caption`` is what a reader without pictures gets.
+    """
+    shown = list(bars)
+    text = _markdown(stacked_bars(shown, unit=unit, colours=colours), caption)
+    while len(text) > SHOWN_IN_PLACE and len(shown) > 1:
+        shown = shown[max(1, len(shown) // 10) :]
+        text = _markdown(stacked_bars(shown, unit=unit, colours=colours), caption)
+    return dg.MetadataValue.md(text)
+
+
+def stacked_bars(bars: Sequence[Bar], *, unit: str = "", colours: Mapping[str, str] | None = None) -> str:
+    """The chart as SVG text: legend above, labels below, of the first and last bar alone where all would not fit.
+
+    >>> stacked_bars([Bar("1", {"APPEND": 10.0})]).count("<path")
+    1
     """
     series = list(dict.fromkeys(name for bar in bars for name in bar.parts))
     colour_of = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(series)} | dict(colours or {})
     top = max((bar.total for bar in bars), default=0.0) or 1.0
-    slot = (_WIDTH - _LEFT - 12) / max(len(bars), 1)
-    width = min(slot * 0.72, 48.0)
-    every = max(1, -(-len(bars) // 16))
-    shapes = [_grid(top, unit)]
-    for position, bar in enumerate(bars):
-        x = _LEFT + slot * (position + 0.5) - width / 2
-        shapes.append(_bar(bar, x, width, top, colour_of))
-        if position % every == 0:
-            shapes.append(_text(x + width / 2, _PLOT_TOP + _PLOT_HEIGHT + 16, bar.label, anchor="middle"))
-    shapes += [_text(8, 16, title, size=13, weight="600"), _legend(series, colour_of)]
-    height = _PLOT_TOP + _PLOT_HEIGHT + _FOOT
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}" '
-        f'font-family="ui-sans-serif,system-ui,sans-serif">{"".join(shapes)}</svg>'
-    )
-
-
-def as_metadata(svg: str, *, caption: str) -> dg.MarkdownMetadataValue:
-    """The chart as a metadata value; ``caption`` is what a reader without pictures gets."""
-    return dg.MetadataValue.md(f"![{caption}](data:image/svg+xml;base64,{b64encode(svg.encode()).decode()})")
+    slot = min((_WIDTH - 2) / max(len(bars), 1), _WIDEST_SLOT)
+    paths = [f"<path fill='{colour_of[name]}' d='{_strokes(bars, name, slot, top)}'/>" for name in series]
+    legend = "".join(f"<tspan fill='{colour_of[name]}'> {escape(name)}</tspan>" for name in series)
+    head = f"<text y='9'>{short_number(top)}{unit}{legend}</text>"
+    size = f"width='{_WIDTH + 60}' height='92' font-size='10' fill='{_GREY}' font-family='Arial'"
+    return f"<svg xmlns='http://www.w3.org/2000/svg' {size}>{head}{''.join(paths)}{_labels(bars, slot)}</svg>"
 
 
 def short_number(value: float) -> str:
@@ -78,38 +83,33 @@ def short_number(value: float) -> str:
     return f"{value:.1f}".rstrip("0").rstrip(".")
 
 
-def _bar(bar: Bar, x: float, width: float, top: float, colour_of: Mapping[str, str]) -> str:
-    shapes, floor = [], float(_PLOT_TOP + _PLOT_HEIGHT)
-    for name, value in bar.parts.items():
-        height = _PLOT_HEIGHT * value / top
-        floor -= height
-        shapes.append(
-            f'<rect x="{x:.1f}" y="{floor:.1f}" width="{width:.1f}" height="{max(height, 0.5):.1f}" rx="1.5" '
-            f'fill="{colour_of[name]}"><title>{escape(f"{bar.label} {name}: {short_number(value)}")}</title></rect>'
-        )
-    return "".join(shapes)
+def _labels(bars: Sequence[Bar], slot: float) -> str:
+    fit = all(len(bar.label) * _LETTER < slot for bar in bars)
+    chosen = {
+        position: bar.label
+        for position, bar in enumerate(bars)
+        if position == 0 or ((fit or position == len(bars) - 1) and bar.label != bars[position - 1].label)
+    }
+    return "".join(f"<text x='{slot * position:.0f}' y='88'>{escape(text)}</text>" for position, text in chosen.items())
 
 
-def _grid(top: float, unit: str) -> str:
-    lines = []
-    for share in (0.0, 0.5, 1.0):
-        y = _PLOT_TOP + _PLOT_HEIGHT * (1 - share)
-        lines.append(f'<line x1="{_LEFT}" x2="{_WIDTH - 8}" y1="{y}" y2="{y}" stroke="{_TEXT}" stroke-opacity=".3"/>')
-        lines.append(_text(_LEFT - 6, y + 4, f"{short_number(top * share)}{unit}", anchor="end"))
-    return "".join(lines)
+def _strokes(bars: Sequence[Bar], name: str, slot: float, top: float) -> str:
+    """All parts of one name as one path; a bar's parts stand on those named before it."""
+    width = max(1, min(_WIDEST_BAR, int(slot * 0.8)))
+    strokes = []
+    for position, bar in enumerate(bars):
+        if not bar.parts.get(name):
+            continue
+        below = 0.0
+        for part, value in bar.parts.items():
+            if part == name:
+                break
+            below += value
+        floor = round(_FLOOR - (_FLOOR - _TOP) * below / top)
+        height = max(1, round((_FLOOR - _TOP) * bar.parts[name] / top))
+        strokes.append(f"M{round(slot * position)} {floor}v-{height}h{width}v{height}")
+    return "".join(strokes)
 
 
-def _legend(series: Sequence[str], colour_of: Mapping[str, str]) -> str:
-    shapes, x = [], float(_LEFT)
-    for name in series:
-        shapes.append(f'<rect x="{x:.1f}" y="25" width="9" height="9" rx="2" fill="{colour_of[name]}"/>')
-        shapes.append(_text(x + 13, 33, name))
-        x += 24 + 6.6 * len(name)
-    return "".join(shapes)
-
-
-def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 11, weight: str = "400") -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" font-weight="{weight}" text-anchor="{anchor}" '
-        f'fill="{_TEXT}">{escape(text)}</text>'
-    )
+def _markdown(svg: str, caption: str) -> str:
+    return f"![{caption}](data:image/svg+xml;base64,{b64encode(svg.encode()).decode()})"

@@ -44,7 +44,7 @@ def verify_link(snapshot: Snapshot, snapshots: SnapshotStore, manifests: Manifes
             return Link.FALSE
         # Expiry never removes the latest: if we are the highest, nobody can have had our id before. If we are not, the
         # successor may have come between the two looks; only when it is missing below a higher one are we beside it.
-        if snapshots.highest_id() == snapshot.id:
+        if (snapshots.highest_id() or 0) <= snapshot.id:
             return Link.SOUND
         higher_was_seen = True
 

@@ -115,8 +115,13 @@ def without_changelog(snapshot: Snapshot) -> Snapshot:
 
 def removed_files(delta: Sequence[ManifestEntry]) -> list[ManifestEntry]:
     """The files a delta takes out of the table: removed, and not put back at another level."""
-    added = {file_key(entry) for entry in delta if entry.kind is FileKind.ADD}
+    added = added_files(delta)
     return [entry for entry in delta if entry.kind is FileKind.DELETE and file_key(entry) not in added]
+
+
+def added_files(delta: Iterable[ManifestEntry]) -> set[FileKey]:
+    """The files a delta puts into the table, or gives another level."""
+    return {file_key(entry) for entry in delta if entry.kind is FileKind.ADD}
 
 
 def file_key(entry: ManifestEntry) -> FileKey:

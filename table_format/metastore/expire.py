@@ -6,41 +6,29 @@ dry run returns.
 
 A file removed by snapshot n is still needed by n - 1, so expiring [begin, end) deletes what the deltas of (begin, end]
 removed. It stays when the nearest tag before n, another branch, or the retained history has it.
+
+Order of effects: 1 EARLIEST announces what goes, 2 data files, 3 changelog files, 4 directories, 5 manifests, index
+files and statistics, 6 the lists that name them, 7 snapshots, oldest first. The hint comes first, unlike in Java, so
+that a tag made meanwhile knows, and a reader of a snapshot half gone is told that it has expired.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
 
-from table_format.errors import CorruptionError, MissingFile, UnsupportedFeature
+from table_format.errors import UnsupportedFeature
 from table_format.io.table_store import TableStore
-from table_format.metastore.branch_needs import BranchNeeds, needs_of_other_branches
-from table_format.metastore.consumers import first_needed_snapshot
-from table_format.metastore.deletions import (
-    DataPaths,
-    Deletions,
-    FileKey,
-    MetadataNames,
-    file_key,
-    metadata_names,
-    removed_files,
-    without_changelog,
-)
+from table_format.metastore.deletions import DataPaths, Deletions, file_key
+from table_format.metastore.expiry_facts import ExpiryFacts, ExpiryReader
 from table_format.metastore.manifests import ManifestStore
-from table_format.metastore.partitions import Partitions
-from table_format.metastore.plan import live_files
-from table_format.metastore.retention import ExpiryRange, Retention, default_retain_floor_ms, expiry_range
-from table_format.metastore.schemas import SchemaStore
+from table_format.metastore.retention import ExpiryRange, Retention, default_retain_floor_ms
 from table_format.metastore.snapshots import SnapshotStore
-from table_format.metastore.tags import TagStore
-from table_format.model.manifest import ManifestEntry, ManifestFileMeta
-from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 from table_format.options.table_options import TableOptions
 
-_DECOUPLING = ("changelog.num-retained.min", "changelog.num-retained.max", "changelog.time-retained")
+_DECOUPLING: Final = ("changelog.num-retained.min", "changelog.num-retained.max", "changelog.time-retained")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,21 +47,6 @@ class ExpiryReport:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpiryFacts:
-    """What a plan rests on: the snapshots that go, the one that stays, and what must not be touched.
-
-    ``removed`` are the files the deltas of (begin, end] took out, ``changelog`` the changelog files of [begin, end).
-    """
-
-    snapshots: Sequence[Snapshot]
-    removed: Sequence[ManifestEntry]
-    changelog: Sequence[ManifestEntry]
-    protected: frozenset[FileKey]
-    needed: MetadataNames
-    names: MetadataNames
-
-
 def expire_snapshots(
     store: TableStore,
     options: TableOptions,
@@ -84,11 +57,15 @@ def expire_snapshots(
     older_than_ms: int | None = None,
     limit: int | None = None,
     retain_floor_ms: int | None = None,
+    at_least: int = 1,
+    snapshots: SnapshotStore | None = None,
+    manifests: ManifestStore | None = None,
 ) -> ExpiryReport:
     """Delete the oldest snapshots that the options let go; arguments replace the table's options.
 
     ``older_than_ms`` is an epoch time: a snapshot may go when its successor is older. ``retain_floor_ms`` is an age
-    below which nothing goes; give 0 only when nobody else writes to the table.
+    below which nothing goes; give 0 only when nobody else writes to the table. Nothing happens while fewer than
+    ``at_least`` snapshots may go, so that an expiry after every commit has something to do only now and then.
 
     Raises:
         InvalidOption: the bounds contradict each other.
@@ -97,7 +74,7 @@ def expire_snapshots(
         OSError: the store failed; what was not deleted is deleted the next time.
     """
     _refuse_decoupled(options)
-    expiry = _Expiry(store, options)
+    reader = ExpiryReader(store, options, snapshots or SnapshotStore(store), manifests or ManifestStore(store, options))
     now_ms = store.runtime.clock.now_ms()
     floor_ms = default_retain_floor_ms(options.commit) if retain_floor_ms is None else retain_floor_ms
     defaults = options.expire
@@ -108,21 +85,40 @@ def expire_snapshots(
         floor_ms=now_ms - floor_ms + 1,
         limit=defaults.limit if limit is None else limit,
     )
-    found = expiry.choose(rules)
-    if found is None or not found.ids:
+    found = reader.choose(rules)
+    if found is None or len(found.ids) < max(at_least, 1):
         return ExpiryReport(kept_by="" if found is None else found.kept_by, dry_run=dry_run)
-    tags = expiry.tags()
-    report = expiry.plan(found, tags, dry_run=dry_run)
+    tags = reader.tags()
+    report = _report(reader, found, tags, options, store)
     if dry_run:
-        return report
+        return replace(report, dry_run=True)
     # Said before the tags are looked at for the last time: a tag made later finds its snapshot going, and one made
     # earlier is seen.
-    expiry.snapshots.announce_earliest(found.end)
-    tags_now = expiry.tags()
+    reader.snapshots.announce_earliest(found.end)
+    tags_now = reader.tags()
     if tags_now != tags:
-        report = expiry.plan(found, tags_now, dry_run=False)
+        report = _report(reader, found, tags_now, options, store)
     report.deletions.apply(store)
     return report
+
+
+def _report(
+    reader: ExpiryReader,
+    found: ExpiryRange,
+    tags: Mapping[str, Snapshot],
+    options: TableOptions,
+    store: TableStore,
+) -> ExpiryReport:
+    facts = reader.facts(found, tags)
+    paths = DataPaths(store, reader.partitions)
+    gone = (e for e in (*facts.removed, *facts.changelog) if file_key(e) not in facts.protected)
+    return ExpiryReport(
+        snapshot_ids=tuple(s.id for s in facts.snapshots),
+        deletions=plan_deletions(facts, store, paths, clean_directories=options.expire.clean_empty_directories),
+        kept_by=found.kept_by,
+        unreadable=facts.unreadable,
+        bytes=sum({file_key(e): e.file.file_size for e in gone}.values()),
+    )
 
 
 def plan_deletions(facts: ExpiryFacts, store: TableStore, paths: DataPaths, *, clean_directories: bool) -> Deletions:
@@ -152,129 +148,3 @@ def _refuse_decoupled(options: TableOptions) -> None:
                 "expires; expire with the tool that set it, or remove the option"
             )
             raise UnsupportedFeature(key, message)
-
-
-class _Expiry:
-    """The reading half of an expiry."""
-
-    def __init__(self, store: TableStore, options: TableOptions) -> None:
-        self._store = store
-        self._options = options
-        self._schema: TableSchema = SchemaStore(store).latest()
-        self._manifests = ManifestStore(store, options)
-        self._partitions = Partitions(self._schema, options)
-        self.snapshots = SnapshotStore(store)
-
-    def choose(self, rules: Retention) -> ExpiryRange | None:
-        """The snapshots that may go; ``None`` for a table without any."""
-        earliest, latest = self.snapshots.earliest_id(), self.snapshots.latest_id()
-        if earliest is None or latest is None:
-            return None
-        needed = first_needed_snapshot(self._store)
-        return expiry_range(rules, earliest=earliest, latest=latest, time_of=self._time_of, first_needed=needed)
-
-    def _time_of(self, snapshot_id: int) -> int | None:
-        snapshot = self.snapshots.find(snapshot_id)
-        return None if snapshot is None else snapshot.time_millis
-
-    def tags(self) -> Mapping[str, Snapshot]:
-        """The tagged snapshots by name of the tag."""
-        return {name: tag.snapshot for name, tag in TagStore(self._store).all().items()}
-
-    def plan(self, found: ExpiryRange, tagged: Mapping[str, Snapshot], *, dry_run: bool) -> ExpiryReport:
-        """Everything that goes with the snapshots of the range."""
-        end = self.snapshots.load(found.end)
-        going = [s for s in map(self.snapshots.find, found.ids) if s is not None]
-        unreadable: list[str] = []
-        removed: list[ManifestEntry] = []
-        for snapshot in (*going[1:], end):
-            removed += removed_files(self._entries(self._manifests.delta_manifests, snapshot, unreadable))
-        changelog: list[ManifestEntry] = []
-        names = MetadataNames()
-        for snapshot in going:
-            changelog += self._entries(self._manifests.changelog_manifests, snapshot, unreadable)
-            names.add(metadata_names(snapshot, self._manifests, passing_over=CorruptionError))
-        branches = needs_of_other_branches(self._store, self._manifests)
-        tags = {name: snapshot for name, snapshot in tagged.items() if snapshot.id < end.id}
-        needed = self._needed(end, tags, branches)
-        protected = self._protected(found, end, tags) | branches.files if removed or changelog else frozenset()
-        facts = ExpiryFacts(
-            snapshots=going, removed=removed, changelog=changelog, protected=protected, needed=needed, names=names
-        )
-        clean = self._options.expire.clean_empty_directories
-        deletions = plan_deletions(
-            facts, self._store, DataPaths(self._store, self._partitions), clean_directories=clean
-        )
-        gone = (e for e in (*removed, *changelog) if file_key(e) not in protected)
-        return ExpiryReport(
-            snapshot_ids=tuple(s.id for s in going),
-            deletions=deletions,
-            kept_by=found.kept_by,
-            unreadable=tuple(unreadable),
-            bytes=sum({file_key(e): e.file.file_size for e in gone}.values()),
-            dry_run=dry_run,
-        )
-
-    def _entries(
-        self,
-        manifests_of: Callable[[Snapshot], Sequence[ManifestFileMeta]],
-        snapshot: Snapshot,
-        unreadable: list[str],
-    ) -> Sequence[ManifestEntry]:
-        try:
-            return [entry for manifest in manifests_of(snapshot) for entry in self._manifests.read(manifest)]
-        except MissingFile:
-            return ()  # an expiry that did not finish went past here, and its data files were deleted first
-        except CorruptionError as e:
-            unreadable.append(e.path)
-            return ()
-
-    def _needed(self, end: Snapshot, tags: Mapping[str, Snapshot], branches: BranchNeeds) -> MetadataNames:
-        needed = metadata_names(end, self._manifests)
-        needed.add(branches.names)
-        for name, snapshot in tags.items():
-            with _naming_tag(name):
-                needed.add(metadata_names(without_changelog(snapshot), self._manifests))
-        return needed
-
-    def _protected(self, found: ExpiryRange, end: Snapshot, tags: Mapping[str, Snapshot]) -> frozenset[FileKey]:
-        """Files of the nearest tag before each snapshot, and, to be sure, of the history that stays."""
-        files: set[FileKey] = set()
-        for name in nearest_tags({name: tag.id for name, tag in tags.items()}, range(found.begin + 1, found.end + 1)):
-            with _naming_tag(name):
-                files |= self._live(tags[name])
-        files |= self._live(end)
-        latest = self.snapshots.latest()
-        if latest is not None and latest.id != end.id:
-            files |= self._live(latest)
-        return frozenset(files)
-
-    def _live(self, snapshot: Snapshot) -> set[FileKey]:
-        plan = live_files(self._manifests, snapshot, schema=self._schema, schemas={})
-        return {file_key(entry) for entry in plan.entries}
-
-
-def nearest_tags(tags: Mapping[str, int], ids: Iterable[int]) -> Sequence[str]:
-    """For each snapshot id the tag of the nearest snapshot before it; each tag once.
-
-    A file removed by snapshot n that any earlier tag has is one the nearest has, since no file comes back.
-
-    >>> nearest_tags({"a": 1, "b": 5, "c": 9}, range(4, 8))
-    ['a', 'b']
-    """
-    ordered = sorted(tags.items(), key=lambda tag: (tag[1], tag[0]))
-    found: dict[str, None] = {}
-    for snapshot_id in ids:
-        before = [name for name, tagged in ordered if tagged < snapshot_id]
-        if before:
-            found[before[-1]] = None
-    return list(found)
-
-
-@contextmanager
-def _naming_tag(name: str) -> Iterator[None]:
-    try:
-        yield
-    except CorruptionError as e:
-        e.add_note(f"tag '{name}' needs this file; restore it, or delete the tag")
-        raise

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from table_format.codecs.commit_message import decode_messages
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
-from table_format.spark.tasks import MESSAGES_DDL, compactor
+from table_format.spark.answers import ANSWER_DDL, gather
+from table_format.spark.tasks import compactor
 from table_format.table.commit import fresh_user
 from table_format.table.maintenance import BucketWork, compact
 from table_format.table.table import Table
@@ -31,9 +31,12 @@ def compact_on_spark(
     """
     facts = table.facts
 
-    def perform(works: Sequence[BucketWork]) -> Iterable[CommitMessage]:
+    def perform(works: Sequence[BucketWork]) -> Iterator[CommitMessage]:
         numbers = spark.range(0, len(works), 1, len(works))
-        rows = numbers.mapInArrow(compactor(facts, works, full=full), MESSAGES_DDL).collect()
-        return (message for row in rows for message in decode_messages(bytes(row.messages)))
+        answers = gather(numbers.mapInArrow(compactor(facts, works, full=full), ANSWER_DDL).collect())
+        # What succeeded beside a failure has to be known where it is deleted.
+        yield from answers.messages
+        if answers.failure is not None:
+            raise answers.failure
 
     return compact(facts, fresh_user(facts), full=full, partitions=partitions, perform=perform)

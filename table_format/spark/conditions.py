@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import and_, or_
@@ -13,7 +14,8 @@ from pyspark.sql import functions as F
 from table_format.errors import InvalidFilter
 from table_format.kernels.values import array_of
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Like, Literal, Not, Or, Predicate
-from table_format.model.types import DataField, DataType, InternalValue
+from table_format.model.types import DataField, DataType, InternalValue, LocalZonedTimestampType, TimestampType
+from table_format.spark.names import column
 from table_format.spark.types import spark_type
 
 if TYPE_CHECKING:
@@ -38,20 +40,15 @@ def _condition(predicate: Predicate, types: Mapping[str, DataType]) -> Column:
         case Not(part):
             return ~_condition(part, types)
         case IsNull(name):
-            return _column(name).isNull()
+            return column(name).isNull()
         case In(name, values):
-            return _column(name).isin([literal(value, types[name]) for value in values])
+            return column(name).isin([literal(value, types[name]) for value in values])
         case Like(name, pattern):
-            return _column(name).like(pattern)
+            return column(name).like(pattern)
         case Compare(name, op, value):
-            return _comparison(_column(name), op, literal(value, types[name]))
+            return _comparison(column(name), op, literal(value, types[name]))
         case Literal(value):
             return F.lit(value).cast("boolean")
-
-
-def _column(name: str) -> Column:
-    # A dot in a column's name is no path into a struct.
-    return F.col("`" + name.replace("`", "``") + "`")
 
 
 def _comparison(column: Column, op: CompareOp, literal: Column) -> Column:
@@ -83,8 +80,20 @@ def literal(value: InternalValue, data_type: DataType) -> Column:
         InvalidFilter: Spark has no such value.
     """
     try:
-        python = array_of([value], data_type)[0].as_py()
+        return _literal(value, data_type).cast(spark_type(data_type))
     except (pa.ArrowInvalid, ValueError, OverflowError) as error:
         message = f"the literal {value!r} has no form that Spark's {data_type} takes"
         raise InvalidFilter(message) from error
-    return F.lit(python).cast(spark_type(data_type))
+
+
+def _literal(value: InternalValue, data_type: DataType) -> Column:
+    if isinstance(value, int) and isinstance(data_type, TimestampType | LocalZonedTimestampType):
+        micros, rest = divmod(value, 1000)
+        if rest:
+            message = "Spark's timestamps end at microseconds"
+            raise ValueError(message)
+        # A datetime of Python would be taken for local time, of the machine or of the session.
+        if isinstance(data_type, LocalZonedTimestampType):
+            return F.timestamp_micros(F.lit(micros).cast("bigint"))
+        return F.lit(str(dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=micros)))
+    return F.lit(array_of([value], data_type)[0].as_py())

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 from pyspark.sql import datasource
@@ -21,20 +21,25 @@ from table_format.catalog.load import load_catalog
 from table_format.codecs.commit_message import decode_messages, encode_messages
 from table_format.errors import InvalidInputError
 from table_format.io.paths import database_name_of
+from table_format.model.commit import CommitMessage
 from table_format.model.predicate import Predicate, conjunction
 from table_format.model.split import DataSplit
 from table_format.spark.pushed import predicate_of
 from table_format.spark.tasks import write_rows
-from table_format.spark.types import fields_of_spark, spark_schema
+from table_format.spark.types import spark_schema
+from table_format.spark.write import check_frame
+from table_format.table.commit import fresh_user
 from table_format.table.facts import TableFacts
 from table_format.table.plan import Plan
 from table_format.table.read import read_split
 from table_format.table.system_table import SystemTable
 from table_format.table.table import Table
-from table_format.table.validate import RowRules
 from table_format.table.write import TableWrite
 
 _OWN: Final = frozenset({"path", "table", "warehouse"})
+
+_ONLY: Final = 1
+"""The identifier of the one commit of a writer."""
 
 
 def _table(options: Mapping[str, str]) -> Table:
@@ -84,7 +89,7 @@ class PaimonDataSource(datasource.DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> datasource.DataSourceWriter:  # noqa: FBT001
         table = self._opened
-        RowRules(table.schema, table.facts.options.merge).check_columns([f.name for f in fields_of_spark(schema)])
+        check_frame(schema, table.facts)
         return PaimonWriter(table, overwrite=overwrite)
 
 
@@ -139,6 +144,11 @@ class _Written(datasource.WriterCommitMessage):
     messages: bytes
 
 
+def _all_of(messages: Iterable[_Written | None]) -> tuple[CommitMessage, ...]:
+    """What the tasks wrote; nothing came from one that failed."""
+    return tuple(m for message in messages if message for m in decode_messages(message.messages))
+
+
 class PaimonWriter(datasource.DataSourceArrowWriter):
     """Each task writes files of its own for every bucket it meets; none of them compacts."""
 
@@ -147,19 +157,23 @@ class PaimonWriter(datasource.DataSourceArrowWriter):
         self._facts = table.copy({"write-only": "true"}).facts
         self._table = table
         self._overwrite = overwrite
+        self._user = fresh_user(table.facts)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> datasource.WriterCommitMessage:
         written = write_rows(TableWrite(self._facts, replacing=self._overwrite), iterator)
         return _Written(encode_messages(written))
 
-    def commit(self, messages: list[Any]) -> None:
-        found = tuple(m for message in messages if message for m in decode_messages(message.messages))
-        commit = self._table.new_commit()
+    def commit(self, messages: list[_Written | None]) -> None:
+        found = _all_of(messages)
+        commit = self._table.new_commit(self._user)
         if self._overwrite:
-            commit.overwrite(found)
+            commit.overwrite(found, identifier=_ONLY)
         else:
-            commit.commit(found)
+            commit.commit(found, identifier=_ONLY)
 
-    def abort(self, messages: list[Any]) -> None:
-        found = tuple(m for message in messages if message for m in decode_messages(message.messages))
-        self._table.new_commit().abort(found)
+    def abort(self, messages: list[_Written | None]) -> None:
+        found = _all_of(messages)
+        commit = self._table.new_commit(self._user)
+        # Spark also asks for it when the commit has taken effect and something failed after it.
+        if not commit.is_committed(_ONLY):
+            commit.abort(found)

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Literal
 
 from table_format.catalog.load import load_catalog
 from table_format.catalog.protocol import Catalog
-from table_format.codecs.filter_sql import parse_filter
-from table_format.errors import InvalidInputError
+from table_format.errors import ConflictError, InvalidInputError
 from table_format.model.predicate import Predicate, columns_of
 from table_format.model.snapshot import Snapshot
 from table_format.spark.compact import compact_on_spark
 from table_format.spark.data_source import PaimonDataSource
+from table_format.spark.names import quoted
 from table_format.spark.read import frame_of
 from table_format.spark.ship import ship_code
 from table_format.spark.write import with_constants, write_frame
+from table_format.table.filters import bound_filter
 from table_format.table.partition_values import partition_spec
 from table_format.table.system_table import SystemTable
 from table_format.table.table import Table
@@ -75,13 +76,13 @@ class Lake:
             rows = opened.scan(columns=columns, filter=filter).to_arrow()
             return self.spark.createDataFrame(rows)
         table = opened.copy(options)
-        predicate = parse_filter(filter, table.schema.fields) if isinstance(filter, str) else filter
+        predicate = bound_filter(filter, table.schema.fields)
         wanted = table.schema.field_names if columns is None else tuple(columns)
         needed = columns_of(predicate) if predicate is not None else frozenset()
         hidden = tuple(sorted(needed.difference(wanted)))
         plan = table.scan(columns=(*wanted, *hidden), filter=predicate).plan()
         frame = frame_of(self.spark, table.facts, plan)
-        return frame.select(*(f"`{name.replace('`', '``')}`" for name in wanted)) if hidden else frame
+        return frame.select(*(quoted(name) for name in wanted)) if hidden else frame
 
     def write(
         self,
@@ -120,9 +121,13 @@ class Lake:
         spec = None if partition is None else partition_spec(table.schema, partition)
         rows = frame if spec is None else with_constants(frame, table.schema, spec)
         messages = write_frame(rows, table.facts, replacing=replacing, parallelism=parallelism)
-        if replacing:
-            return commit.overwrite(messages, partition=spec, identifier=identifier, properties=properties)
-        return commit.commit(messages, identifier=identifier, properties=properties)
+        try:
+            if replacing:
+                return commit.overwrite(messages, partition=spec, identifier=identifier, properties=properties)
+            return commit.commit(messages, identifier=identifier, properties=properties)
+        except (ConflictError, InvalidInputError):
+            commit.abort(messages)
+            raise
 
     def compact(
         self, name: str, *, full: bool = False, partitions: Sequence[Mapping[str, object]] | None = None

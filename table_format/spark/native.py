@@ -31,6 +31,7 @@ from table_format.model.types import (
     TinyIntType,
     VarCharType,
 )
+from table_format.spark.names import quoted
 from table_format.spark.types import spark_schema, spark_type
 from table_format.table.facts import TableFacts
 from table_format.table.plan import Plan
@@ -88,7 +89,7 @@ def _column(source: DataField | None, field: DataField) -> Column:
     target = spark_type(field.type, field.name)
     if source is None:
         return F.lit(None).cast(target).alias(field.name)
-    column = F.col("`" + source.name.replace("`", "``") + "`")
+    column = F.col(quoted(source.name))
     return (column if source.type == field.type else column.cast(target)).alias(field.name)
 
 

@@ -7,16 +7,14 @@ those travel back to the driver. Nothing here needs a session.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 
 import pyarrow as pa
 
-from table_format.codecs.commit_message import encode_messages
-from table_format.kernels.hashing import fixed_buckets, row_hashes
-from table_format.model.arrow_types import arrow_type
 from table_format.model.commit import CommitMessage
 from table_format.model.split import DataSplit
-from table_format.model.types import DataField
+from table_format.spark.answers import answer_of
 from table_format.table.facts import TableFacts
 from table_format.table.maintenance import BucketWork, compact_work
 from table_format.table.plan import Plan
@@ -25,22 +23,8 @@ from table_format.table.write import TableWrite
 
 Batches = Iterator[pa.RecordBatch]
 
-MESSAGES = pa.schema([("messages", pa.binary())])
-MESSAGES_DDL = "messages binary"
-
 _ROWS_AT_ONCE = 131_072
 """Spark hands over batches of 10,000 rows; writing is cheaper in larger ones."""
-
-
-def bucket_function(fields: Sequence[DataField], bucket_count: int) -> Callable[..., pa.Array]:
-    """The bucket of each row from arrays of its bucket key columns."""
-    types = [f.type for f in fields]
-
-    def buckets(*columns: pa.Array) -> pa.Array:
-        arrays = [c.cast(arrow_type(t)) for c, t in zip(columns, types, strict=True)]
-        return pa.array(fixed_buckets(row_hashes(types, arrays), bucket_count))
-
-    return buckets
 
 
 def split_reader(
@@ -84,10 +68,13 @@ def _spark_arrow_type(arrow: pa.DataType, zone: str) -> pa.DataType:
 
 
 def bucket_writer(facts: TableFacts, *, replacing: bool) -> Callable[[Batches], Batches]:
-    """Write the rows that come in; answer with one row that holds the commit messages of the task."""
+    """Write the rows that come in; the answer is one row for the task."""
 
     def write(batches: Batches) -> Batches:
-        yield messages_row(write_rows(TableWrite(facts, replacing=replacing), batches))
+        yield answer_of(lambda: write_rows(TableWrite(facts, replacing=replacing), batches))
+        # After a failure the rest is still to be taken, or the worker cannot serve another task.
+        for _ in batches:
+            pass
 
     return write
 
@@ -102,19 +89,17 @@ def write_rows(write: TableWrite, batches: Batches) -> tuple[CommitMessage, ...]
 
 
 def compactor(facts: TableFacts, works: Sequence[BucketWork], *, full: bool) -> Callable[[Batches], Batches]:
-    """Compact the buckets whose numbers come in; answer with their commit messages."""
+    """Compact the buckets whose numbers come in; the answer is one row for each."""
+
+    def work(bucket: BucketWork) -> tuple[CommitMessage, ...]:
+        return (compact_work(facts, bucket, full=full),)
 
     def compact(numbers: Batches) -> Batches:
         for batch in numbers:
             for number in batch.column(0).to_pylist():
-                yield messages_row((compact_work(facts, works[number], full=full),))
+                yield answer_of(partial(work, works[number]))
 
     return compact
-
-
-def messages_row(messages: Sequence[CommitMessage]) -> pa.RecordBatch:
-    """Commit messages as the one row that travels back to the driver."""
-    return pa.RecordBatch.from_arrays([pa.array([encode_messages(messages)], pa.binary())], schema=MESSAGES)
 
 
 def _gathered(batches: Batches) -> Batches:

@@ -1,29 +1,35 @@
 """A DataFrame into a table: shuffled by partition and bucket, written inside the tasks, committed once.
 
-Data files are made by the tasks; the driver gets their metadata alone. Files of a task that failed or ran twice are in
-no commit, and are left to the cleaning of orphans.
+Data files are made by the tasks; the driver gets their metadata alone. When a task fails with an error of this library
+all files of the job are deleted; files of a task that died, or ran twice, are in no commit, and are left to the
+cleaning of orphans.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+from pyspark.errors import PySparkTypeError
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.types import IntegerType
+from pyspark.sql.pandas.types import to_arrow_schema
 
-from table_format.codecs.commit_message import decode_messages
+from table_format.errors import InvalidData
 from table_format.metastore.partitions import PartitionSpec
 from table_format.model.commit import CommitMessage
 from table_format.model.schema import TableSchema
+from table_format.spark.answers import ANSWER_DDL, gather
+from table_format.spark.buckets import with_bucket
 from table_format.spark.conditions import literal
-from table_format.spark.tasks import MESSAGES_DDL, bucket_function, bucket_writer
+from table_format.spark.names import column
+from table_format.spark.tasks import bucket_writer
 from table_format.table.facts import TableFacts
 from table_format.table.validate import RowRules
+from table_format.table.write import TableWrite
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 _TARGET: Final = "__task__"
 
@@ -37,13 +43,35 @@ def write_frame(
     session's number of shuffle partitions for a partitioned one.
 
     Raises:
-        InvalidData: the columns are not those of the table.
+        InvalidData: columns, types or values are not those of the table; no file is left.
+        UnsupportedFeature: the table has a feature that this version cannot write.
     """
-    RowRules(facts.schema, facts.options.merge).check_columns(frame.columns)
+    check_frame(frame.schema, facts)
     routed = _routed(frame, facts, parallelism)
     write = bucket_writer(facts, replacing=replacing)
-    rows = routed.mapInArrow(write, MESSAGES_DDL).collect()
-    return tuple(message for row in rows for message in decode_messages(bytes(row.messages)))
+    answers = gather(routed.mapInArrow(write, ANSWER_DDL).collect())
+    if answers.failure is not None:
+        facts.committer("").abort(answers.messages)
+        raise answers.failure
+    return answers.messages
+
+
+def check_frame(schema: StructType, facts: TableFacts) -> None:
+    """Refuse rows of that schema before any task runs, if the table can hold none of them.
+
+    Raises:
+        InvalidData: a column is missing, left over, or of a type with nothing in common with the table's.
+        UnsupportedFeature: the table has a feature that this version cannot write.
+    """
+    TableWrite(facts)
+    rules = RowRules(facts.schema, facts.options.merge)
+    rules.check_columns(schema.names)
+    try:
+        arrow = to_arrow_schema(schema, timezone="UTC", prefers_large_types=False)
+    except PySparkTypeError as error:
+        message = f"the rows have a type that cannot be stored: {error}"
+        raise InvalidData(message) from error
+    rules.conform(pa.RecordBatch.from_pylist([], schema=arrow))
 
 
 def with_constants(frame: DataFrame, schema: TableSchema, spec: PartitionSpec) -> DataFrame:
@@ -59,24 +87,18 @@ def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> Dat
     buckets = facts.options.bucket.count
     if buckets < 1:
         return frame if parallelism is None else frame.repartition(parallelism)
-    target: Column = _bucket(facts, buckets)
     tasks = parallelism or buckets
     if facts.schema.partition_keys:
         # As many as any other shuffle of the session has: each task writes several partitions and buckets.
         tasks = parallelism or int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or buckets)
-        keys = [_quoted(key) for key in facts.schema.partition_keys]
-        target = F.hash(*keys) + target
     if tasks == 1:
-        return frame.coalesce(1)
-    numbered = frame.withColumn(_TARGET, F.pmod(target, F.lit(tasks)).cast("int"))
-    return numbered.repartitionById(tasks, _TARGET).drop(_TARGET)
-
-
-def _bucket(facts: TableFacts, buckets: int) -> Column:
-    fields = facts.schema.select(facts.schema.bucket_keys)
-    function: Callable[..., Column] = arrow_udf(bucket_function(fields, buckets), IntegerType())
-    return function(*(_quoted(f.name) for f in fields))
-
-
-def _quoted(name: str) -> Column:
-    return F.col("`" + name.replace("`", "``") + "`")
+        return frame.repartition(1)
+    numbered = with_bucket(frame, facts, _TARGET)
+    target = column(_TARGET)
+    if facts.schema.partition_keys:
+        target = F.hash(*(column(key) for key in facts.schema.partition_keys)).cast("bigint") + target
+    return (
+        numbered.withColumn(_TARGET, F.pmod(target, F.lit(tasks)).cast("int"))
+        .repartitionById(tasks, _TARGET)
+        .drop(_TARGET)
+    )

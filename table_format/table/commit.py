@@ -126,7 +126,7 @@ def expire_after_commit(facts: TableFacts) -> None:
     if facts.options.compaction.write_only:
         return
     try:
-        expire_snapshots(facts.store, facts.options)
+        expire_snapshots(facts.store, facts.options, snapshots=facts.snapshots, manifests=facts.manifests)
     except (TableFormatError, OSError):
         # The rows are committed; the next commit expires what this one could not.
         _log.warning("%s: snapshots could not be expired after a commit", facts.name, exc_info=True)

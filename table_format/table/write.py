@@ -6,14 +6,17 @@ latest snapshot, so that sequence numbers and compaction follow what others have
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeAlias
 
 import pyarrow as pa
 
 from table_format.append.writer import AppendWriter
 from table_format.errors import BucketCountChanged, InvalidInputError
+from table_format.limits import MIB
 from table_format.lsm.writer import MergeTreeWriter
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import by_bucket, live_files
@@ -29,6 +32,16 @@ from table_format.table.validate import RowRules, check_defaults
 
 MAX_OPEN_FILES: Final = 128
 """Buckets of an append table with an open file; the one that got no rows for longest is closed first."""
+
+OPEN_FILES_FACTOR: Final = 4
+"""Times the write buffer that may pass into the open files of an append table before all are closed: most of it is on
+disk by then, and files should not be smaller than need be."""
+
+MIN_PARALLEL_BYTES: Final = 8 * MIB
+"""Rows in memory from which buckets are flushed side by side ..."""
+
+MAX_FLUSH_THREADS: Final = 4
+"""... by so many threads at most: each sorts a copy of its rows."""
 
 BucketKey: TypeAlias = tuple[bytes, int]
 Writer: TypeAlias = MergeTreeWriter | AppendWriter
@@ -114,8 +127,7 @@ class TableWrite:
             writer.write(piece.rows)
             if isinstance(writer, AppendWriter):
                 self._note_open_file((piece.partition, piece.bucket))
-            else:
-                self._note_buffered(piece.rows)
+            self._note_buffered(piece.rows)
 
     def _note_open_file(self, key: BucketKey) -> None:
         self._open_files[key] = None
@@ -125,20 +137,21 @@ class TableWrite:
             self._flushed.append(_prepare(self._writers[oldest], compact=False))
 
     def _note_buffered(self, rows: pa.RecordBatch) -> None:
-        # Each writer keeps to the buffer size; many writers together have to as well.
+        # Each writer keeps to the buffer size, or to a row group; many writers together need a bound as well.
         self._buffered_bytes += rows.nbytes
-        if self._buffered_bytes > self._facts.options.write.buffer_size and len(self._writers) > 1:
-            self._flushed.extend(_prepare(writer, compact=False) for writer in self._writers.values())
-            self._buffered_bytes = 0
+        limit = self._facts.options.write.buffer_size
+        if not self._facts.schema.is_primary_key_table:
+            limit *= OPEN_FILES_FACTOR
+        if self._buffered_bytes > limit and len(self._writers) > 1:
+            self._prepare_all(compact=False)
 
     def _hand_over(self) -> tuple[CommitMessage, ...]:
         compact = not (self._replacing or self._facts.options.compaction.write_only)
-        last = [_prepare(writer, compact=compact) for writer in self._writers.values()]
-        folded = fold((*self._flushed, *last))
+        self._prepare_all(compact=compact)
+        folded = fold(self._flushed)
         for left in folded.left_over:
             self._facts.delete_file(left.partition, left.bucket, left.file)
-        self._flushed, self._buffered_bytes = [], 0
-        self._open_files.clear()
+        self._flushed = []
         if self._follows_table:
             for message in folded.messages:
                 names = self._uncommitted.setdefault((message.partition, message.bucket), set())
@@ -146,6 +159,22 @@ class TableWrite:
         else:
             self._writers.clear()
         return folded.messages
+
+    def _prepare_all(self, *, compact: bool) -> None:
+        """Flush all writers; what succeeded is noted even when one of them fails."""
+        writers = list(self._writers.values())
+        if self._buffered_bytes < MIN_PARALLEL_BYTES or len(writers) == 1:
+            for writer in writers:
+                self._flushed.append(_prepare(writer, compact=compact))
+        else:
+            # Sorting and encoding leave the interpreter alone.
+            with ThreadPoolExecutor(min(len(writers), MAX_FLUSH_THREADS, os.cpu_count() or 1), "flush") as pool:
+                work = [pool.submit(_prepare, writer, compact=compact) for writer in writers]
+            self._flushed.extend(done.result() for done in work if done.exception() is None)
+            for done in work:
+                done.result()
+        self._buffered_bytes = 0
+        self._open_files.clear()
 
     # --- writers ----------------------------------------------------------------------------------------------------
 

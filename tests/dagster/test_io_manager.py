@@ -269,7 +269,7 @@ def test_column_schema_shows_types_of_the_format_keys_and_comments(project: Proj
 
 def test_plots_are_pictures_in_markdown(project: Project) -> None:
     (told,) = materializations(project.run(an_asset(lambda: pa.table({"id": [1]})))).values()
-    for name in ("rows by snapshot", "levels", "file sizes"):
+    for name in ("rows by snapshot", "bytes by level", "files by size"):
         assert told[name].startswith("![")
         assert "data:image/svg+xml;base64," in told[name]
 

@@ -48,7 +48,7 @@ def test_a_compaction_reports_before_and_after_and_keeps_the_rows(project: Proje
     assert project.rows("shop.items") == before
     assert "| max sorted runs | 4 | 1 | -3 |" in told["before and after"]
     assert told["snapshots made"] == [5]
-    assert told["levels after"].startswith("![")
+    assert told["bytes by level after"].startswith("![")
     assert (told["paimon/max_sorted_runs"], told["paimon/level0_files"]) == (1, 0)
 
 

@@ -8,20 +8,38 @@ from typing import Any
 
 import pytest
 
-from table_format import load_catalog
+from table_format import Table, load_catalog
 from table_format.errors import UnsupportedFeature
 from table_format.table.scan import Scan
 from tests.golden.waiting import WAITING
 from tests.support.golden import case_names, golden_case
 from tests.support.json_rows import json_rows, rows_with_floats
 
-TABLES = [(case, table) for case in case_names() for table in golden_case(case).tables]
+
+def expectations(facts: dict[str, Any]) -> list[tuple[str | None, dict[str, Any]]]:
+    """What Paimon reads, by snapshot id; ``None`` is the latest state.
+
+    Where the writing version and 1.4.2 read a table differently, 1.4.2 is right: it mended the older reader. Tables
+    that no version reads are left out.
+    """
+    later = facts.get("cross_read", {}).get("1.4.2", "same")
+    if later == "same":
+        return [(snapshot, state) for snapshot, state in facts["snapshots"].items() if "rows" in state]
+    return [(None, later["different"])] if "different" in later else []
+
+
+TABLES = [
+    (case, table) for case in case_names() for table, facts in golden_case(case).tables.items() if expectations(facts)
+]
 
 
 def feature_waited_for(case: str, table: str) -> str | None:
     """The feature a table waits for, or ``None``."""
     name = f"{case}/{table}"
-    return next((feature for pattern, feature in WAITING.items() if fnmatch.fnmatchcase(name, pattern)), None)
+    for feature, patterns in WAITING.items():
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
+            return feature
+    return None
 
 
 @pytest.mark.parametrize(("case", "table"), TABLES, ids=lambda value: value)
@@ -33,26 +51,22 @@ def test_a_golden_table_reads_equal_at_every_snapshot(case: str, table: str) -> 
     # Strict: a table that reads right no longer waits.
     with pytest.raises(UnsupportedFeature) as refusal:
         differences(case, table)
-    assert feature in str(refusal.value)
+    assert refusal.value.feature == feature
 
 
 def differences(case: str, table: str) -> list[str]:
-    """What differs between our answers and Paimon's: nothing, if all is well.
-
-    Where the writing version and 1.4.2 read the same table differently, 1.4.2 is right: it mended the older reader.
-    """
+    """What differs between our answers and Paimon's: nothing, if all is well."""
     golden = golden_case(case)
-    facts = golden.tables[table]
     opened = load_catalog({"warehouse": str(golden.warehouse)}).load_table(table)
-    mended = facts.get("cross_read", {}).get("1.4.2", "same")
-    if "different" in mended:
-        return list(_differences("the latest state", opened.scan(), mended["different"]))
-    found: list[str] = []
-    for snapshot, state in facts["snapshots"].items():
-        if "rows" in state:  # there are tables that the writing version itself cannot read
-            scan = opened.scan(options={"scan.snapshot-id": snapshot})
-            found.extend(_differences(f"snapshot {snapshot}", scan, state))
-    return found
+    return [
+        difference
+        for snapshot, state in expectations(golden.tables[table])
+        for difference in _differences(f"snapshot {snapshot or 'latest'}", _scan(opened, snapshot), state)
+    ]
+
+
+def _scan(table: Table, snapshot: str | None) -> Scan:
+    return table.scan(options={"scan.snapshot-id": snapshot} if snapshot else None)
 
 
 def _differences(what: str, scan: Scan, state: dict[str, Any]) -> Iterator[str]:

@@ -1,5 +1,93 @@
-"""Golden tables that wait for a feature: a pattern of ``case/table`` and words of the refusal."""
+"""Golden tables that wait for a feature: the feature a refusal names, and patterns of ``case/table``.
+
+Strict: a table that is listed must be refused for exactly that feature, and one that is not listed must read equal. The
+first feature whose pattern fits counts.
+"""
 
 from __future__ import annotations
 
-WAITING: dict[str, str] = {}
+WAITING: dict[str, tuple[str, ...]] = {
+    "deletion-vectors.enabled=true": (
+        "append_deletion_vectors/*",
+        "pk_deletion_vectors*/*",
+        "spark_modes/db.orders_mow",
+        "thin_mode*/db.dv_parquet",
+    ),
+    "manifest.format=orc": ("file_options*/db.manifest_orc",),
+    "manifest.format=parquet": ("file_options*/db.manifest_parquet",),
+    "file format 'orc'": (
+        "*/db.*_orc",
+        "nested_orc*/*",
+        "types_orc*/*",
+        "file_options*/db.codec_orc_*",
+        "bucket_hash*/db.k_ts9",
+    ),
+    "file format 'avro'": (
+        "*/db.*_avro",
+        "nested_avro*/*",
+        "types_avro*/*",
+        "file_options*/db.codec_avro_*",
+        "file_options*/db.per_level",
+    ),
+    "merge-engine=partial-update": (
+        "cross_partition/db.partial",
+        "pk_partial_update*/*",
+        "seed_merge_engine_examples/db.partial_update",
+        "seed_merge_engine_examples/db.pu_agg",
+        "seed_merge_engine_examples/db.sg",
+        "seed_merge_engine_examples/db.t",
+        "seed_merge_engine_examples__1.4.2/db.partial_update",
+        "seed_merge_engine_examples__1.4.2/db.pu_agg",
+        "seed_merge_engine_examples__1.4.2/db.sg",
+        "seed_merge_engine_examples__1.4.2/db.t",
+        "seed_merge_engine_examples_sql/db.partial_update",
+        "seed_merge_engine_examples_sql/db.pu_agg",
+        "seed_merge_engine_examples_sql/db.sg",
+        "seed_merge_engine_examples_sql/db.t",
+    ),
+    "merge-engine=aggregation": (
+        "cross_partition/db.agg",
+        "pk_aggregation/*",
+        "pk_aggregation__1.4.2/db.f_bitmaps",
+        "pk_aggregation__1.4.2/db.f_bool",
+        "pk_aggregation__1.4.2/db.f_collect",
+        "pk_aggregation__1.4.2/db.f_default_function",
+        "pk_aggregation__1.4.2/db.f_first_non_null_value",
+        "pk_aggregation__1.4.2/db.f_first_value",
+        "pk_aggregation__1.4.2/db.f_first_with_sequence",
+        "pk_aggregation__1.4.2/db.f_ignore_retract",
+        "pk_aggregation__1.4.2/db.f_last_non_null_value",
+        "pk_aggregation__1.4.2/db.f_last_value",
+        "pk_aggregation__1.4.2/db.f_last_value_retract",
+        "pk_aggregation__1.4.2/db.f_listagg_delimiter",
+        "pk_aggregation__1.4.2/db.f_listagg_distinct",
+        "pk_aggregation__1.4.2/db.f_max",
+        "pk_aggregation__1.4.2/db.f_max_delete",
+        "pk_aggregation__1.4.2/db.f_merge_map",
+        "pk_aggregation__1.4.2/db.f_min",
+        "pk_aggregation__1.4.2/db.f_nested_partial_update",
+        "pk_aggregation__1.4.2/db.f_nested_update",
+        "pk_aggregation__1.4.2/db.f_nested_update_keyed",
+        "pk_aggregation__1.4.2/db.f_no_function",
+        "pk_aggregation__1.4.2/db.f_product",
+        "pk_aggregation__1.4.2/db.f_remove_record",
+        "pk_aggregation__1.4.2/db.f_sequence",
+        "pk_aggregation__1.4.2/db.f_sum",
+        "pk_aggregation_count/*",
+        "pk_changelog*/db.agg_lookup",
+        "seed_merge_engine_examples/db.my_table",
+        "seed_merge_engine_examples/db.order_wide",
+        "seed_merge_engine_examples__1.4.2/db.my_table",
+        "seed_merge_engine_examples__1.4.2/db.order_wide",
+        "seed_merge_engine_examples_sql/db.my_table",
+        "seed_merge_engine_examples_sql/db.order_wide",
+    ),
+    "merge-engine=first-row": (
+        "cross_partition/db.first",
+        "pk_first_row*/*",
+        "seed_merge_engine_examples/db.first_row",
+        "seed_merge_engine_examples__1.4.2/db.first_row",
+        "seed_merge_engine_examples_sql/db.first_row",
+    ),
+    "type VARIANT": ("variant_type/*",),
+}

@@ -257,6 +257,36 @@ def test_a_file_that_came_back_is_not_deleted():
     assert table.all_files() == table.reachable()
 
 
+@pytest.mark.parametrize("later", [0, 300])
+def test_a_file_that_came_back_after_the_end_of_the_expiry_is_not_deleted(later):
+    table = a_table(**KEYED)
+    committer = table.committer()
+    old = table.file(1, name="old.parquet")
+    table.append(old)
+    result = compacted(table, "new.parquet")
+    for i in range(3):
+        committer.commit(committable(10 + i, ignored := table.message(new_files=(table.file(20 + i),))))
+        table.write(ignored)
+    back = table.message(new_files=(old,), deleted_files=tuple(e.file for e in table.live(result)))
+    committer.commit(committable(20, back))
+    for i in range(later):
+        committer.commit(committable(100 + i, table.message(new_files=(table.file(i),))))
+    latest = table.snapshots.latest_id()
+    report = table.expire(retain_min=latest - 3, retain_max=latest - 3, retain_floor_ms=0)
+    assert report.snapshot_ids == (1, 2, 3)
+    assert report.deletions.data_files == ()
+    assert table.store.io.status(table.data_path(table.one_partition(None), 0, old))
+
+
+def test_an_expiry_may_wait_until_it_is_worth_while():
+    table = a_history(a_table(**KEYED))
+    assert table.expire(**ALL_BUT_ONE, at_least=9).snapshot_ids == ()
+    table.io.calls.clear()
+    assert table.expire(retain_min=20, retain_floor_ms=0).snapshot_ids == ()
+    assert len(table.io.calls) <= 10
+    assert len(table.expire(**ALL_BUT_ONE, at_least=8).snapshot_ids) == 8
+
+
 def test_empty_directories_go_when_the_option_says_so():
     options = {"snapshot.clean-empty-directories": "true"}
     table = a_table(partition_keys=("dt",), options=options)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from table_format.errors import InvalidOption
-from table_format.metastore.expire import nearest_tags
+from table_format.metastore.expiry_facts import nearest_tags
 from table_format.metastore.retention import Retention, default_retain_floor_ms, expiry_range
 from table_format.options.commit import CommitOptions
 

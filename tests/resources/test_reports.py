@@ -6,7 +6,7 @@ from base64 import b64decode
 from xml.etree import ElementTree
 
 from resources.health import LiveFile, health_of
-from resources.plots import Bar, as_metadata, stacked_bars
+from resources.plots import SHOWN_IN_PLACE, Bar, chart
 from resources.progress import Pace, Progress
 from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta
 
@@ -27,16 +27,37 @@ def a_file(level: int, size: int, rows: int = 10) -> DataFileMeta:
     )
 
 
-def test_a_plot_is_well_formed_whatever_the_labels_hold() -> None:
-    bars = [Bar("<day & night>", {'"a"': 3.0, "b": 0.0}), Bar("2", {"b": 5e9})]
-    picture = as_metadata(stacked_bars("Rows <by> day", bars), caption="rows")
-    assert picture.value.startswith("![rows](data:image/svg+xml;base64,")
-    root = ElementTree.fromstring(b64decode(picture.value.split("base64,")[1][:-1]))  # noqa: S314 - our own text
-    assert len([e for e in root.iter() if e.tag.endswith("rect")]) == 5  # three parts, two in the legend
+def drawn(picture: str) -> ElementTree.Element:
+    prefix = "![rows](data:image/svg+xml;base64,"
+    assert picture.startswith(prefix)
+    return ElementTree.fromstring(b64decode(picture.removeprefix(prefix)[:-1]))  # noqa: S314 - our own text
 
 
-def test_a_plot_of_nothing_is_still_a_plot() -> None:
-    assert stacked_bars("empty", []).endswith("</svg>")
+def test_a_chart_is_well_formed_whatever_the_labels_hold() -> None:
+    bars = [Bar("<day & night>", {"it's": 3.0, "b": 0.0}), Bar("2", {"b": 5e9})]
+    root = drawn(chart(bars, caption="rows").value)
+    paths = [element for element in root.iter() if element.tag.endswith("path")]
+    assert [path.attrib["d"].count("M") for path in paths] == [1, 1]
+    assert "<day & night>" in "".join(root.itertext())
+
+
+def test_a_chart_of_nothing_is_still_a_chart() -> None:
+    assert drawn(chart([], caption="rows").value) is not None
+
+
+def test_a_chart_of_many_bars_shows_the_last_ones_in_place() -> None:
+    bars = [Bar(f"snapshot {n}", {("APPEND", "COMPACT")[n % 2]: float(1000 + n)}) for n in range(200)]
+    picture = chart(bars, caption="rows").value
+    assert len(picture) <= SHOWN_IN_PLACE
+    text = "".join(drawn(picture).itertext())
+    assert "snapshot 199" in text
+    assert "snapshot 0" not in text
+
+
+def test_bars_of_a_stack_stand_on_each_other() -> None:
+    root = drawn(chart([Bar("0", {"level 0": 1.0, "level 5": 3.0})], caption="rows").value)
+    low, high = [element.attrib["d"] for element in root.iter() if element.tag.endswith("path")]
+    assert (low, high) == ("M0 76v-15h32v15", "M0 61v-45h32v45")
 
 
 def test_progress_speaks_only_when_time_has_passed() -> None:

@@ -106,6 +106,8 @@ class History(Observer):
             raise Violation(f"I1 {actor.name} publishes snapshot {snapshot_id} after {self.highest}")
         job = (snapshot.commit_user, snapshot.commit_identifier)
         before = self.states.get(snapshot_id - 1)
+        if before and snapshot.time_millis < before.snapshot.time_millis:
+            raise Violation(f"I7 snapshot {snapshot_id} is older than the one before it")
         state = self._reader.derive(snapshot, before, self.promises.intents.get(job))
         kinds = [kind for kind, _ in self.landed[job]]
         if snapshot.commit_kind in kinds:

@@ -61,8 +61,8 @@ def _compact(p: Process, user: str) -> None:
         made = commit.commit(Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=(work,)))
     except CommitOutcomeUnknown:
         p.history.leave_unknown(user, BATCH_COMMIT_IDENTIFIER)
-    except (ConflictError, OSError) as error:
-        if isinstance(error, OSError):
+    except (ConflictError, OSError, CorruptionError, SnapshotNotFound) as error:
+        if not isinstance(error, ConflictError):
             p.excuse("committing a compaction", error)
         p.world.note("compaction_conflict")
         p.history.reject_compaction(user, BATCH_COMMIT_IDENTIFIER)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from table_format.errors import TableFormatError
 from tests.simulation.faults import NoFaults, SampledFaults
 from tests.simulation.history import History, Rules
 from tests.simulation.maintenance import compactor, expirer, tagger
@@ -16,7 +17,7 @@ from tests.simulation.readers import reader
 from tests.simulation.settings import CLOCK_ERROR_MS, FLOOR_MS, Settings
 from tests.simulation.store import SharedStore
 from tests.simulation.sum_table import create_table
-from tests.simulation.world import Actor, Event, World
+from tests.simulation.world import Actor, Event, Violation, World
 from tests.simulation.writers import batch_writer, streaming_writer
 
 Body = Callable[[Process], None]
@@ -83,7 +84,10 @@ def _add(
     faults = SampledFaults(settings.faults, rng, spared) if settings.faults.chances else NoFaults()
 
     def live(actor: Actor) -> None:
-        body(Process.start(shared, actor, history, settings))
+        try:
+            body(Process.start(shared, actor, history, settings))
+        except (OSError, TableFormatError) as error:
+            raise Violation(f"I12 {actor.name} dies of {error!r}") from error
 
     actor = world.add_actor(name, live, faults)
     if settings.skewed_clocks:

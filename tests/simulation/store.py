@@ -60,11 +60,12 @@ class SharedStore:
             observer.created(path, data, actor)
 
     def overwrite(self, path: str, data: bytes, actor: Actor) -> None:
-        status = self.files.status(path)
-        if status is not None:
+        if self.files.status(path) is not None:
             self._previous[path] = self.files.read(path)
         self.files.overwrite(path, data)
         self.makers.setdefault(path, actor)
+        for observer in self.observers:
+            observer.created(path, data, actor)
 
     def delete(self, path: str, actor: Actor) -> None:
         status = self.files.status(path)

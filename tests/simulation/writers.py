@@ -6,7 +6,7 @@ import random
 from collections import Counter, defaultdict
 
 from table_format.codecs.commit_message import decode_messages, encode_messages
-from table_format.errors import CommitOutcomeUnknown, ConflictError
+from table_format.errors import CommitOutcomeUnknown, ConflictError, CorruptionError, SnapshotNotFound
 from table_format.metastore.commit import TableCommit
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER
@@ -117,7 +117,7 @@ def _batch_job(p: Process, user: str) -> None:
         if work == "overwrite touched":
             replaced = frozenset(key[0] for key in rows)
         p.history.intend(user, identifier, Intent(rows, None if work == "overwrite all" else replaced))
-    except OSError as error:
+    except (OSError, CorruptionError, SnapshotNotFound) as error:
         p.excuse("preparing a batch", error)
         return
     try:
@@ -125,8 +125,8 @@ def _batch_job(p: Process, user: str) -> None:
     except CommitOutcomeUnknown:
         _ask_later(p, commit, user)
         return
-    except (ConflictError, OSError) as error:
-        if isinstance(error, OSError):
+    except (ConflictError, OSError, CorruptionError, SnapshotNotFound) as error:
+        if not isinstance(error, ConflictError):
             p.excuse("committing a batch", error)
         p.world.note("batch_rejected")
         p.history.reject(user, identifier)
@@ -164,8 +164,10 @@ def _ask_later(p: Process, commit: TableCommit, user: str) -> None:
                 p.world.note("unknown_resolved")
                 p.history.acknowledge(user, BATCH_COMMIT_IDENTIFIER)
                 return
-        except OSError as error:
+        except (OSError, CorruptionError, SnapshotNotFound) as error:
             p.excuse("asking for an outcome", error)
+        except CommitOutcomeUnknown:
+            break
     p.history.leave_unknown(user, BATCH_COMMIT_IDENTIFIER)
 
 

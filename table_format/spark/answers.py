@@ -1,0 +1,80 @@
+"""What a task that writes sends to the driver: commit messages, or the error of this library that stopped it.
+
+An error that Spark transports becomes a ``PythonException`` with a stack trace as its text, and the work of the other
+tasks is lost sight of. Sent as an answer it is raised on the driver as what it is, and all files can be deleted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from table_format import errors
+from table_format.codecs.commit_message import decode_messages, encode_messages
+from table_format.errors import TableFormatError
+from table_format.model.commit import CommitMessage
+
+ANSWER: Final = pa.schema([("messages", pa.binary()), ("failure", pa.string())])
+ANSWER_DDL: Final = "messages binary, failure string"
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answers of all tasks of a job; ``failure`` is the first error among them."""
+
+    messages: tuple[CommitMessage, ...]
+    failure: TableFormatError | None
+
+
+def answer_of(work: Callable[[], Sequence[CommitMessage]]) -> pa.RecordBatch:
+    """Do the work of a task and put its outcome into the one row that travels back.
+
+    Other errors than those of this library are raised: Spark repeats the task.
+    """
+    messages: bytes | None = None
+    failure: str | None = None
+    try:
+        messages = encode_messages(work())
+    except TableFormatError as error:
+        failure = encode_error(error)
+    return pa.RecordBatch.from_arrays(
+        [pa.array([messages], pa.binary()), pa.array([failure], pa.string())], schema=ANSWER
+    )
+
+
+def gather(rows: Iterable[Any]) -> Answers:
+    """Read the rows that the tasks of a job answered with."""
+    messages: list[CommitMessage] = []
+    failures: list[TableFormatError] = []
+    for row in rows:
+        if row.failure is not None:
+            failures.append(decode_error(row.failure))
+        else:
+            messages.extend(decode_messages(bytes(row.messages)))
+    return Answers(tuple(messages), failures[0] if failures else None)
+
+
+def encode_error(error: TableFormatError) -> str:
+    """An error as text: its class, its message, and what it carries besides."""
+    carried = {key: value for key, value in vars(error).items() if isinstance(value, str | int)}
+    return json.dumps({"kind": type(error).__name__, "message": str(error), "carried": carried})
+
+
+def decode_error(text: str) -> TableFormatError:
+    """The error again.
+
+    >>> error = decode_error(encode_error(errors.Truncated("/t/f", expected_bytes=2, found_bytes=1)))
+    >>> type(error).__name__, str(error), error.found_bytes
+    ('Truncated', '/t/f: expected 2 bytes, found 1', 1)
+    """
+    fields = json.loads(text)
+    kind = getattr(errors, fields["kind"], TableFormatError)
+    # Constructors make messages out of parts; here the message is made already.
+    error: TableFormatError = kind.__new__(kind)
+    error.args = (fields["message"],)
+    vars(error).update(fields["carried"])
+    return error

@@ -1,0 +1,148 @@
+"""The bucket of each row as a Spark column: what rows are shuffled by (format chapter 05, section 5).
+
+A single whole number as key, the usual case, is hashed by Spark's own functions and never leaves the JVM; everything
+else goes through the library's kernel as an Arrow function. Both give the same buckets, and the writing task computes
+its own again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import IntegerType
+
+from table_format.errors import InvalidData
+from table_format.model.types import BigIntType, DataField, DateType, IntType
+from table_format.options.bucket import BucketOptions
+from table_format.spark.names import column
+from table_format.table.casts import cast_column
+from table_format.table.facts import TableFacts
+from table_format.table.route import bucket_numbers
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_WORD: Final = 0xFFFFFFFF
+
+
+def with_bucket(frame: DataFrame, facts: TableFacts, name: str) -> DataFrame:
+    """The frame with a column ``name`` for the bucket of each row, of a table with a fixed number of buckets."""
+    fields = facts.schema.select(facts.schema.bucket_keys)
+    bucketing = facts.options.bucket
+    is_plain = bucketing.function == "default" and len(fields) == 1 and not fields[0].type.nullable
+    if is_plain and isinstance(fields[0].type, IntType | BigIntType | DateType):
+        return _with_native_bucket(frame, fields[0], bucketing.count, name)
+    function: Callable[..., Column] = arrow_udf(bucket_function(fields, bucketing), IntegerType())
+    return frame.withColumn(name, function(*(column(f.name) for f in fields)))
+
+
+def bucket_function(fields: Sequence[DataField], bucketing: BucketOptions) -> Callable[..., pa.Array]:
+    """The bucket of each row from arrays of its bucket key columns."""
+
+    def buckets(*columns: pa.Array) -> pa.Array:
+        try:
+            arrays = [cast_column(c, f.type, f.name) for c, f in zip(columns, fields, strict=True)]
+        except InvalidData:
+            # No bucket is right for them: the task that is to write them says what is wrong.
+            return pa.repeat(pa.scalar(0, pa.int32()), len(columns[0]))
+        return pa.array(bucket_numbers(fields, arrays, bucketing, len(columns[0]))).cast(pa.int32())
+
+    return buckets
+
+
+# --- the same in Spark's own functions --------------------------------------------------------------------------------
+#
+# The format hashes the row of the key: 8 bytes of header, all 0 without nulls, then 8 bytes of value, little endian, by
+# murmur3 with seed 42. Spark's hash(a, b) hashes b with the hash of a as its seed, and each hash ends with the length
+# (4 or 8 for whole numbers) and an avalanche. So the header becomes a number whose hash is the state after it; and the
+# last avalanche is undone, the length 8 made 16, and the avalanche done again.
+
+_SEED: Final = 42
+_M1: Final = 0x85EBCA6B
+_M2: Final = 0xC2B2AE35
+
+
+def _with_native_bucket(frame: DataFrame, field: DataField, bucket_count: int, name: str) -> DataFrame:
+    value = column(field.name)
+    if isinstance(field.type, DateType):
+        value = F.unix_date(value)
+    value = value.cast("bigint")
+    if not isinstance(field.type, BigIntType):
+        value = value.bitwiseAND(_long(_WORD))
+    hashed = F.hash(F.lit(_signed(_header_as_number())), value).cast("bigint").bitwiseAND(_long(_WORD))
+    frame = frame.withColumn(name, hashed)
+    # Each step uses the last one several times, which inside one expression would be work that doubles every time.
+    for step in (_undone_start, _undone_end, _lengthened, _mixed_first, _mixed_second):
+        frame = frame.withColumn(name, step(column(name)))
+    signed = F.shiftright(F.shiftleft(_shifted(column(name), 16), 32), 32)
+    return frame.withColumn(name, F.abs(signed % _long(bucket_count)).cast("int"))
+
+
+def _undone_start(h: Column) -> Column:
+    return _times(_shifted(h, 16), pow(_M2, -1, 1 << 32))
+
+
+def _undone_end(h: Column) -> Column:
+    return _times(_shifted(h, 13).bitwiseXOR(F.shiftright(h, 26)), pow(_M1, -1, 1 << 32))
+
+
+def _lengthened(h: Column) -> Column:
+    return _shifted(h, 16).bitwiseXOR(_long(8 ^ 16))
+
+
+def _mixed_first(h: Column) -> Column:
+    return _times(_shifted(h, 16), _M1)
+
+
+def _mixed_second(h: Column) -> Column:
+    return _times(_shifted(h, 13), _M2)
+
+
+def _shifted(h: Column, bits: int) -> Column:
+    return h.bitwiseXOR(F.shiftright(h, bits))
+
+
+def _times(h: Column, factor: int) -> Column:
+    """The product modulo 2**32, without a step that overflows 64 bits: that is an error in Spark."""
+    high = (h * _long(factor >> 16)).bitwiseAND(_long(0xFFFF))
+    return (h * _long(factor & 0xFFFF) + F.shiftleft(high, 16)).bitwiseAND(_long(_WORD))
+
+
+def _long(value: int) -> Column:
+    return F.lit(value).cast("bigint")
+
+
+def _header_as_number() -> int:
+    """The INT whose Spark hash is the state of the format's hash after the header."""
+    state = _SEED
+    for _ in range(2):
+        state = _mixed(state, 0)
+    h = state
+    # Backwards: the avalanche of a 4-byte hash, the mixing of its word, the mixing into the seed.
+    h ^= h >> 16
+    h = h * pow(_M2, -1, 1 << 32) & _WORD
+    h ^= (h >> 13) ^ (h >> 26)
+    h = h * pow(_M1, -1, 1 << 32) & _WORD
+    h ^= h >> 16
+    h ^= 4
+    h = (h - 0xE6546B64) * pow(5, -1, 1 << 32) & _WORD
+    word = _rotated(h, 32 - 13) ^ _SEED
+    word = word * pow(0x1B873593, -1, 1 << 32) & _WORD
+    return _rotated(word, 32 - 15) * pow(0xCC9E2D51, -1, 1 << 32) & _WORD
+
+
+def _mixed(state: int, word: int) -> int:
+    word = _rotated(word * 0xCC9E2D51 & _WORD, 15) * 0x1B873593 & _WORD
+    return (_rotated(state ^ word, 13) * 5 + 0xE6546B64) & _WORD
+
+
+def _rotated(value: int, bits: int) -> int:
+    return (value << bits | value >> (32 - bits)) & _WORD
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 32) if value >= 1 << 31 else value

@@ -1,0 +1,175 @@
+"""The whole pipeline on Spark: whatever the order of the days, the tables end as the source is."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from assets import daily_revenue, orders, orders_cdc, users, users_cdc
+from assets.feed import FeedTable, json_lines
+from assets.feed.plan import KEY_COLUMN
+from assets.landing import ShopFeed, landing_assets
+from assets.mart import SOLD
+from resources.io_manager import PaimonIOManager
+from table_format.model.types import DecimalType
+from tests.dagster.conftest import Project, a_project
+
+pytestmark = [
+    pytest.mark.dagster,
+    pytest.mark.spark,
+    pytest.mark.filterwarnings("ignore::dagster.BetaWarning"),
+]
+
+LAST_DAY = 5
+DAYS = [f"2026-01-0{day}" for day in range(1, LAST_DAY + 1)]
+# A hostile feed: what is rare in life happens all the time, and the schema changes on the third day.
+FEED = ShopFeed(
+    seed=11,
+    events_per_day=60,
+    late_share=0.3,
+    duplicate_share=0.2,
+    disorder_share=0.5,
+    delete_share=0.4,
+    schema_change_day=3,
+)
+INGEST = [*landing_assets, orders_cdc, users_cdc, orders, users]
+INGEST_ORDERS = [landing_assets[0], orders_cdc, orders]
+
+
+@pytest.fixture(scope="module")
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as found:
+        yield found
+
+
+def a_shop(root: Path, instance: dg.DagsterInstance) -> Project:
+    project = a_project(root, instance)
+    project.resources["feed"] = FEED
+    return project
+
+
+@pytest.fixture(scope="module")
+def backfilled(tmp_path_factory: pytest.TempPathFactory, instance: dg.DagsterInstance) -> Project:
+    """All days in one run, from landing to mart."""
+    project = a_shop(tmp_path_factory.mktemp("shop"), instance)
+    assert project.run([*INGEST, daily_revenue], days=(DAYS[0], DAYS[-1])).success
+    return project
+
+
+def source_now(table: FeedTable) -> dict[int, dict[str, Any]]:
+    """The rows of the source after what has been delivered: of each key the event with the greatest lsn."""
+    plan, key, last = FEED.plan(), KEY_COLUMN[table], {}
+    for index in range(LAST_DAY):
+        for event in map(json.loads, json_lines(plan, table, index)):
+            identifier = (event["after"] or event["before"])[key]
+            if identifier not in last or event["lsn"] > last[identifier]["lsn"]:
+                last[identifier] = event
+    return {identifier: {**e["after"], "lsn": e["lsn"]} for identifier, e in last.items() if e["op"] != "d"}
+
+
+def moment(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, tz=UTC)
+
+
+def expected_orders() -> list[dict[str, Any]]:
+    return [
+        {
+            "order_id": row["order_id"],
+            "user_id": row["user_id"],
+            "status": row["status"],
+            "amount": Decimal(row["amount"]),
+            "created_at": moment(row["created_at"]),
+            "updated_at": moment(row["updated_at"]),
+            "coupon": row.get("coupon"),
+            "lsn": row["lsn"],
+            "order_date": moment(row["created_at"]).date().isoformat(),
+        }
+        for _, row in sorted(source_now(FeedTable.ORDERS).items())
+    ]
+
+
+def found_orders(project: Project) -> list[dict[str, Any]]:
+    rows = project.rows("dwd.orders")
+    instants = {"created_at", "updated_at"}
+    return [{k: v.astimezone(UTC) if k in instants and v else v for k, v in row.items()} for row in rows]
+
+
+def test_a_backfill_in_one_run_ends_as_the_source_is(backfilled: Project) -> None:
+    assert found_orders(backfilled) == expected_orders()
+    found = [(row["user_id"], row["city"], row["tier"], row["lsn"]) for row in backfilled.rows("dwd.users")]
+    rows = source_now(FeedTable.USERS)
+    assert found == [(user, row["city"], row["tier"], row["lsn"]) for user, row in sorted(rows.items())]
+
+
+def test_days_in_any_order_with_compactions_between_end_as_the_source_is(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    project = a_shop(tmp_path, instance)
+    for day in (DAYS[3], DAYS[0], DAYS[4], DAYS[2], DAYS[1], DAYS[0]):
+        assert project.run(INGEST_ORDERS, days=day).success
+        # The compaction forgets deletes: what arrives later must not bring deleted orders back.
+        project.table("dwd.orders").compact(full=True)
+    expected = {row["order_id"]: row for row in expected_orders()}
+    found = {row["order_id"]: row for row in found_orders(project)}
+    assert found.keys() == expected.keys()
+    assert [{k: row[k] for k in expected[key]} for key, row in found.items()] == list(expected.values())
+
+
+def test_a_day_that_is_run_again_changes_nothing_but_the_snapshots(backfilled: Project) -> None:
+    before = found_orders(backfilled)
+    events = backfilled.table("ods.orders_cdc").scan().to_arrow().num_rows
+    assert backfilled.run(INGEST, days=DAYS[1]).success
+    assert found_orders(backfilled) == before
+    assert backfilled.table("ods.orders_cdc").scan().to_arrow().num_rows == events
+
+
+def test_the_tables_follow_the_schema_of_the_source(backfilled: Project) -> None:
+    for name in ("ods.orders_cdc", "dwd.orders"):
+        schema = backfilled.table(name).schema
+        assert "coupon" in schema.field_names
+        assert schema.field("amount").type.with_nullable(True) == DecimalType(precision=12, scale=2)
+    assert any(row["coupon"] for row in backfilled.rows("dwd.orders"))
+
+
+def test_the_mart_adds_up(backfilled: Project) -> None:
+    sales: dict[str, list[dict[str, Any]]] = {}
+    for row in expected_orders():
+        sales.setdefault(row["order_date"], []).append(row)
+    expected = [
+        {
+            "dt": day,
+            "orders": sum(row["status"] in SOLD for row in sales[day]),
+            "customers": len({row["user_id"] for row in sales[day] if row["status"] in SOLD}),
+            "revenue": sum((row["amount"] for row in sales[day] if row["status"] in SOLD), Decimal("0.00")),
+            "cancelled": sum(row["status"] == "cancelled" for row in sales[day]),
+        }
+        for day in DAYS
+    ]
+    assert backfilled.rows("mart.daily_revenue") == expected
+
+
+class DiesOnceAfterCommit(PaimonIOManager):
+    """Dies after the commit and before the materialization event of ``dwd/orders``, the first time."""
+
+    def handle_output(self, context: dg.OutputContext, obj: Any) -> None:
+        super().handle_output(context, obj)
+        if context.asset_key.path[-1] == "orders" and context.step_context.previous_attempt_count == 0:
+            message = "the worker was killed"
+            raise OSError(message)
+
+
+def test_a_spark_step_that_died_after_its_commit_is_repeated_without_writing_again(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    project = a_shop(tmp_path, instance)
+    project.resources["paimon_io"] = DiesOnceAfterCommit(lakehouse=project.lakehouse, spark=project.resources["spark"])
+    result = project.run(INGEST_ORDERS, days=(DAYS[0], DAYS[1]))
+    assert result.success
+    assert len(project.table("dwd.orders").snapshots()) == 1
+    told = result.asset_materializations_for_node("dwd__orders")[0].metadata
+    assert (told["paimon/snapshot_id"].value, told["paimon/repeated"].value) == (1, True)

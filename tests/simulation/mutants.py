@@ -1,0 +1,323 @@
+"""Protocol mutants: one small thing of the real code, or one fence, is replaced; the simulation must notice.
+
+A mutant is a list of substitutions. Fences guard each other, so one of them alone may be missed without harm: they are
+also removed in pairs. What no simulation can kill proves nothing, so a mutant that survives is as much a finding as a
+seed that fails.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from unittest.mock import patch
+
+from table_format.errors import CommitOutcomeUnknown
+from table_format.metastore import (
+    commit,
+    commit_link,
+    commit_loop,
+    commit_prepare,
+    conflicts,
+    deletions,
+    expire,
+    expiry_facts,
+    live_state,
+    manifest_merge,
+    publish,
+    snapshots,
+    tag_deletion,
+    tags,
+)
+from table_format.metastore.commit_link import Link
+from table_format.model.manifest import FileKind
+from tests.simulation import maintenance, process, store, writers
+
+Substitution = tuple[object, str, object]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A name, what is replaced, and the kinds of violation that may reveal it."""
+
+    name: str
+    substitutions: tuple[Substitution, ...]
+    legacy: bool = False
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Run with the mutation in place."""
+        with ExitStack() as stack:
+            for target, name, replacement in self.substitutions:
+                stack.enter_context(patch.object(target, name, replacement))
+            yield
+
+
+# --- publishing -----------------------------------------------------------------------------------------------------
+
+
+def _check_then_rename(self: store.FaultyFileIO, path: str, data: bytes) -> None:
+    if self.status(path) is not None:
+        raise FileExistsError(errno.EEXIST, "the file exists", path)
+    self.overwrite(path, data)
+
+
+def _refuse_what_is_unknown(*arguments: object, **options: object) -> publish.Put:
+    put = publish.put_if_absent(*arguments, **options)
+    return replace(put, outcome=publish.PutOutcome.REFUSED) if put.outcome is publish.PutOutcome.UNKNOWN else put
+
+
+def _claim_what_exists(*arguments: object, **options: object) -> publish.Put:
+    put = publish.put_if_absent(*arguments, **options)
+    return replace(put, outcome=publish.PutOutcome.OURS) if put.outcome is publish.PutOutcome.OTHERS else put
+
+
+def _verify_with_one_look(snapshot, found, manifests) -> Link:
+    if found.exists(snapshot.id - 1):
+        return Link.SOUND
+    successor = found.find(snapshot.id + 1)
+    if successor is not None:
+        return commit_link._built_upon(snapshot, successor, manifests)
+    return Link.SOUND if found.highest_id() == snapshot.id else Link.FALSE
+
+
+# --- finding what is there ------------------------------------------------------------------------------------------
+
+
+def _trust_hint(self: snapshots.SnapshotStore) -> int | None:
+    hint = self._read_hint(self._store.paths.latest_hint)
+    return self._listed_latest() if hint is None else hint
+
+
+def _no_second_look(self: snapshots.SnapshotStore) -> int | None:
+    candidate = self._guess() or self._listed_latest()
+    return None if candidate is None else self._walk_up(candidate)
+
+
+def _filter_ignoring_since(self, identifiers, *, since=None):
+    return FILTER(self, identifiers)
+
+
+def _filter_including_the_last(self, identifiers, *, since=None):
+    asked = tuple(identifiers)
+    return FILTER(self, asked, since=since) or asked[-1:]
+
+
+FILTER = commit.TableCommit.filter_committed
+
+
+def _not_landed_when_expired(self, *arguments, **options):
+    try:
+        return FIND_LANDED(self, *arguments, **options)
+    except CommitOutcomeUnknown:
+        return None
+
+
+FIND_LANDED = commit_loop.CommitLoop._find_landed
+
+
+# --- what a snapshot names ------------------------------------------------------------------------------------------
+
+
+def _merge_losing_removals(entries, merged=None):
+    result = manifest_merge_entries(entries, merged)
+    return {key: entry for key, entry in result.items() if entry.kind is FileKind.ADD}
+
+
+manifest_merge_entries = manifest_merge.merge_entries
+
+
+def _reuse_without_the_rest(self, current):
+    found = ON_TOP_OF(self, current)
+    return None if found is None else replace(found, after=self.after)
+
+
+ON_TOP_OF = manifest_merge.MergedManifests.on_top_of
+
+
+def _forgetful_follow(self, snapshot) -> None:
+    self._at = snapshot
+
+
+def _count_delta_only(*arguments, **options):
+    made = SNAPSHOT(*arguments, **options)
+    return replace(made, total_record_count=made.delta_record_count)
+
+
+def _unclamped_time(c, job, written, latest, **options):
+    made = SNAPSHOT(c, job, written, latest, **options)
+    return replace(made, time_millis=c.store.runtime.clock.now_ms())
+
+
+SNAPSHOT = commit_prepare._snapshot
+
+
+def _propose_once(self, latest, new, target):
+    key = (id(self), id(new))
+    known = self.__dict__.setdefault("_proposals", {})
+    if key not in known:
+        known[key] = PROPOSE(self, latest, new, target)
+    return known[key]
+
+
+PROPOSE = commit.TableCommit._propose_overwrite
+
+
+def _compact_keeping_inputs(messages):
+    changes = COMPACT(messages)
+    return replace(changes, entries=tuple(e for e in changes.entries if e.kind is FileKind.ADD))
+
+
+COMPACT = commit.compact_changes
+
+
+def _discard_delta_too(self, files) -> None:
+    DISCARD(self, files)
+    DISCARD(self, self.lasting)
+
+
+DISCARD = commit_prepare.Work.discard
+
+
+def _abort_lifted_files(self, messages) -> None:
+    ABORT(self, [replace(m, compact_before=(), deleted_files=()) for m in messages])
+
+
+ABORT = commit.TableCommit.abort
+
+
+# --- expiry and tags ------------------------------------------------------------------------------------------------
+
+
+def _one_more(*arguments, **options):
+    found = RANGE(*arguments, **options)
+    return replace(found, end=found.end + 1) if found.ids and found.end < options["latest"] else found
+
+
+RANGE = expiry_facts.expiry_range
+
+
+def _remove_lifted_files(delta):
+    return [entry for entry in delta if entry.kind is FileKind.DELETE]
+
+
+def _newest_first(self, table_store) -> None:
+    for path in reversed(self.snapshots):
+        table_store.io.delete(path)
+    APPLY(self, table_store)
+
+
+def _snapshots_without_files(self, table_store) -> None:
+    for path in self.manifests:
+        table_store.io.delete(path)
+
+
+APPLY = deletions.Deletions.apply
+
+
+def _without_floor(table_store, options, **others):
+    return EXPIRE(table_store, options, retain_floor_ms=0, **others)
+
+
+EXPIRE = expire.expire_snapshots
+
+
+# --- fences: what keeps an expired id from being taken again --------------------------------------------------------
+
+_LONG_MS = 10_000_000
+
+
+def _patient_options(settings_options):
+    return SCHEMA_WITH({**settings_options, "commit.attempt-timeout": f"{_LONG_MS} ms"})
+
+
+SCHEMA_WITH = process.schema_with
+
+
+def _floor_for_attempts_as_declared(options) -> int:
+    # Who waits for ever still promises what the table's options say: expiry knows only those.
+    return (1_500 + options.request_ms) * 5 // 2
+
+
+FENCES: dict[str, tuple[Substitution, ...]] = {
+    "attempt": (
+        (process, "schema_with", _patient_options),
+        (expire, "default_retain_floor_ms", _floor_for_attempts_as_declared),
+    ),
+    "request": ((process, "REQUEST_MS", None),),
+    "floor": ((maintenance, "expire_snapshots", _without_floor),),
+    "verify": ((commit_loop, "verify_link", lambda *_: Link.SOUND),),
+    "second look": ((snapshots.SnapshotStore, "latest_id", _no_second_look),),
+    "since": (
+        (commit.TableCommit, "filter_committed", _filter_ignoring_since),
+        (commit_loop.CommitLoop, "_find_landed", _not_landed_when_expired),
+    ),
+}
+
+
+def without_fences(*names: str) -> Mutant:
+    """The code without some of its fences."""
+    return Mutant(f"without {' and '.join(names)}", tuple(s for name in names for s in FENCES[name]))
+
+
+def _mutant(name: str, *substitutions: Substitution) -> Mutant:
+    return Mutant(name, substitutions)
+
+
+def _nothing(*_: object, **__: object) -> None:
+    return None
+
+
+_always: Callable[..., bool] = lambda *_, **__: True  # noqa: E731
+
+MUTANTS: tuple[Mutant, ...] = (
+    # The eleven of the design, and what belongs to them.
+    _mutant("check then rename", (store.FaultyFileIO, "create", _check_then_rename)),
+    _mutant("no dedupe", (commit_loop.CommitLoop, "_find_landed", _nothing)),
+    _mutant("clean up after unknown", (commit_loop, "put_if_absent", _refuse_what_is_unknown)),
+    _mutant("no conflict check", (commit_prepare, "find_conflict", _nothing)),
+    _mutant("expire off by one", (expiry_facts, "expiry_range", _one_more)),
+    _mutant("restart without filter", (writers, "must_commit", _always)),
+    _mutant("compaction keeps old", (commit, "compact_changes", _compact_keeping_inputs)),
+    _mutant("trust hint", (snapshots.SnapshotStore, "latest_id", _trust_hint)),
+    without_fences("since"),
+    without_fences("second look"),
+    without_fences("attempt", "request", "floor", "verify", "since"),
+    # Publishing.
+    _mutant("every error is a refusal", (publish, "_REFUSALS", frozenset(errno.errorcode))),
+    _mutant("claim what exists", (commit_loop, "put_if_absent", _claim_what_exists)),
+    _mutant("verify with one look", (commit_loop, "verify_link", _verify_with_one_look)),
+    _mutant("filter by less", (commit.TableCommit, "filter_committed", _filter_including_the_last)),
+    # What a snapshot names.
+    _mutant("merge loses removals", (manifest_merge, "merge_entries", _merge_losing_removals)),
+    _mutant("merged again without the rest", (manifest_merge.MergedManifests, "on_top_of", _reuse_without_the_rest)),
+    _mutant("live state does not follow", (live_state.LiveState, "_follow", _forgetful_follow)),
+    _mutant("overlaps are not seen", (conflicts, "_find_overlap", _nothing)),
+    _mutant("total of the delta only", (commit_prepare, "_snapshot", _count_delta_only)),
+    _mutant("time as the clock says", (commit_prepare, "_snapshot", _unclamped_time)),
+    _mutant("overwrite proposed once", (commit.TableCommit, "_propose_overwrite", _propose_once)),
+    _mutant("discard the delta too", (commit_prepare.Work, "discard", _discard_delta_too)),
+    _mutant("discard nothing", (commit_prepare.Work, "discard", _nothing)),
+    _mutant("abort lifted files", (commit.TableCommit, "abort", _abort_lifted_files)),
+    _mutant("abort nothing", (commit.TableCommit, "abort", _nothing)),
+    # Expiry and tags.
+    _mutant(
+        "lifted files are removed",
+        (expiry_facts, "removed_files", _remove_lifted_files),
+        (expiry_facts.ExpiryReader, "_protected", lambda *_: frozenset()),
+    ),
+    _mutant("tags protect nothing", (expiry_facts.ExpiryReader, "tags", lambda _: {})),
+    _mutant(
+        "metadata of the next is deleted", (expiry_facts.ExpiryReader, "_needed", lambda *_: deletions.MetadataNames())
+    ),
+    _mutant("newest first", (deletions.Deletions, "apply", _newest_first)),
+    _mutant("files go, snapshots stay", (deletions.Deletions, "apply", _snapshots_without_files)),
+    _mutant("expiry is not announced", (snapshots.SnapshotStore, "announce_earliest", _nothing)),
+    _mutant("tags of going snapshots", (tags.SnapshotStore, "is_going", lambda *_: False)),
+    _mutant("tag deletion without neighbours", (tag_deletion, "_neighbours", lambda *_: [])),
+    # Fences in pairs.
+    without_fences("floor", "verify"),
+    without_fences("attempt", "verify"),
+    without_fences("floor", "since"),
+)

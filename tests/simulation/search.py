@@ -1,0 +1,118 @@
+"""Look for seeds that break an invariant: ``python -m tests.simulation.search --seeds 1000``.
+
+A failing seed is printed with what it breaks; ``--show SEED`` prints its trace, ``--shrink SEED`` leaves out every
+fault it does not need, ``--mutant NAME`` looks for the first seed that kills a mutant, ``--mutants`` does so for all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from contextlib import nullcontext
+
+from tests.simulation.mutants import MUTANTS, Mutant
+from tests.simulation.run import Suppressed, run
+from tests.simulation.settings import Settings
+
+
+def failure_of(seed: int, mutant: Mutant | None = None, suppressed: Suppressed = frozenset()) -> AssertionError | None:
+    """What a seed breaks, or ``None``."""
+    settings = Settings.draw(seed)
+    with mutant.active() if mutant else nullcontext():
+        try:
+            run(seed, settings, suppressed)
+        except AssertionError as error:
+            return error
+    return None
+
+
+def first_kill(mutant: Mutant, seeds: range) -> tuple[int, str] | None:
+    """The first seed that notices the mutant, and what it says; ``None`` when none does."""
+    for seed in seeds:
+        failure = failure_of(seed, mutant)
+        if failure is not None:
+            return seed, str(failure)
+    return None
+
+
+def shrink(seed: int, mutant: Mutant | None = None) -> tuple[Suppressed, AssertionError]:
+    """Leave out faults one after the other while the seed still breaks the same invariant."""
+    failure = failure_of(seed, mutant)
+    if failure is None:
+        message = f"seed {seed} breaks nothing"
+        raise SystemExit(message)
+    invariant = str(failure).split()[0]
+    suppressed: Suppressed = frozenset()
+    for event in list(failure.trace):
+        if event.fault is None:
+            continue
+        without = suppressed | {(event.actor, event.call)}
+        smaller = failure_of(seed, mutant, without)
+        if smaller is not None and str(smaller).split()[0] == invariant:
+            suppressed, failure = without, smaller
+    return suppressed, failure
+
+
+def search(first: int, count: int) -> int:
+    """Run seeds and say what they broke; the number of failures."""
+    begun, calls, failures = time.monotonic(), 0, 0
+    coverage: Counter[str] = Counter()
+    for number, seed in enumerate(range(first, first + count), 1):
+        try:
+            outcome = run(seed)
+        except AssertionError as error:
+            failures += 1
+            print(f"seed {seed}: {error}")
+        else:
+            coverage.update(outcome.coverage)
+            calls += outcome.calls
+        if number % 100 == 0 or number == count:
+            spent = time.monotonic() - begun
+            print(
+                f"{number} seeds, {calls} calls, {failures} failures, {number / spent * 60:.0f} seeds/min", flush=True
+            )
+    for what, times in sorted(coverage.items()):
+        print(f"  {what:<40}{times:>10}")
+    return failures
+
+
+def search_mutants(mutants: tuple[Mutant, ...], first: int, count: int) -> int:
+    """Look for the seed that kills each mutant; the number of survivors."""
+    survivors = 0
+    for mutant in mutants:
+        found = first_kill(mutant, range(first, first + count))
+        survivors += found is None
+        text = f"survived {count} seeds" if found is None else f"{found[0]}: {found[1][:150]}"
+        print(f"{mutant.name:<50} {text}", flush=True)
+    return survivors
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--show", type=int)
+    parser.add_argument("--shrink", type=int)
+    parser.add_argument("--mutant")
+    parser.add_argument("--mutants", action="store_true")
+    arguments = parser.parse_args()
+    chosen = tuple(m for m in MUTANTS if arguments.mutants or m.name == arguments.mutant)
+    mutant = chosen[0] if arguments.mutant else None
+    seed = arguments.show if arguments.shrink is None else arguments.shrink
+    if seed is not None:
+        suppressed, failure = (
+            (frozenset(), failure_of(seed, mutant)) if arguments.shrink is None else shrink(seed, mutant)
+        )
+        for event in getattr(failure, "trace", []):
+            print(event)
+        print(failure or "clean", *sorted(suppressed), sep="\n")
+        return int(failure is not None)
+    if chosen:
+        return search_mutants(chosen, arguments.first, arguments.seeds)
+    return search(arguments.first, arguments.seeds)
+
+
+if __name__ == "__main__":
+    sys.exit(1 if main() else 0)

@@ -1,0 +1,24 @@
+"""One session for all tests, and a warehouse of its own for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.spark.lakes import TestLake, a_lake
+from tests.support.spark_session import local_session
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    session = local_session(tmp_path_factory.mktemp("spark"))
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def lake(spark: Any, tmp_path: Path) -> TestLake:
+    return a_lake(spark, tmp_path / "warehouse")

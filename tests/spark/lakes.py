@@ -1,0 +1,91 @@
+"""Tables of a warehouse as Spark and as one process see them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from table_format import Schema
+from table_format.spark import Lake, paimon
+from table_format.table.table import Table
+
+KEYED = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string())])
+DATED = pa.schema([pa.field("dt", pa.string(), nullable=False), *KEYED])
+
+
+@dataclass(frozen=True)
+class TestLake:
+    """A lake with one database ``s``."""
+
+    __test__ = False
+
+    lake: Lake
+    warehouse: Path
+
+    @property
+    def spark(self) -> Any:
+        return self.lake.spark
+
+    def create(
+        self,
+        name: str = "t",
+        schema: pa.Schema = KEYED,
+        *,
+        primary_keys: Sequence[str] = ("id",),
+        partition_keys: Sequence[str] = (),
+        **options: str,
+    ) -> Table:
+        """A table ``s.<name>``, with two buckets when it has a primary key; underscores in options become dashes."""
+        given = {key.replace("_", "-"): value for key, value in options.items()}
+        if primary_keys:
+            given.setdefault("bucket", "2")
+        wanted = Schema.from_arrow(schema, primary_keys, partition_keys, given)
+        table = self.lake.catalog.create_table(f"s.{name}", wanted)
+        assert isinstance(table, Table)
+        return table
+
+    def table(self, name: str = "t") -> Table:
+        opened = self.lake.catalog.load_table(f"s.{name}")
+        assert isinstance(opened, Table)
+        return opened
+
+    def frame(self, rows: Sequence[Sequence[object]], schema: str) -> Any:
+        return self.spark.createDataFrame(list(rows), schema)
+
+    def write(self, rows: Sequence[Sequence[object]], schema: str = "id long, v string", name: str = "t", **how: Any) -> Any:
+        return self.lake.write(self.frame(rows, schema), f"s.{name}", **how)
+
+    def rows(self, name: str = "t", **arguments: Any) -> list[tuple[Any, ...]]:
+        """What Spark reads, which must be what one process reads."""
+        found = rows_of(self.lake.table(f"s.{name}", **arguments))
+        options = {key: arguments.pop(key) for key in list(arguments) if key not in ("columns", "filter")}
+        alone = self.table(name).scan(options=options, **arguments).to_arrow()
+        assert found == sorted(zip(*(c.to_pylist() for c in alone.columns), strict=True), key=repr)
+        return found
+
+    def files(self, name: str = "t") -> list[str]:
+        """Data files below a table."""
+        root = self.table(name).store.paths.root
+        found = (os.path.join(directory, file) for directory, _, files in os.walk(root) for file in files)
+        return sorted(os.path.relpath(path, root) for path in found if os.path.basename(path).startswith("data-"))
+
+
+def a_lake(spark: Any, warehouse: Path, options: Mapping[str, str] | None = None) -> TestLake:
+    lake = paimon(spark, {"warehouse": str(warehouse), **(options or {})})
+    lake.catalog.create_database("s", ignore_if_exists=True)
+    return TestLake(lake, warehouse)
+
+
+def rows_of(frame: Any) -> list[tuple[Any, ...]]:
+    return sorted((tuple(row) for row in frame.collect()), key=repr)
+
+
+def plan_of(frame: Any) -> str:
+    """The physical plan as text."""
+    text: str = frame._jdf.queryExecution().executedPlan().toString()
+    return text
