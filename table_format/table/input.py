@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import pyarrow as pa
 
 from table_format.errors import InvalidData
+from table_format.limits import MIB
 
-MAX_INPUT_ROWS = 262_144
-"""Rows routed at once; larger batches are cut, which bounds the memory for the copies of a batch."""
+MAX_INPUT_ROWS: Final = 262_144
+MAX_INPUT_BYTES: Final = 256 * MIB
+"""What is routed at once; larger batches are cut, which bounds the memory for the copies of a batch, and keeps text
+within what an Arrow string column can address."""
 
 
 class ArrowStream(Protocol):
@@ -46,10 +49,12 @@ def reader_of(data: Rows) -> pa.RecordBatchReader:
 
 
 def batches_of(reader: pa.RecordBatchReader) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The non-empty batches, cut to a bounded number of rows, each with the number of rows before it."""
+    """The non-empty batches, cut to a bounded size, each with the number of rows before it."""
     before = 0
     for batch in reader:
-        for start in range(0, batch.num_rows, MAX_INPUT_ROWS):
-            part = batch.slice(start, MAX_INPUT_ROWS)
+        pieces = -(-batch.nbytes // MAX_INPUT_BYTES)
+        step = max(1, min(MAX_INPUT_ROWS, -(-batch.num_rows // max(1, pieces))))
+        for start in range(0, batch.num_rows, step):
+            part = batch.slice(start, step)
             yield before, part
             before += part.num_rows

@@ -23,6 +23,7 @@ from table_format.io.table_store import TableStore
 from table_format.metastore.expire import ExpiryReport, expire_snapshots
 from table_format.metastore.tag_deletion import delete_tag
 from table_format.metastore.tags import TagStore
+from table_format.model.arrow_types import arrow_schema
 from table_format.model.identifier import Identifier
 from table_format.model.predicate import Predicate
 from table_format.model.row_kind import ROW_KIND_COLUMN, RowKind
@@ -33,7 +34,7 @@ from table_format.options.check import check_dynamic
 from table_format.options.declare import Operation
 from table_format.options.scan import TIME_TRAVEL
 from table_format.options.table_options import TableOptions
-from table_format.table.commit import BatchCommit, fresh_user
+from table_format.table.commit import BatchCommit, expire_after_commit, fresh_user
 from table_format.table.facts import TableFacts
 from table_format.table.input import Rows
 from table_format.table.maintenance import compact
@@ -68,6 +69,11 @@ class Table:
     def facts(self) -> TableFacts:
         """What operations on the table start from."""
         return TableFacts(str(self.identifier), self.store, self.schema, self.options)
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """The columns as an Arrow schema: what ``append`` takes and ``scan`` gives."""
+        return arrow_schema(self.schema.fields)
 
     def copy(self, options: Mapping[str, str]) -> Table:
         """The same table with further dynamic options.
@@ -212,7 +218,9 @@ class Table:
     def truncate(self) -> tuple[Snapshot, ...]:
         """Remove all rows, in one commit."""
         self.facts.require(Operation.WRITE)
-        return self.facts.committer(fresh_user(self.facts)).truncate()
+        snapshots = self.facts.committer(fresh_user(self.facts)).truncate()
+        expire_after_commit(self.facts)
+        return snapshots
 
     def drop_partitions(self, partitions: Sequence[Mapping[str, object]]) -> tuple[Snapshot, ...]:
         """Remove all rows of partitions, each given by values of some or all partition columns, in one commit.
@@ -222,7 +230,9 @@ class Table:
         """
         self.facts.require(Operation.WRITE)
         specs = [partition_spec(self.schema, partition) for partition in partitions]
-        return self.facts.committer(fresh_user(self.facts)).drop_partitions(specs)
+        snapshots = self.facts.committer(fresh_user(self.facts)).drop_partitions(specs)
+        expire_after_commit(self.facts)
+        return snapshots
 
     def new_write(self, commit_user: str | None = None) -> TableWrite:
         """The first phase: rows become files, and messages for ``new_commit`` of the same user."""

@@ -48,8 +48,7 @@ class RowRules:
         Raises:
             InvalidData: names the columns that are missing, left over, or there twice.
         """
-        expected = set(self.schema.field_names)
-        allowed = expected if self._kind_column in expected else expected | {ROW_KIND_COLUMN}
+        allowed = {*self.schema.field_names, self._kind_column}
         problems = []
         if missing := [name for name in self.schema.field_names if name not in names]:
             problems.append(f"missing: {', '.join(missing)}")
@@ -83,12 +82,15 @@ class RowRules:
         return pa.RecordBatch.from_arrays([*columns, kinds], schema=schema.append(kind_field))
 
     @property
-    def _kind_column(self) -> str:
-        return self.merge.rowkind_field or ROW_KIND_COLUMN
+    def _kind_column(self) -> str | None:
+        if self.merge.rowkind_field is not None:
+            return self.merge.rowkind_field
+        # A table of others may have a column of that name, and then it is a column like any other.
+        return None if ROW_KIND_COLUMN in self.schema.field_names else ROW_KIND_COLUMN
 
     def _kinds(self, batch: pa.RecordBatch, first_row: int) -> pa.Array | None:
         name = self._kind_column
-        if name not in batch.schema.names:
+        if name is None or name not in batch.schema.names:
             return None
         texts = batch.column(name)
         if pa.types.is_dictionary(texts.type):

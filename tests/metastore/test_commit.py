@@ -106,12 +106,6 @@ def test_what_a_lost_attempt_wrote_is_used_again_or_deleted():
 def test_others_may_win_only_so_often():
     table = a_table()
     fast = table.committer("fast")
-    counter = iter(range(100))
-
-    def be_faster():
-        calm = dict(enumerate(counter))
-        fast.commit(committable(next(counter), table.message(new_files=(table.file(),)))) if calm else None
-
     for snapshot_id in range(1, 5):
         identifier = snapshot_id
         table.io.before(

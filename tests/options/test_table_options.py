@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import pytest
 
@@ -90,6 +91,11 @@ def test_a_family_of_keys_is_found_after_exact_keys() -> None:
     assert find("file-index.bloom-filter.columns") is not None
     assert find("fields.default-aggregate-function").key == "fields.default-aggregate-function"
     assert find("partition.default-name").key == "partition.default-name"
+
+
+def test_the_reference_in_the_documentation_is_up_to_date() -> None:
+    written = Path(__file__).parents[2] / "docs" / "options.md"
+    assert written.read_text() == options_markdown(), "run python -m table_format.options > docs/options.md"
 
 
 def test_the_reference_names_every_option_once() -> None:

@@ -26,6 +26,7 @@ class FaultKind(StrEnum):
     STALE_LIST = "stale_list"  # names of the last moments are missing, deleted ones are still shown
     STALE_READ = "stale_read"  # an overwritten file (hint, consumer) shows its previous bytes
     THROTTLE = "throttle"  # this call and the next few are refused
+    OUTAGE = "outage"  # this call happens without answer, and the next ones find no connection
     PERMISSION = "permission"  # refused, and will be
     DISK_FULL = "disk_full"  # no room for what is written
     CLOCK_JUMP = "clock_jump"  # the wall clock of the process is set
@@ -96,6 +97,8 @@ class FaultMix:
             return int((2 * amount - 1) * self.widest_jump_ms)
         if kind is FaultKind.THROTTLE:
             return 1 + int(amount * 4)
+        if kind is FaultKind.OUTAGE:
+            return 1 + int(amount * 16)
         if kind in (FaultKind.STALE_LIST, FaultKind.LATE):
             return 1 + int(amount * 400)
         return 0
@@ -121,18 +124,20 @@ class SampledFaults(FaultSource):
         self._rng = rng
         self._suppressed = suppressed
         self._calls = 0
-        self._throttled = 0
+        self._refused = 0
+        self._refusal = FaultKind.THROTTLE
 
     def next_fault(self, verb: str, path: str) -> Fault | None:
         self._calls += 1
         fault = self._mix.sample(self._rng, verb)
         if self._calls in self._suppressed:
             return None
-        if self._throttled:
-            self._throttled -= 1
-            return Fault(FaultKind.THROTTLE, self._throttled)
-        if fault and fault.kind is FaultKind.THROTTLE:
-            self._throttled = fault.amount
+        if self._refused:
+            self._refused -= 1
+            return Fault(self._refusal, self._refused)
+        if fault and fault.kind in (FaultKind.THROTTLE, FaultKind.OUTAGE):
+            self._refused = fault.amount
+            self._refusal = FaultKind.THROTTLE if fault.kind is FaultKind.THROTTLE else FaultKind.ERROR_BEFORE
         return fault
 
 

@@ -15,9 +15,16 @@ def check_at_the_end(world: World, shared: SharedStore, history: History, settin
     Raises:
         Violation: I2, I3 or I11.
     """
+    check_doomed_are_gone(history, settings)
     check_exactly_once(history)
     check_retained_are_complete(history)
     check_no_leaks(shared, history, settings)
+
+
+def check_doomed_are_gone(history: History, settings: Settings) -> None:
+    """I11 at the end: what expiry has begun it ends, unless faults kept it from that."""
+    if history.doomed and not settings.faults.chances:
+        raise Violation(f"I11 snapshots {sorted(history.doomed)} are left without their files")
 
 
 def check_exactly_once(history: History) -> None:

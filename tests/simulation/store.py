@@ -214,7 +214,7 @@ class FaultyFileIO:
         if kind is FaultKind.SLOW_AFTER:
             self._world.pause(self._actor, fault.amount)
             self._check_alive()
-        if kind is FaultKind.ERROR_AFTER:
+        if kind in (FaultKind.ERROR_AFTER, FaultKind.OUTAGE):
             raise _error(errno.EIO, "the connection broke after the request", path)
         if kind is FaultKind.DUPLICATE:
             raise FileExistsError(errno.EEXIST, "the file exists", path)

@@ -70,6 +70,7 @@ def test_seeds_differ_and_actors_interleave():
         (FaultKind.ERROR_BEFORE, False, OSError),
         (FaultKind.ERROR_AFTER, True, OSError),
         (FaultKind.LATE, True, TimeoutError),
+        (FaultKind.OUTAGE, True, OSError),
         (FaultKind.DUPLICATE, True, FileExistsError),
         (FaultKind.THROTTLE, False, OSError),
         (FaultKind.PERMISSION, False, PermissionError),
@@ -193,9 +194,10 @@ def test_a_request_that_is_on_its_way_too_long_is_given_up_without_effect():
     assert store.paths() == []
 
 
-def test_throttling_lasts_for_several_calls():
+@pytest.mark.parametrize("kind", [FaultKind.THROTTLE, FaultKind.OUTAGE])
+def test_throttling_and_outages_last_for_several_calls(kind):
     answers = []
-    mix = FaultMix({FaultKind.THROTTLE: 1.0})
+    mix = FaultMix({kind: 1.0})
 
     class OnceThrottled(SampledFaults):
         def next_fault(self, verb, path):
@@ -204,7 +206,7 @@ def test_throttling_lasts_for_several_calls():
             return fault
 
     def body(io, actor):
-        for _ in range(8):
+        for _ in range(20):
             try:
                 io.status("/")
                 answers.append(True)

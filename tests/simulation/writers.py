@@ -49,13 +49,12 @@ def commit_checkpoint(p: Process) -> bool:
     durable, user = p.actor.durable, p.actor.name
     identifier = durable["next"]
     commit = p.committer(user)
-    committable = Committable(identifier=identifier, messages=decode_messages(durable["messages"]))
     try:
         if durable["tried"] and not must_commit(p, commit, identifier, durable["since"]):
             p.world.note("restart_filtered")
         else:
             durable["tried"] = True
-            commit.commit(committable)
+            _commit_twice_if_unknown(p, commit, identifier)
         p.history.acknowledge(user, identifier)
     except ConflictError:
         p.world.note("streaming_retries_exhausted")
@@ -66,6 +65,17 @@ def commit_checkpoint(p: Process) -> bool:
         p.history.leave_unknown(user, identifier)
     durable["next"] = identifier + 1
     return True
+
+
+def _commit_twice_if_unknown(p: Process, commit: TableCommit, identifier: int) -> None:
+    """A committer remembers what it does not know, so the same job may be handed to it again."""
+    committable = Committable(identifier=identifier, messages=decode_messages(p.actor.durable["messages"]))
+    try:
+        commit.commit(committable)
+    except CommitOutcomeUnknown:
+        p.world.note("outcome_unknown_at_first")
+        p.sleep(100, 2_000)
+        commit.commit(committable)
 
 
 def must_commit(p: Process, commit: TableCommit, identifier: int, since: int) -> bool:

@@ -84,6 +84,13 @@ def test_row_kinds_may_stand_in_a_column_of_the_table() -> None:
         given.check_columns(["id", "v", "op", "_row_kind"])
 
 
+def test_a_column_of_the_table_that_has_the_name_of_the_kind_column_is_a_column_like_any_other() -> None:
+    schema = TableSchema(0, (*FIELDS, DataField(3, "_row_kind", VarCharType())), 3, primary_keys=("id",))
+    rows = rules(schema).conform(batch(_row_kind=["x", "y", "z"]))
+    assert rows.column("_row_kind").to_pylist() == ["x", "y", "z"]
+    assert rows.column("_VALUE_KIND").to_pylist() == [0, 0, 0]
+
+
 @pytest.mark.parametrize("kinds", [["+I", "I", "+U"], ["+I", None, "+U"]])
 def test_an_unknown_row_kind_is_named_with_its_row(kinds: list[str | None]) -> None:
     with pytest.raises(InvalidData, match=rf"'_row_kind' holds {kinds[1]!r} in row 8; a row kind is one of \+I, -U"):
