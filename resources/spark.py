@@ -67,10 +67,11 @@ class SparkResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         active = SparkSession.getActiveSession() if self.mode is not SparkMode.connect else None
         if active is not None:
             return active
+        say = log or logging.getLogger(__name__).info
+        say(f"starting Spark ({self.mode}: {self.remote if self.mode is SparkMode.connect else self.master}) ...")
         began = time.monotonic()
         session = self._make()
-        if log is not None:
-            log(f"Spark {session.version} ({self.mode}) started in {time.monotonic() - began:.0f} s")
+        say(f"Spark {session.version} started in {time.monotonic() - began:.0f} s")
         return session
 
     @contextmanager

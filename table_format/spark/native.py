@@ -76,12 +76,13 @@ def _frame(spark: SparkSession, schema: TableSchema, paths: list[str], fields: S
     by_id = {f.id: f for f in schema.fields}
     present = [by_id[f.id] for f in fields if f.id in by_id]
     # A file is found by its name alone: its path may hold characters that would make a pattern.
-    reader = spark.read.schema(spark_schema([_nullable(f) for f in present])).option("__globPaths__", "false")
+    reader = spark.read.schema(spark_schema([nullable(f) for f in present])).option("__globPaths__", "false")
     rows = reader.parquet(*paths)
     return rows.select(*(_column(by_id.get(f.id), f) for f in fields))
 
 
-def _nullable(field: DataField) -> DataField:
+def nullable(field: DataField) -> DataField:
+    """The field with nulls allowed."""
     return DataField(field.id, field.name, field.type.with_nullable(True))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from table_format.model.split import DataSplit
 from table_format.spark.conditions import condition
-from table_format.spark.native import divide, read_native
+from table_format.spark.native import divide, nullable, read_native
 from table_format.spark.tasks import split_reader
 from table_format.spark.types import spark_schema
 from table_format.table.facts import TableFacts
@@ -36,7 +36,8 @@ def frame_of(spark: SparkSession, facts: TableFacts, plan: Plan) -> DataFrame:
 
 
 def _merged(spark: SparkSession, facts: TableFacts, plan: Plan, splits: Sequence[DataSplit]) -> DataFrame:
-    schema = spark_schema(plan.fields)
+    # As Spark shows columns of files: whether one admits nulls must not depend on who reads it.
+    schema = spark_schema([nullable(f) for f in plan.fields])
     if not splits:
         return spark.createDataFrame([], schema)
     read = split_reader(facts, plan, splits, zone=spark.conf.get(_ZONE) or "UTC")

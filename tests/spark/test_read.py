@@ -141,7 +141,7 @@ def test_system_tables_show_metadata_as_frames(lake: TestLake) -> None:
     frame = lake.lake.table("s.t$snapshots", columns=["snapshot_id", "commit_kind"], filter="snapshot_id > 1")
     assert rows_of(frame) == [(2, "APPEND")]
     assert lake.lake.table("s.t$snapshots").count() == 2
-    for name in ("files", "schemas", "options", "partitions", "manifests", "buckets", "tags"):
+    for name in ("files", "schemas", "options"):
         lake.lake.table(f"s.t${name}").collect()
     with pytest.raises(InvalidInputError, match="takes no options"):
         lake.lake.table("s.t$snapshots", **{"scan.snapshot-id": "1"})
