@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from table_format.errors import CommitOutcomeUnknown, ConflictError, InvalidInputError
+from table_format.errors import CommitOutcomeUnknown, ConflictError, CorruptionError, InvalidInputError
 from table_format.io.table_store import TableStore
 from table_format.metastore.changes import Changes, append_changes, compact_changes
 from table_format.metastore.commit_loop import CommitLoop
@@ -103,9 +103,9 @@ class TableCommit:
     ) -> tuple[Snapshot, ...]:
         """Publish new files, then results of compaction; the snapshots made, at most two.
 
-        When the new files have landed and the compaction loses against another, its results are dropped: the rows are
-        the same without. The answer then lacks the COMPACT snapshot, and a writer that goes on must load its buckets
-        again.
+        When the new files have landed and the compaction fails, its results are dropped, or left where they are if its
+        outcome is unknown: the rows are the same without. The answer then lacks the COMPACT snapshot, and a writer that
+        goes on must load its buckets again.
 
         Raises:
             ConflictError: another commit made this one impossible, or others won every attempt; nothing is visible.
@@ -220,7 +220,7 @@ class TableCommit:
             return ()
         try:
             return (self._loop.land(self._job(committable, CommitKind.COMPACT, changes, check_conflicts=True)),)
-        except (ConflictError, OSError):
+        except (ConflictError, CorruptionError, OSError):
             if not before:
                 raise
             # The rows have landed, and a compaction changes none: to fail now would make the caller write them twice.

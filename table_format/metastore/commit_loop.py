@@ -55,6 +55,10 @@ class CommitLoop:
         self._unresolved.pop((job.identifier, job.kind), None)
         return snapshot
 
+    def leave_unresolved(self, identifier: int, kind: CommitKind) -> None:
+        """Ask no more about a commit whose outcome is unknown; its files stay, named by a snapshot or not."""
+        self._unresolved.pop((identifier, kind), None)
+
     def refuse_unresolved(self) -> None:
         """Refuse to go on while the outcome of a commit is unknown.
 

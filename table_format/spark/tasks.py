@@ -67,11 +67,12 @@ def _spark_arrow_type(arrow: pa.DataType, zone: str) -> pa.DataType:
     return arrow
 
 
-def bucket_writer(facts: TableFacts, *, replacing: bool) -> Callable[[Batches], Batches]:
-    """Write the rows that come in; the answer is one row for the task."""
+def bucket_writer(facts: TableFacts, names: Sequence[str], *, replacing: bool) -> Callable[[Batches], Batches]:
+    """Write the rows that come in, whose columns have those names; the answer is one row for the task."""
 
     def write(batches: Batches) -> Batches:
-        yield answer_of(lambda: write_rows(TableWrite(facts, replacing=replacing), batches))
+        named = (batch.rename_columns(names) for batch in batches)
+        yield answer_of(lambda: write_rows(TableWrite(facts, replacing=replacing), named))
         # After a failure the rest is still to be taken, or the worker cannot serve another task.
         for _ in batches:
             pass

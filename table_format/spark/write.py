@@ -48,8 +48,11 @@ def write_frame(
     """
     check_frame(frame.schema, facts)
     routed = _routed(frame, facts, parallelism)
-    write = bucket_writer(facts, replacing=replacing)
-    answers = gather(routed.mapInArrow(write, ANSWER_DDL).collect())
+    names = routed.columns
+    # mapInArrow takes names for SQL, where a dot or a back-quote means something; the tasks give the names back.
+    plain = routed.toDF(*(f"c{number}" for number in range(len(names))))
+    write = bucket_writer(facts, names, replacing=replacing)
+    answers = gather(plain.mapInArrow(write, ANSWER_DDL).collect())
     if answers.failure is not None:
         facts.committer("").abort(answers.messages)
         raise answers.failure

@@ -48,6 +48,10 @@ _ONLY_FOR = {
 }
 
 
+COMMIT_POINT_WEIGHT = 8
+"""How much likelier faults are where they hurt most: at the one call in forty that publishes a snapshot."""
+
+
 def fits(kind: FaultKind, verb: str) -> bool:
     """Whether that can happen at a call of that verb."""
     return verb in _ONLY_FOR.get(kind, (verb,))
@@ -80,9 +84,9 @@ class FaultMix:
         chances = {kind: rng.choice((0.001, 0.004, 0.015)) for kind in kinds}
         return cls(chances, longest_stall_ms, widest_jump_ms)
 
-    def sample(self, rng: random.Random, verb: str) -> Fault | None:
+    def sample(self, rng: random.Random, verb: str, weight: int = 1) -> Fault | None:
         """Draw the fault of one call. Always the same number of draws, so that leaving one out moves no other."""
-        position, amount = rng.random(), rng.random()
+        position, amount = rng.random() / weight, rng.random()
         for kind, chance in self.chances.items():
             if position < chance:
                 return Fault(kind, self._amount(kind, amount)) if fits(kind, verb) else None
@@ -129,7 +133,8 @@ class SampledFaults(FaultSource):
 
     def next_fault(self, verb: str, path: str) -> Fault | None:
         self._calls += 1
-        fault = self._mix.sample(self._rng, verb)
+        weight = COMMIT_POINT_WEIGHT if verb == "create" and "/snapshot/" in path else 1
+        fault = self._mix.sample(self._rng, verb, weight)
         if self._calls in self._suppressed:
             return None
         if self._refused:

@@ -14,7 +14,7 @@ from tests.simulation.maintenance import compactor, expirer, tagger
 from tests.simulation.process import Process
 from tests.simulation.quiescence import check_at_the_end
 from tests.simulation.readers import reader
-from tests.simulation.settings import CLOCK_ERROR_MS, FLOOR_MS, Settings
+from tests.simulation.settings import CLOCK_ERROR_MS, FLOOR_MS, LONGEST_STALL_MS, Settings
 from tests.simulation.store import SharedStore
 from tests.simulation.sum_table import create_table
 from tests.simulation.world import Actor, Event, Violation, World
@@ -42,7 +42,7 @@ def run(seed: int, settings: Settings | None = None, suppressed: Suppressed = fr
         Violation: an invariant is broken; the trace is its ``trace``.
     """
     settings = settings or Settings.draw(seed)
-    world = World(seed)
+    world = World(seed, longest_outage_ms=LONGEST_STALL_MS)
     shared = SharedStore(world)
     create_table(shared.files, settings.options)
     error_ms = 2 * CLOCK_ERROR_MS if settings.skewed_clocks or settings.faults.chances else 0

@@ -27,7 +27,7 @@ class Settings:
     taggers: int = 0
     readers: int = 1
     legacy_writers: int = 0
-    jobs: int = 5
+    jobs: int = 4
     chaos_ms: int = 60_000
     options: dict[str, str] = field(default_factory=dict)
     faults: FaultMix = field(default_factory=FaultMix)
@@ -67,7 +67,7 @@ def draw_options(rng: random.Random) -> dict[str, str]:
         "snapshot.num-retained.min": str(retain_min),
         "snapshot.num-retained.max": str(retain_min + rng.choice((0, 2, 1000))),
         "snapshot.expire.limit": rng.choice(("1", "50")),
-        "manifest.target-file-size": rng.choice(("8 mb", "4 kb")),
+        "manifest.target-file-size": rng.choice(("8 mb", "2 kb")),
         "manifest.merge-min-count": rng.choice(("2", "4", "30")),
-        "manifest.full-compaction-threshold-size": rng.choice(("1 b", "4 kb", "16 mb")),
+        "manifest.full-compaction-threshold-size": rng.choice(("1 b", "16 mb", "16 mb")),
     }

@@ -65,7 +65,7 @@ class Actor:
 class World:
     """The schedule. ``run`` returns when every actor has ended."""
 
-    def __init__(self, seed: int | str, *, max_restarts: int = 60) -> None:
+    def __init__(self, seed: int | str, *, max_restarts: int = 60, longest_outage_ms: int = 50) -> None:
         self.rng = random.Random(f"{seed}/schedule")
         self.seed = seed
         self.now_ms = START_MS
@@ -76,6 +76,7 @@ class World:
         self.calls = 0
         self.actors: dict[str, Actor] = {}
         self._max_restarts = max_restarts
+        self._longest_outage_ms = max(longest_outage_ms, 50)
         self._queue: list[tuple[int, int, str, Callable[[], None]]] = []
         self._order = 0
         self._main = greenlet.getcurrent()
@@ -153,7 +154,9 @@ class World:
         actor.alive = True
         body = greenlet.greenlet(lambda: actor.body(actor))
         self._greenlets[actor.name] = body
-        delay_ms = self.rng.randrange(1, 50)
+        # Most processes are restarted at once, some only when somebody looks.
+        longest_ms = self._longest_outage_ms if actor.incarnation and self.rng.random() < 0.2 else 50
+        delay_ms = self.rng.randrange(1, longest_ms)
         self._push(self.now_ms + delay_ms, actor.name, lambda: self._resume(actor, body))
 
     def _push(self, time_ms: int, what: str, resume: Callable[[], None]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from itertools import count
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from table_format.table.table import Table
 
 KEYED = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string())])
 DATED = pa.schema([pa.field("dt", pa.string(), nullable=False), *KEYED])
+
+_GROUPS = count()
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,20 @@ def a_lake(spark: Any, warehouse: Path, options: Mapping[str, str] | None = None
 
 def rows_of(frame: Any) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in frame.collect()), key=repr)
+
+
+def jobs_of(spark: Any, work: Callable[[], object]) -> list[list[int]]:
+    """The Spark jobs that some work starts, each as the numbers of tasks of its stages."""
+    context = spark.sparkContext
+    group = f"group-{next(_GROUPS)}"
+    context.setJobGroup(group, "")
+    try:
+        work()
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+    tracker = context.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in sorted(tracker.getJobIdsForGroup(group))]
+    return [[tracker.getStageInfo(stage).numTasks for stage in job.stageIds] for job in jobs]
 
 
 def plan_of(frame: Any) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from table_format.errors import ConflictError, InvalidData, InvalidInputError
 from table_format.table.table import Table
-from tests.spark.lakes import DATED, KEYED, TestLake
+from tests.spark.lakes import DATED, KEYED, TestLake, jobs_of
 
 pytestmark = pytest.mark.spark
 
@@ -105,11 +105,12 @@ def test_overwrite_replaces_the_given_partition_or_those_with_rows_or_all(lake: 
 def test_a_write_with_identifier_lands_once_and_its_repetition_runs_no_job(lake: TestLake) -> None:
     lake.create()
     assert len(lake.write([(1, "a")], commit_user="loader", identifier=7, properties={"k": "v"})) == 1
-    tracker = lake.spark.sparkContext.statusTracker()
-    lake.spark.sparkContext.setJobGroup("again", "")
-    assert lake.write([(1, "b")], commit_user="loader", identifier=7) == ()
-    assert not tracker.getJobIdsForGroup("again")
-    lake.spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    frame = lake.frame([(1, "b")], "id long, v string")
+
+    def again() -> None:
+        assert lake.lake.write(frame, "s.t", commit_user="loader", identifier=7) == ()
+
+    assert jobs_of(lake.spark, again) == []
     snapshot = lake.table().latest_snapshot()
     assert snapshot is not None
     assert (snapshot.id, snapshot.commit_user, snapshot.commit_identifier) == (1, "loader", 7)
