@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import dagster as dg
 
+from assets.feed import FeedPlan
 from jobs.demo_clicks import write_clicks
 from jobs.demo_report import content_digest, print_summary
 from jobs.maintenance import MAINTAINS_TAG
@@ -32,6 +33,7 @@ _FIRST_DAY: Final = date(2026, 1, 1)
 _RANGE_START: Final = "dagster/asset_partition_range_start"
 _RANGE_END: Final = "dagster/asset_partition_range_end"
 _KEPT_SNAPSHOTS: Final = 2
+SAME_SCHEMA_DAYS: Final = FeedPlan().schema_change_day - 1
 
 
 @dataclass
@@ -102,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"Java {java.version} at {java.home}; the first step starts Spark", flush=True)
     definitions = importlib.import_module("definitions")
     with dg.DagsterInstance.get() as instance:
-        walk = Walk(definitions.defs, instance, events=options.events, steps=7)
+        walk = Walk(definitions.defs, instance, events=options.events, steps=8 if len(days) > SAME_SCHEMA_DAYS else 7)
         same = _walk(walk, lakehouse, days)
     print_summary(lakehouse, walk.done)
     _print_next(warehouse)
@@ -112,7 +114,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _walk(walk: Walk, lakehouse: LakehouseCatalog, days: Sequence[str]) -> bool:
     """Every step of the demo; whether the repeated day left the tables as they were."""
     whole, feed = (days[0], days[-1]), {"feed": {"config": {"events_per_day": walk.events}}}
-    walk.run(f"landing, ods and dwd of {_span(whole)}, a backfill in one run", "ingest", days=whole, resources=feed)
+    first = (days[0], days[:SAME_SCHEMA_DAYS][-1])
+    walk.run(f"landing, ods and dwd of {_span(first)}, a backfill in one run", "ingest", days=first, resources=feed)
+    if len(days) > SAME_SCHEMA_DAYS:
+        changed = (days[SAME_SCHEMA_DAYS], days[-1])
+        title = f"{_span(changed)}: the source has a new column and a wider amount"
+        walk.run(title, "ingest", days=changed, resources=feed)
 
     late = days[len(days) // 3]
     before = content_digest(lakehouse, "dwd.orders")

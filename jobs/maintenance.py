@@ -12,7 +12,7 @@ import dagster as dg
 from pydantic import Field
 
 from resources.lakehouse import LakehouseCatalog, asset_key
-from resources.metadata import before_and_after
+from resources.metadata import before_and_after, listed
 from resources.spark import SparkResource
 from resources.tables import measure
 from table_format.metastore.expire import ExpiryReport, expire_snapshots
@@ -56,7 +56,7 @@ def compact(
         {
             "maintenance": "full compaction" if config.full else "compaction",
             "seconds": round(time.monotonic() - began, 2),
-            "snapshots made": dg.MetadataValue.json(made),
+            "snapshots made": listed(map(str, made)),
             **before_and_after(before, after),
         },
     )
@@ -122,10 +122,10 @@ def _expiry_metadata(report: ExpiryReport) -> dict[str, Any]:
     lines = ["| | files |", "|:--|--:|", *(f"| {name} | {len(paths):,} |" for name, paths in groups.items())]
     return {
         "deleted" if not report.dry_run else "would be deleted": dg.MetadataValue.md("\n".join(lines)),
-        "snapshot ids": dg.MetadataValue.json(list(report.snapshot_ids)),
+        "snapshot ids": listed(map(str, report.snapshot_ids)),
         "data bytes": report.bytes,
         "the next is kept by": report.kept_by or "nothing: there is none",
-        **({"unreadable": dg.MetadataValue.json(list(report.unreadable))} if report.unreadable else {}),
+        **({"unreadable": listed(report.unreadable)} if report.unreadable else {}),
     }
 
 

@@ -47,6 +47,20 @@ def changes_for(
     return tuple(changes)
 
 
+def described(table: TableSchema, changes: Sequence[SchemaChange]) -> tuple[str, ...]:
+    """The changes in words, for a log."""
+    return tuple(_described(table, change) for change in changes)
+
+
+def _described(table: TableSchema, change: SchemaChange) -> str:
+    match change:
+        case AddColumn(name=name, type=new):
+            return f"+ {name} {new}"
+        case AlterColumnType(name=str(name), type=new):
+            return f"{name} {table.field(name).type} -> {new}"
+    return str(change)
+
+
 def _addition(field: DataField, policy: SchemaEvolution, name: str) -> AddColumn:
     if policy is SchemaEvolution.error:
         message = (

@@ -21,6 +21,7 @@ from resources.engines import read_with_spark, writer_of
 from resources.evolution import SchemaEvolution
 from resources.frames import Frame, wants_spark
 from resources.lakehouse import LakehouseCatalog, table_name
+from resources.metadata import listed
 from resources.reports import Report, report_of
 from resources.spark import SparkResource
 from resources.tables import partition_value
@@ -90,8 +91,9 @@ class PaimonIOManager(dg.ConfigurableIOManager):
         )
         own = {
             "paimon/repeated": written.repeated,
+            **({"paimon/schema_changes": "; ".join(written.schema_changes)} if written.schema_changes else {}),
             "paimon/seconds": round(time.monotonic() - began, 2),
-            "paimon/consumed": dg.MetadataValue.json(consumed),
+            "paimon/consumed": listed(f"{table}: snapshot {snapshot}" for table, snapshot in consumed.items()),
             **{key: metadata[key] for key in _PASSED_ON if key in metadata},
         }
         _tell(context, report, own)
@@ -197,6 +199,9 @@ def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _log_outcome(context: dg.OutputContext, spec: WriteSpec, written: Written) -> None:
+    if written.schema_changes:
+        changes = "; ".join(written.schema_changes)
+        context.log.info("%s: schema %s has changed: %s", spec.table, written.table.schema.id, changes)
     ids = ", ".join(str(snapshot.id) for snapshot in written.snapshots)
     if written.repeated:
         context.log.warning(

@@ -78,14 +78,14 @@ def markdown_lines(head: Iterable[str], lines: Iterable[str]) -> dg.MarkdownMeta
     for line in lines:
         if len(text) + 1 + len(line) > SHOWN_IN_PLACE:
             break
-        text = f"{text}\n{line}" if text else line
+        text = f"{text}\n{line}"
     return dg.MetadataValue.md(text)
 
 
-def listed(items: Iterable[str]) -> dg.MarkdownMetadataValue:
-    """A list as the UI shows it in place; ``none`` for an empty one."""
-    lines = [f"* {item}" for item in items]
-    return markdown_lines((), lines) if lines else dg.MetadataValue.md("none")
+def listed(items: Iterable[str]) -> dg.TextMetadataValue:
+    """A list as text, cut where it gets long; ``none`` for an empty one."""
+    text = "; ".join(items)
+    return dg.MetadataValue.text(f"{text[:SHOWN_IN_PLACE]} ..." if len(text) > SHOWN_IN_PLACE else text or "none")
 
 
 def _snapshot_line(snapshot: Snapshot) -> str:

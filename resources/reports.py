@@ -48,15 +48,15 @@ def report_of(
     health = measure(facts)
     rows = count_rows(facts, health, read_up_to=count_keys_up_to)
     metadata: dict[str, Any] = {
+        **_committed(snapshots),
+        **({"dagster/row_count": rows} if rows is not None else {}),
+        **(snapshot_history(recent_snapshots(facts, SNAPSHOTS_PLOTTED)) if plots else {}),
+        **(health_plots(health) if plots else {}),
+        **health_numbers(health),
+        "dagster/column_schema": column_schema(facts.schema),
         "dagster/table_name": str(table.identifier),
         "dagster/storage_kind": "paimon",
         "dagster/uri": without_credentials(facts.store.paths.root),
-        "dagster/column_schema": column_schema(facts.schema),
-        **({"dagster/row_count": rows} if rows is not None else {}),
-        **_committed(snapshots),
-        **health_numbers(health),
-        **(snapshot_history(recent_snapshots(facts, SNAPSHOTS_PLOTTED)) if plots else {}),
-        **(health_plots(health) if plots else {}),
     }
     written = rows_written(facts, _with_rows(snapshots), partition_column) if partitions and partition_column else {}
     return Report(
@@ -77,7 +77,7 @@ def _committed(snapshots: Sequence[Snapshot]) -> dict[str, Any]:
         "paimon/schema_id": own.schema_id,
         "paimon/commit_kind": own.commit_kind.value,
         "paimon/commit_user": own.commit_user,
-        "paimon/committed_snapshots": dg.MetadataValue.json([snapshot.id for snapshot in snapshots]),
+        "paimon/committed_snapshots": ", ".join(str(snapshot.id) for snapshot in snapshots),
     }
 
 

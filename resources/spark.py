@@ -109,11 +109,10 @@ class SparkResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         from pyspark.sql import SparkSession
 
         builder = SparkSession.builder.appName("lakehouse")
-        if self.mode is SparkMode.connect:
-            builder = builder.remote(self.remote)
-        else:
+        if self.mode is not SparkMode.connect or not self.remote.startswith("sc://"):
+            # A JVM is started here, also for a Connect server of one's own: remote="local[2]".
             prepare_environment(os.environ)
-            builder = builder.master(self.master)
+        builder = builder.remote(self.remote) if self.mode is SparkMode.connect else builder.master(self.master)
         for key, value in self.settings(os.environ).items():
             builder = builder.config(key, value)
         return builder.getOrCreate()

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from resources.commits import Committer
 from resources.engines import FrameWriter, Messages
-from resources.evolution import SchemaEvolution, changes_for
+from resources.evolution import SchemaEvolution, changes_for, described
 from resources.tables import committed_by, partition_key, partition_value
 from table_format.catalog.protocol import Catalog
 from table_format.errors import ConflictError, InvalidData, InvalidInputError
@@ -88,11 +88,15 @@ _KEYS: Final = ("table", "write_mode", "primary_key", "options", "comment", "com
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A step's output in its table. ``snapshots`` are those of the step; ``repeated`` when an earlier attempt's."""
+    """A step's output in its table. ``snapshots`` are those of the step; ``repeated`` when an earlier attempt's.
+
+    ``schema_changes`` says in words what was changed to make room for the frame.
+    """
 
     table: Table
     snapshots: tuple[Snapshot, ...]
-    repeated: bool
+    repeated: bool = False
+    schema_changes: tuple[str, ...] = ()
 
 
 def write_output(
@@ -115,13 +119,15 @@ def write_output(
         earlier = committed_by(table.facts, who.user, since_ms=who.since_ms)
         if earlier:
             return Written(table=table, snapshots=earlier, repeated=True)
-        table = _evolved(catalog, table, spec, frame.fields(), evolution)
+        changes = changes_for(table.schema, frame.fields(), evolution, name=spec.table)
+        told = described(table.schema, changes)
+        table = catalog.alter_table(spec.table, changes) if changes else table
     else:
-        table = _created(catalog, spec, frame.fields(), create=create)
+        table, told = _created(catalog, spec, frame.fields(), create=create), ()
     _check_mode(spec, table, partitions)
     replacing = spec.mode in (WriteMode.overwrite_partition, WriteMode.overwrite_table)
     messages = frame.write(table.facts, replacing=replacing)
-    return Written(table=table, snapshots=_commit(table, spec, messages, who, partitions), repeated=False)
+    return Written(table=table, snapshots=_commit(table, spec, messages, who, partitions), schema_changes=told)
 
 
 def _existing(catalog: Catalog, name: str) -> Table | None:
@@ -150,14 +156,8 @@ def _created(catalog: Catalog, spec: WriteSpec, fields: Sequence[DataField], *, 
 
 
 def _described(field: DataField, comment: str | None) -> DataField:
-    return DataField(field.id, field.name, field.type, comment or field.description)
-
-
-def _evolved(
-    catalog: Catalog, table: Table, spec: WriteSpec, fields: Sequence[DataField], policy: SchemaEvolution
-) -> Table:
-    changes = changes_for(table.schema, fields, policy, name=spec.table)
-    return catalog.alter_table(spec.table, changes) if changes else table
+    # An engine says NOT NULL of what it has just computed; the next frame may differ. Keys become NOT NULL anyway.
+    return DataField(field.id, field.name, field.type.with_nullable(True), comment or field.description)
 
 
 def _check_mode(spec: WriteSpec, table: Table, partitions: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from table_format.errors import CommitOutcomeUnknown, ConflictError, CorruptionError, InvalidInputError
+from table_format.errors import CommitOutcomeUnknown, InvalidInputError, OutcomeUnknownError, TableFormatError
 from table_format.io.table_store import TableStore
 from table_format.metastore.changes import Changes, append_changes, compact_changes
 from table_format.metastore.commit_loop import CommitLoop
@@ -220,11 +220,14 @@ class TableCommit:
             return ()
         try:
             return (self._loop.land(self._job(committable, CommitKind.COMPACT, changes, check_conflicts=True)),)
-        except (ConflictError, CorruptionError, OSError):
+        except (OSError, TableFormatError) as e:
             if not before:
                 raise
             # The rows have landed, and a compaction changes none: to fail now would make the caller write them twice.
-            self._drop_compaction(committable.messages)
+            if isinstance(e, OutcomeUnknownError):
+                self._loop.leave_unresolved(committable.identifier, CommitKind.COMPACT)
+            else:
+                self._drop_compaction(committable.messages)
             return ()
 
     def _drop_compaction(self, messages: Iterable[CommitMessage]) -> None:

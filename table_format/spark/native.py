@@ -7,11 +7,12 @@ needs more than a safe cast, the files go through the library's reader instead.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
@@ -39,7 +40,9 @@ from table_format.table.plan import Plan
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-_WIDENING = (TinyIntType, SmallIntType, IntType, BigIntType)
+_PATTERN: Final = re.compile(r"[\\*?\[\]{}]")
+
+_WIDENING: Final = (TinyIntType, SmallIntType, IntType, BigIntType)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +78,17 @@ def read_native(spark: SparkSession, native: dict[int, list[str]], plan: Plan) -
 def _frame(spark: SparkSession, schema: TableSchema, paths: list[str], fields: Sequence[DataField]) -> DataFrame:
     by_id = {f.id: f for f in schema.fields}
     present = [by_id[f.id] for f in fields if f.id in by_id]
-    # A file is found by its name alone: its path may hold characters that would make a pattern.
-    reader = spark.read.schema(spark_schema([nullable(f) for f in present])).option("__globPaths__", "false")
-    rows = reader.parquet(*paths)
+    rows = spark.read.schema(spark_schema([nullable(f) for f in present])).parquet(*map(literal_path, paths))
     return rows.select(*(_column(by_id.get(f.id), f) for f in fields))
+
+
+def literal_path(path: str) -> str:
+    """A path that Spark, which takes paths for patterns, finds nothing else by.
+
+    >>> literal_path("/a[1]/{b}")
+    '/a\\\\[1\\\\]/\\\\{b\\\\}'
+    """
+    return _PATTERN.sub(r"\\\g<0>", path)
 
 
 def nullable(field: DataField) -> DataField:

@@ -51,7 +51,7 @@ def check_no_leaks(shared: SharedStore, history: History, settings: Settings) ->
 
     What a tag kept is passed over: a tag's deletion and an expiry at the same time may each leave a file to the other.
     """
-    if settings.faults.chances:
+    if settings.faults.chances or settings.legacy_writers:
         return
     kept = history.retained | set(history.tags.values()) | history.tagged
     needed = {path for snapshot_id in kept for path in history.states[snapshot_id].paths}

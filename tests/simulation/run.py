@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from table_format.errors import TableFormatError
 from tests.simulation.faults import NoFaults, SampledFaults
 from tests.simulation.history import History, Rules
+from tests.simulation.legacy import legacy_writer
 from tests.simulation.maintenance import compactor, expirer, tagger
 from tests.simulation.process import Process
 from tests.simulation.quiescence import check_at_the_end
@@ -46,7 +47,9 @@ def run(seed: int, settings: Settings | None = None, suppressed: Suppressed = fr
     shared = SharedStore(world)
     create_table(shared.files, settings.options)
     error_ms = 2 * CLOCK_ERROR_MS if settings.skewed_clocks or settings.faults.chances else 0
-    history = History(shared, Rules(settings.retain_min, FLOOR_MS, error_ms))
+    # The time in a snapshot of a legacy writer may be older than the snapshot by as long as the writer stalled.
+    floor_ms = 0 if settings.legacy_writers else FLOOR_MS
+    history = History(shared, Rules(settings.retain_min, floor_ms, error_ms))
     for name, body in _cast(settings):
         _add(world, shared, history, settings, name, body, suppressed)
     try:
@@ -66,6 +69,7 @@ def _cast(settings: Settings) -> list[tuple[str, Body]]:
         ("x", settings.expirers, expirer),
         ("t", settings.taggers, tagger),
         ("r", settings.readers, reader),
+        ("j", settings.legacy_writers, legacy_writer),
     ]
     return [(f"{letter}{i}", body) for letter, count, body in roles for i in range(count)]
 

@@ -55,13 +55,13 @@ def shrink(seed: int, mutant: Mutant | None = None) -> tuple[Suppressed, Asserti
     return suppressed, failure
 
 
-def search(first: int, count: int) -> int:
+def search(first: int, count: int, *, legacy: bool = False) -> int:
     """Run seeds and say what they broke; the number of failures."""
     begun, calls, failures = time.monotonic(), 0, 0
     coverage: Counter[str] = Counter()
     for number, seed in enumerate(range(first, first + count), 1):
         try:
-            outcome = run(seed)
+            outcome = run(seed, Settings.draw(seed, legacy=legacy))
         except AssertionError as error:
             failures += 1
             print(f"seed {seed}: {error}")
@@ -97,6 +97,7 @@ def main() -> int:
     parser.add_argument("--shrink", type=int)
     parser.add_argument("--mutant")
     parser.add_argument("--mutants", action="store_true")
+    parser.add_argument("--legacy", action="store_true", help="with a writer that has no fence")
     arguments = parser.parse_args()
     chosen = tuple(m for m in MUTANTS if arguments.mutants or m.name == arguments.mutant)
     mutant = chosen[0] if arguments.mutant else None
@@ -111,7 +112,7 @@ def main() -> int:
         return int(failure is not None)
     if chosen:
         return search_mutants(chosen, arguments.first, arguments.seeds)
-    return search(arguments.first, arguments.seeds)
+    return search(arguments.first, arguments.seeds, legacy=arguments.legacy)
 
 
 if __name__ == "__main__":

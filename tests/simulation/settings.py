@@ -67,7 +67,7 @@ def draw_options(rng: random.Random) -> dict[str, str]:
         "snapshot.num-retained.min": str(retain_min),
         "snapshot.num-retained.max": str(retain_min + rng.choice((0, 2, 1000))),
         "snapshot.expire.limit": rng.choice(("1", "50")),
-        "manifest.target-file-size": rng.choice(("8 mb", "2 kb")),
+        "manifest.target-file-size": rng.choice(("8 mb", "2120 b")),
         "manifest.merge-min-count": rng.choice(("2", "4", "30")),
         "manifest.full-compaction-threshold-size": rng.choice(("1 b", "16 mb", "16 mb")),
     }

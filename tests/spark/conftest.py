@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.spark.lakes import TestLake, a_lake
-from tests.support.spark_session import local_session
+pytest.register_assert_rewrite("tests.spark.lakes")
+
+from tests.spark.lakes import TestLake, a_lake  # noqa: E402
+from tests.support.spark_session import local_session  # noqa: E402
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from itertools import count
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,9 @@ class TestLake:
     def frame(self, rows: Sequence[Sequence[object]], schema: str) -> Any:
         return self.spark.createDataFrame(list(rows), schema)
 
-    def write(self, rows: Sequence[Sequence[object]], schema: str = "id long, v string", name: str = "t", **how: Any) -> Any:
+    def write(
+        self, rows: Sequence[Sequence[object]], schema: str = "id long, v string", name: str = "t", **how: Any
+    ) -> Any:
         return self.lake.write(self.frame(rows, schema), f"s.{name}", **how)
 
     def rows(self, name: str = "t", **arguments: Any) -> list[tuple[Any, ...]]:

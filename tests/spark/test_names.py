@@ -30,7 +30,7 @@ def test_odd_paths_partition_values_and_column_names_are_read_natively_and_merge
     assert lake.rows("o") == sorted(rows, key=repr)
     chosen = lake.lake.table("s.o", columns=["va lue", "p.art"], filter="\"ke`y\" = 'k1' AND \"p.art\" = 'a:b'")
     assert rows_of(chosen) == [("a:b", "a:b")]
-    rest = frame.drop("`p.art`").limit(1)
+    rest = frame.drop("p.art").limit(1)
     lake.lake.write(rest, "s.o", mode="overwrite", partition={"p.art": "a/b"})
     assert len(rows_of(lake.lake.table("s.o", filter="\"p.art\" = 'a/b'"))) == 1
     path = lake.table("o").store.paths.root

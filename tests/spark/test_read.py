@@ -117,13 +117,14 @@ def test_files_of_older_schemas_are_read_by_field_id_natively_and_merged(lake: T
     assert found() == expected
     assert found(filter="w = 'old' AND v IS NULL AND d >= 1.25") == expected[:1]
     assert found(filter="v = 'x'") == []
-    lake.write([(2, "new", 2**40, Decimal("9.125"), (5,), "x")], "id long, w string, n long, d decimal(10, 3), s struct<x: int>, v string")
+    lake.write(
+        [(2, "new", 2**40, Decimal("9.125"), (5,), "x")],
+        "id long, w string, n long, d decimal(10, 3), s struct<x: int>, v string",
+    )
     merged = [expected[0], (2, "new", 2**40, Decimal("9.125"), {"x": 5}, "x")]
     assert found() == merged
     lake.table().compact(full=True)
     assert found() == merged
-
-
 
 
 def test_an_empty_table_and_an_empty_plan_are_frames_without_rows(lake: TestLake) -> None:

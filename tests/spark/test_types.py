@@ -90,7 +90,10 @@ def test_conditions_choose_the_same_rows_natively_and_merged(lake: TestLake) -> 
     lake.table().compact(full=True)
     lake.spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     try:
-        frames = [lake.lake.table("s.t", columns=["k"], filter=c).selectExpr(f"{n} as c", "k") for n, c in enumerate(CONDITIONS)]
+        frames = [
+            lake.lake.table("s.t", columns=["k"], filter=c).selectExpr(f"{n} as c", "k")
+            for n, c in enumerate(CONDITIONS)
+        ]
         union = frames[0]
         for frame in frames[1:]:
             union = union.unionAll(frame)
@@ -106,15 +109,22 @@ def test_conditions_choose_the_same_rows_natively_and_merged(lake: TestLake) -> 
 def test_schemas_of_spark_become_columns_and_back() -> None:
     fields = fields_from_arrow(SCHEMA)
     assert spark_schema(fields_of_spark(spark_schema(fields))) == spark_schema(fields)
-    limited = st.StructType([st.StructField("c", st.CharType(3), False, {"comment": "code"}), st.StructField("v", st.VarcharType(9))])
+    limited = st.StructType(
+        [st.StructField("c", st.CharType(3), False, {"comment": "code"}), st.StructField("v", st.VarcharType(9))]
+    )
     found = fields_of_spark(limited)
-    assert [(f.name, str(f.type), f.description) for f in found] == [("c", "CHAR(3) NOT NULL", "code"), ("v", "VARCHAR(9)", None)]
+    assert [(f.name, str(f.type), f.description) for f in found] == [
+        ("c", "CHAR(3) NOT NULL", "code"),
+        ("v", "VARCHAR(9)", None),
+    ]
     with pytest.raises(InvalidSchema, match="column 'i': the Spark type interval"):
         fields_of_spark(st.StructType([st.StructField("i", st.CalendarIntervalType())]))
 
 
 @pytest.mark.parametrize(("type_", "words"), [(pa.time32("ms"), "TIME"), (pa.timestamp("ns"), "microseconds")])
-def test_a_type_that_spark_has_not_is_refused_by_the_name_of_the_column(lake: TestLake, type_: pa.DataType, words: str) -> None:
+def test_a_type_that_spark_has_not_is_refused_by_the_name_of_the_column(
+    lake: TestLake, type_: pa.DataType, words: str
+) -> None:
     lake.create("t", pa.schema([pa.field("k", pa.int64(), nullable=False), ("odd", type_)]), primary_keys=("k",))
     with pytest.raises(UnsupportedFeature, match=f"column 'odd'.*{words}"):
         lake.lake.table("s.t")

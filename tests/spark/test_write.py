@@ -46,7 +46,9 @@ def test_partitions_and_composite_keys_are_routed_as_one_process_routes_them(lak
     assert sum(v == "newer" for _, _, v, _ in lake.rows()) == 10
 
 
-@pytest.mark.parametrize(("type_", "make"), [(pa.int64(), lambda i: i * 7919**4 - 2**61), (pa.int32(), lambda i: i - 9)])
+@pytest.mark.parametrize(
+    ("type_", "make"), [(pa.int64(), lambda i: i * 7919**4 - 2**61), (pa.int32(), lambda i: i - 9)]
+)
 def test_spark_and_one_process_agree_on_the_bucket_of_whole_numbers(lake: TestLake, type_: Any, make: Any) -> None:
     schema = pa.schema([pa.field("k", type_, nullable=False), ("v", pa.string())])
     values = sorted({make(i) for i in range(300)} | ({-(2**63), 2**63 - 1, 0, -1} if type_ == pa.int64() else {0, -1}))
@@ -62,9 +64,7 @@ def test_spark_and_one_process_agree_on_the_bucket_of_whole_numbers(lake: TestLa
 
 
 def test_other_bucket_functions_route_to_one_task_for_each_bucket(lake: TestLake) -> None:
-    table = lake.lake.catalog.create_table(
-        "s.m", _schema(KEYED, {"bucket": "3", "bucket-function.type": "mod"})
-    )
+    table = lake.lake.catalog.create_table("s.m", _schema(KEYED, {"bucket": "3", "bucket-function.type": "mod"}))
     assert isinstance(table, Table)
     lake.write([(i, "a") for i in range(30)], name="m")
     assert len(lake.files("m")) == 3
