@@ -12,14 +12,23 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", category=dg.BetaWarning)
     from assets.checks import checks_of
     from assets.dwd import orders, users
-    from assets.external import web_clicks
+    from assets.external import clicks_by_hour, web_clicks
     from assets.landing import landing_assets
     from assets.mart import daily_revenue
     from assets.ods import orders_cdc, users_cdc
 
-TABLE_ASSETS: Final = (orders_cdc, users_cdc, orders, users, daily_revenue)
-MANAGED_TABLES: Final = tuple(".".join(asset.key.path[-2:]) for asset in TABLE_ASSETS)
+PIPELINE: Final = (orders_cdc, users_cdc, orders, users, daily_revenue)
+TABLE_ASSETS: Final = (*PIPELINE, clicks_by_hour)
+
+
+def table_of(asset: dg.AssetsDefinition) -> str:
+    """The table an asset of this project is stored as."""
+    return ".".join(asset.key.path[-2:])
+
+
+PIPELINE_TABLES: Final = tuple(table_of(asset) for asset in PIPELINE)
+MANAGED_TABLES: Final = tuple(table_of(asset) for asset in TABLE_ASSETS)
 """The tables that the maintenance jobs look after."""
 
 all_assets: Final[tuple[dg.AssetsDefinition | dg.AssetSpec, ...]] = (*landing_assets, *TABLE_ASSETS, web_clicks)
-all_checks: Final = checks_of(MANAGED_TABLES)
+all_checks: Final = checks_of(PIPELINE_TABLES)

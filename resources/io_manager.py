@@ -1,9 +1,9 @@
 """Assets as tables: an IO manager that appends, upserts or overwrites by what an asset's metadata says.
 
 Metadata of an asset: ``partition_expr``, ``paimon/write_mode``, ``paimon/primary_key``, ``paimon/options``,
-``paimon/comment``, ``paimon/comments``, ``paimon/table``. Of an input: ``columns``, ``paimon/read``
-(``snapshot:3``, ``tag:t1``, ``timestamp:2026-01-31 12:00:00``), ``paimon/open_end``. The annotation of a parameter
-says as what it is loaded: Spark DataFrame, ``pa.Table`` or ``pa.RecordBatchReader``.
+``paimon/comment``, ``paimon/comments``, ``paimon/table``, ``paimon/partition_scope``. Of an input: ``columns``,
+``paimon/read`` (``snapshot:3``, ``tag:t1``, ``timestamp:2026-01-31 12:00:00``), ``paimon/open_end``. The annotation of
+a parameter says as what it is loaded: Spark DataFrame, ``pa.Table`` or ``pa.RecordBatchReader``.
 """
 
 # Annotations are not postponed here: Dagster looks at the type of `lakehouse` and `spark` itself.
@@ -66,7 +66,7 @@ class PaimonIOManager(dg.ConfigurableIOManager):
         try:
             metadata = {**context.definition_metadata, **_plain(context.output_metadata)}
             spec = WriteSpec.of(table_name(context.asset_key, metadata), metadata, self.default_mode)
-            partitions = tuple(context.asset_partition_keys) if context.has_asset_partitions else ()
+            partitions = _partitions(context)
             consumed = self._consumed.pop(_step(context), {})
             written = write_output(
                 self.lakehouse.catalog(),
@@ -108,7 +108,7 @@ class PaimonIOManager(dg.ConfigurableIOManager):
         table = self.lakehouse.table(name)
         scan = table.scan(
             columns=metadata.get("columns"),
-            filter=_condition(context, table),
+            filter=None if upstream.get("paimon/partition_scope") == "input" else _condition(context, table),
             options=time_travel(metadata.get("paimon/read"), context.step_context.dagster_run.tags.get(AS_OF_TAG)),
         )
         snapshot = scan.plan().snapshot
@@ -130,6 +130,14 @@ class PaimonIOManager(dg.ConfigurableIOManager):
             f"pyarrow.RecordBatchReader to say as what the table is loaded; found {annotation}"
         )
         raise dg.DagsterInvariantViolationError(message)
+
+
+def _partitions(context: dg.OutputContext) -> tuple[str, ...]:
+    keys = tuple(context.asset_partition_keys) if context.has_asset_partitions else ()
+    if any(isinstance(key, dg.MultiPartitionKey) for key in keys):
+        message = f"{context.asset_key.to_user_string()}: partitions of several dimensions are not supported"
+        raise InvalidInputError(message)
+    return keys
 
 
 def _step(context: dg.InputContext | dg.OutputContext) -> tuple[str, str]:
@@ -201,7 +209,7 @@ def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
 def _log_outcome(context: dg.OutputContext, spec: WriteSpec, written: Written) -> None:
     if written.schema_changes:
         changes = "; ".join(written.schema_changes)
-        context.log.info("%s: schema %s has changed: %s", spec.table, written.table.schema.id, changes)
+        context.log.info("%s: new schema %s: %s", spec.table, written.table.schema.id, changes)
     ids = ", ".join(str(snapshot.id) for snapshot in written.snapshots)
     if written.repeated:
         context.log.warning(

@@ -67,6 +67,13 @@ class WriteSpec:
         if mode not in WriteMode.__members__:
             message = f"{table}: paimon/write_mode '{mode}': expected one of {', '.join(WriteMode)}"
             raise InvalidInputError(message)
+        scope = metadata.get("paimon/partition_scope", "table")
+        if scope not in ("table", "input") or (scope == "input" and mode == WriteMode.overwrite_partition):
+            message = (
+                f"{table}: paimon/partition_scope '{scope}' with {mode}: expected 'table', or 'input' for a table that "
+                "is not partitioned by the Dagster partition, which is upserted or appended to"
+            )
+            raise InvalidInputError(message)
         column = metadata.get("partition_expr")
         if column is not None and not isinstance(column, str):
             message = f"{table}: partition_expr {column!r}: expected the name of one column"

@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 import yaml
 
-from assets import MANAGED_TABLES
+from assets import MANAGED_TABLES, PIPELINE_TABLES
 from definitions import defs
 from resources.spark import SparkResource
 
@@ -70,15 +70,16 @@ def test_the_instance_settings_are_ones_dagster_accepts(tmp_path: Path) -> None:
 
 def test_every_table_can_be_backfilled_in_one_run_and_has_one_writer() -> None:
     graph = defs.resolve_asset_graph()
+    for table in PIPELINE_TABLES:
+        assert graph.get(dg.AssetKey(table.split("."))).backfill_policy == dg.BackfillPolicy.single_run()
     for table in MANAGED_TABLES:
         node = graph.get(dg.AssetKey(table.split(".")))
-        assert node.backfill_policy == dg.BackfillPolicy.single_run()
         assert node.pools == {f"write_{table.replace('.', '_')}"}
 
 
 def test_every_table_is_checked() -> None:
     checked = {(key.asset_key.to_user_string(), key.name) for key in defs.resolve_asset_graph().asset_check_keys}
-    for table in MANAGED_TABLES:
+    for table in PIPELINE_TABLES:
         assert {(table.replace(".", "/"), name) for name in ("table_health", "files_present")} <= checked
 
 

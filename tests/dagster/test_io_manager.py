@@ -352,6 +352,7 @@ def test_a_daily_input_loads_the_days_of_the_run_or_all_from_the_first(project: 
     [
         ({"paimon/write_mode": "merge"}, "write_mode 'merge'.*append.*upsert"),
         ({"paimon/primary_kye": "id"}, "paimon/primary_kye.*paimon/primary_key"),
+        ({"paimon/partition_scope": "input"}, "partition_scope 'input' with overwrite_partition"),
         ({"paimon/write_mode": "upsert"}, "upsert needs a table with a primary key"),
         (
             {"paimon/write_mode": "append", "paimon/primary_key": "id", "paimon/options": {"bucket": "1"}},

@@ -8,7 +8,7 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets.external import EXTERNAL_TABLES
+from assets.external import EXTERNAL_TABLES, clicks_by_hour, web_clicks
 from jobs.demo_clicks import write_clicks
 from jobs.maintenance import compact_table, expire_table
 from jobs.schedules import nightly_compaction, nightly_expiry
@@ -92,6 +92,15 @@ def test_each_foreign_snapshot_is_reported_once(project: Project) -> None:
     assert tick(project, first.cursor).asset_events == []
     write_clicks(project.lakehouse, count=30)
     assert [e.metadata["paimon/snapshot_id"].value for e in tick(project, first.cursor).asset_events] == [3]
+
+
+def test_what_follows_from_clicks_is_made_without_spark(project: Project) -> None:
+    write_clicks(project.lakehouse, count=50)
+    clicks = dg.AssetsDefinition(specs=[web_clicks])
+    assert project.run([clicks, clicks_by_hour], selection=[clicks_by_hour]).success
+    assert sum(row["clicks"] for row in project.rows("mart.clicks_by_hour")) == 50
+    (snapshot,) = project.table("mart.clicks_by_hour").snapshots()
+    assert snapshot.properties["consumed.ext.web_clicks"] == "1"
 
 
 def test_a_table_made_anew_is_noticed_though_its_ids_come_again(project: Project) -> None:

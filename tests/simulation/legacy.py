@@ -13,6 +13,7 @@ from table_format.metastore.manifests import manifest_file_meta
 from table_format.model.manifest import FileKind, ManifestEntry, ManifestFileMeta
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from tests.simulation.process import Process
+from tests.simulation.settings import FLOOR_MS, LONGEST_STALL_MS
 from tests.simulation.states import Intent
 from tests.simulation.sum_table import BUCKETS, PARTITION_FIELD, PATHS, write_rows
 from tests.simulation.writers import draw_rows
@@ -55,11 +56,14 @@ def _append(p: Process, user: str) -> None:
             else [*_read_list(p, latest.base_manifest_list), *_read_list(p, latest.delta_manifest_list)]
         )
         _write_list(p, manifest_list_name(uuid, attempt), base)
+        if p.rng.random() < 0.1:
+            p.sleep(FLOOR_MS, LONGEST_STALL_MS)
         snapshot = _snapshot(p, user, uuid, attempt, latest, sum(e.file.row_count for e in entries))
         try:
             p.store.io.create(PATHS.snapshot(snapshot.id), encode_snapshot(snapshot))
         except FileExistsError:
-            continue
+            if p.store.io.read(PATHS.snapshot(snapshot.id)) != encode_snapshot(snapshot):
+                continue
         p.world.note("legacy_appended")
         p.store.io.overwrite(PATHS.latest_hint, str(snapshot.id).encode())
         return

@@ -33,7 +33,7 @@ def compactor(p: Process) -> None:
         durable["begun"] += 1
         p.sleep(10, 1_500)
         try:
-            _compact(p, f"{p.actor.name}.{durable['begun']}")
+            compact(p, f"{p.actor.name}.{durable['begun']}")
         except (OSError, CorruptionError, SnapshotNotFound) as error:
             if isinstance(error, CorruptionError):
                 _check_expired_under_way(p, error)
@@ -41,7 +41,8 @@ def compactor(p: Process) -> None:
                 p.excuse("compacting", error)
 
 
-def _compact(p: Process, user: str) -> None:
+def compact(p: Process, user: str) -> None:
+    """Compact one bucket, if any has something to compact."""
     latest = p.snapshots().latest()
     buckets: dict[tuple[bytes, int], list[ManifestEntry]] = {}
     for entry in p.files_of(latest):
@@ -49,6 +50,7 @@ def _compact(p: Process, user: str) -> None:
     busy = {place: files for place, files in buckets.items() if len(files) > 1 or files[0].file.level == 0}
     if not busy:
         return
+    commit = p.committer(user)
     (row, bucket), files = p.rng.choice(sorted(busy.items(), key=lambda item: item[0]))
     if len(files) == 1:
         lifted = files[0].file.upgrade(MAX_LEVEL)
@@ -56,7 +58,6 @@ def _compact(p: Process, user: str) -> None:
         p.world.note("upgraded")
     else:
         work = _rewrite(p, row, bucket, files)
-    commit = p.committer(user)
     try:
         made = commit.commit(Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=(work,)))
     except CommitOutcomeUnknown:
@@ -126,15 +127,16 @@ def tagger(p: Process) -> None:
         durable["begun"] += 1
         name = f"{p.actor.name}-{durable['begun']}"
         p.sleep(100, 2_000)
-        if _tag(p, name):
+        if create_tag(p, name):
             for _ in range(2):
                 p.sleep(500, 5_000)
                 p.persistently("reading a tag", lambda name=name: _read_tag(p, name))
             p.history.let_tag_go(name)
-            p.persistently("deleting a tag", lambda name=name: _delete_tag(p, name))
+            p.persistently("deleting a tag", lambda name=name: remove_tag(p, name))
 
 
-def _tag(p: Process, name: str) -> bool:
+def create_tag(p: Process, name: str) -> bool:
+    """Tag a retained snapshot; whether there is a tag now."""
     snapshots, tags = p.snapshots(), TagStore(p.store)
     try:
         ids = snapshots.ids()
@@ -159,7 +161,8 @@ def _read_tag(p: Process, name: str) -> bool:
     return True
 
 
-def _delete_tag(p: Process, name: str) -> bool:
+def remove_tag(p: Process, name: str) -> bool:
+    """Delete a tag, which an earlier try may have deleted already."""
     try:
         delete_tag(p.store, p.options, name)
     except TagNotFound as error:

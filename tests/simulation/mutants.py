@@ -33,17 +33,26 @@ from table_format.metastore import (
 from table_format.metastore.commit_link import Link
 from table_format.model.manifest import FileKind
 from tests.simulation import maintenance, process, store, writers
+from tests.simulation.settings import Settings
 
 Substitution = tuple[object, str, object]
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A name, what is replaced, and the kinds of violation that may reveal it."""
+    """A name and what is replaced; ``stalling`` ones show only where processes sleep for longer than snapshots live.
+
+    ``killer`` is a seed known to notice it: searches begin there.
+    """
 
     name: str
     substitutions: tuple[Substitution, ...]
-    legacy: bool = False
+    stalling: bool = False
+    killer: int = 0
+
+    def settings(self, seed: int) -> Settings:
+        """The settings under which it is looked for."""
+        return Settings.draw_stalling(seed) if self.stalling else Settings.draw(seed)
 
     @contextmanager
     def active(self) -> Iterator[None]:
@@ -258,7 +267,7 @@ FENCES: dict[str, tuple[Substitution, ...]] = {
 
 def without_fences(*names: str) -> Mutant:
     """The code without some of its fences."""
-    return Mutant(f"without {' and '.join(names)}", tuple(s for name in names for s in FENCES[name]))
+    return Mutant(f"without {' and '.join(names)}", tuple(s for name in names for s in FENCES[name]), stalling=True)
 
 
 def _mutant(name: str, *substitutions: Substitution) -> Mutant:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from tests.simulation.history import History
 from tests.simulation.settings import Settings
 from tests.simulation.store import SharedStore
@@ -53,10 +55,15 @@ def check_no_leaks(shared: SharedStore, history: History, settings: Settings) ->
     """
     if settings.faults.chances or settings.legacy_writers:
         return
-    kept = history.retained | set(history.tags.values()) | history.tagged
+    left = files_nothing_needs(shared, history, also_kept=history.tagged)
+    if left:
+        raise Violation(f"I11 files that nothing needs are left: {left}")
+
+
+def files_nothing_needs(shared: SharedStore, history: History, also_kept: Set[int] = frozenset()) -> list[str]:
+    """Files that no retained snapshot and no tag needs."""
+    kept = history.retained | set(history.tags.values()) | also_kept
     needed = {path for snapshot_id in kept for path in history.states[snapshot_id].paths}
     beside = {PATHS.latest_hint, PATHS.earliest_hint, PATHS.schema(0)}
     beside |= {PATHS.snapshot(i) for i in history.retained} | {PATHS.tag(name) for name in history.tags}
-    left = [path for path in shared.paths() if path not in needed | beside]
-    if left:
-        raise Violation(f"I11 files that nothing needs are left: {left}")
+    return [path for path in shared.paths() if path not in needed | beside]

@@ -19,7 +19,7 @@ from tests.simulation.settings import Settings
 
 def failure_of(seed: int, mutant: Mutant | None = None, suppressed: Suppressed = frozenset()) -> AssertionError | None:
     """What a seed breaks, or ``None``."""
-    settings = Settings.draw(seed)
+    settings = mutant.settings(seed) if mutant else Settings.draw(seed)
     with mutant.active() if mutant else nullcontext():
         try:
             run(seed, settings, suppressed)
@@ -82,7 +82,7 @@ def search_mutants(mutants: tuple[Mutant, ...], first: int, count: int) -> int:
     """Look for the seed that kills each mutant; the number of survivors."""
     survivors = 0
     for mutant in mutants:
-        found = first_kill(mutant, range(first, first + count))
+        found = first_kill(mutant, range(first or mutant.killer, (first or mutant.killer) + count))
         survivors += found is None
         text = f"survived {count} seeds" if found is None else f"{found[0]}: {found[1][:150]}"
         print(f"{mutant.name:<50} {text}", flush=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from tests.simulation.faults import FaultMix
+from tests.simulation.faults import FaultKind, FaultMix
 
 ATTEMPT_MS = 1_500
 REQUEST_MS = 500
@@ -49,6 +49,20 @@ class Settings:
             faults=FaultMix.draw(rng, longest_stall_ms=LONGEST_STALL_MS, widest_jump_ms=CLOCK_ERROR_MS),
             skewed_clocks=rng.random() < 0.5,
         )
+
+    @classmethod
+    def draw_stalling(cls, seed: int) -> Settings:
+        """Settings in which processes sleep and die a lot while snapshots live as shortly as they may."""
+        drawn = cls.draw(seed)
+        chances = {
+            FaultKind.SLOW_AFTER: 0.02,
+            FaultKind.SLOW_BEFORE: 0.005,
+            FaultKind.CRASH_AFTER: 0.01,
+            FaultKind.OUTAGE: 0.003,
+        }
+        short = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "1", "snapshot.time-retained": "1 ms"}
+        faults = FaultMix(chances, LONGEST_STALL_MS)
+        return replace(drawn, expirers=1, jobs=6, options=drawn.options | short, faults=faults, skewed_clocks=False)
 
     @property
     def retain_min(self) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
+from collections.abc import Mapping
+from contextlib import suppress
 
 from table_format.codecs.commit_message import decode_messages, encode_messages
 from table_format.errors import CommitOutcomeUnknown, ConflictError, CorruptionError, SnapshotNotFound
@@ -12,10 +14,11 @@ from table_format.model.commit import CommitMessage, Committable
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER
 from tests.simulation.process import Process
 from tests.simulation.states import Intent
-from tests.simulation.sum_table import BUCKETS, MAX_LEVEL, Content, message, partition, write_rows
+from tests.simulation.sum_table import BUCKETS, MAX_LEVEL, Content, message, partition, path_of, write_rows
 from tests.simulation.world import Violation
 
 KEYS = 6
+BATCHES = ("append", "append", "append", "overwrite one", "overwrite touched", "overwrite all", "drop")
 
 
 def streaming_writer(p: Process) -> None:
@@ -23,13 +26,14 @@ def streaming_writer(p: Process) -> None:
     durable = p.actor.durable
     durable.setdefault("next", 1)
     while durable["next"] <= p.settings.jobs:
-        p.persistently("writing a checkpoint", lambda: _checkpoint(p))
+        p.persistently("writing a checkpoint", lambda: write_checkpoint(p))
         p.persistently("committing a checkpoint", lambda: commit_checkpoint(p))
         p.persistently("looking at the own commit", lambda: check_reads_own_write(p))
         p.sleep(10, 2_500)
 
 
-def _checkpoint(p: Process) -> bool:
+def write_checkpoint(p: Process) -> bool:
+    """Write the files of the next job and remember them, as an engine does before it commits."""
     durable, user = p.actor.durable, p.actor.name
     identifier = durable["next"]
     if durable.get("prepared") == identifier:
@@ -38,7 +42,7 @@ def _checkpoint(p: Process) -> bool:
     rng = random.Random(f"{p.world.seed}/{user}/{identifier}")
     rows = draw_rows(rng)
     since = p.committer(user).latest_id()
-    messages = write_messages(p, rows, compact=rng.random() < 0.3)
+    messages = write_messages(p, rows, compact=durable.get("compact", rng.random() < 0.3))
     p.history.intend(user, identifier, Intent(rows))
     durable.update(prepared=identifier, since=since, messages=encode_messages(messages), tried=False)
     return True
@@ -110,15 +114,15 @@ def batch_writer(p: Process) -> None:
     while durable["begun"] < p.settings.jobs:
         durable["begun"] += 1
         p.sleep(10, 2_500)
-        _batch_job(p, f"{p.actor.name}.{durable['begun']}")
+        batch_job(p, f"{p.actor.name}.{durable['begun']}", p.rng.choice(BATCHES))
 
 
-def _batch_job(p: Process, user: str) -> None:
+def batch_job(p: Process, user: str, work: str) -> None:
+    """One batch, tried once; what it was told is written down."""
     identifier = BATCH_COMMIT_IDENTIFIER
     messages: tuple[CommitMessage, ...] = ()
     try:
         commit = p.committer(user)
-        work = _draw_batch(p)
         rows = draw_rows(p.rng) if work != "drop" else Content()
         if work == "overwrite one":
             rows = Content({key: amount for key, amount in rows.items() if key[0] == partition(0)})
@@ -144,11 +148,6 @@ def _batch_job(p: Process, user: str) -> None:
         return
     p.history.acknowledge(user, identifier)
     p.persistently("looking at the own commit", lambda: check_reads_own_write(p))
-
-
-def _draw_batch(p: Process) -> str:
-    kinds = ("append", "append", "append", "overwrite one", "overwrite touched", "overwrite all", "drop")
-    return p.rng.choice(kinds)
 
 
 def _publish(commit: TableCommit, work: str, committable: Committable) -> None:
@@ -196,16 +195,32 @@ def write_messages(p: Process, rows: Content, *, compact: bool = False) -> tuple
     buckets: dict[tuple[bytes, int], dict[int, int]] = defaultdict(dict)
     for (row, bucket, key), amount in rows.items():
         buckets[row, bucket][key] = amount
-    messages = []
-    for (row, bucket), amounts in sorted(buckets.items()):
-        new = write_rows(p.store.io, p.actor.runtime, row, bucket, amounts)
-        parts = {"new_files": [new]}
-        if compact:
-            before = [e for e in p.files_of(p.snapshots().latest()) if (e.partition, e.bucket) == (row, bucket)]
-            total = Counter(amounts)
-            for entry in before:
-                total.update(p.rows_of(entry))
-            after = write_rows(p.store.io, p.actor.runtime, row, bucket, total, level=MAX_LEVEL)
-            parts |= {"compact_before": [*(e.file for e in before), new], "compact_after": [after]}
-        messages.append(message(row, bucket, **parts))
+    messages: list[CommitMessage] = []
+    try:
+        for (row, bucket), amounts in sorted(buckets.items()):
+            new = write_rows(p.store.io, p.actor.runtime, row, bucket, amounts)
+            messages.append(message(row, bucket, new_files=[new]))
+            if compact:
+                messages[-1] = _compacted(p, messages[-1], amounts)
+    except (OSError, CorruptionError):
+        _delete_files(p, messages)
+        raise
     return tuple(messages)
+
+
+def _compacted(p: Process, written: CommitMessage, amounts: Mapping[int, int]) -> CommitMessage:
+    place = (written.partition, written.bucket)
+    before = [e for e in p.files_of(p.snapshots().latest()) if (e.partition, e.bucket) == place]
+    total = Counter(amounts)
+    for entry in before:
+        total.update(p.rows_of(entry))
+    after = write_rows(p.store.io, p.actor.runtime, *place, total, level=MAX_LEVEL)
+    inputs = [*(e.file for e in before), *written.new_files]
+    return message(*place, new_files=written.new_files, compact_before=inputs, compact_after=[after])
+
+
+def _delete_files(p: Process, messages: list[CommitMessage]) -> None:
+    for m in messages:
+        for file in (*m.new_files, *m.compact_after):
+            with suppress(OSError):
+                p.store.io.delete(path_of(m.partition, m.bucket, file))

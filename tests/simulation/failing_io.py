@@ -1,0 +1,94 @@
+"""A store that fails one call, in one way: what the exhaustive test puts between a table and its memory."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import pyarrow as pa
+
+from table_format.io.file_io import FileStatus
+from table_format.io.memory import MemoryFileIO
+
+
+class Crash(BaseException):
+    """The process died here: nothing that would clean up may run after it."""
+
+
+class Mode(StrEnum):
+    """What becomes of the call."""
+
+    ERROR_BEFORE = "error before"
+    ERROR_AFTER = "error after"
+    CRASH_BEFORE = "crash before"
+    CRASH_AFTER = "crash after"
+
+    @property
+    def takes_effect(self) -> bool:
+        return self in (Mode.ERROR_AFTER, Mode.CRASH_AFTER)
+
+    @property
+    def is_crash(self) -> bool:
+        return self in (Mode.CRASH_BEFORE, Mode.CRASH_AFTER)
+
+
+class OneFailure:
+    """FileIO over a memory store; call number ``fail_at`` fails. After a crash every call does: the process is gone."""
+
+    def __init__(self, inner: MemoryFileIO, fail_at: int | None = None, mode: Mode = Mode.ERROR_BEFORE) -> None:
+        self._inner = inner
+        self._fail_at = fail_at
+        self._mode = mode
+        self._is_dead = False
+        self.calls = 0
+
+    def _call(self, verb: str, *arguments: Any) -> Any:
+        if self._is_dead:
+            raise Crash
+        number, self.calls = self.calls, self.calls + 1
+        perform = getattr(self._inner, verb)
+        if number != self._fail_at:
+            return perform(*arguments)
+        if self._mode.takes_effect:
+            perform(*arguments)
+        if self._mode.is_crash:
+            self._is_dead = True
+            raise Crash
+        message = f"{verb} was made to fail"
+        raise OSError(5, message, arguments[0])
+
+    def read(self, path: str) -> bytes:
+        return self._call("read", path)
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        return self._call("open_input", path)
+
+    def create(self, path: str, data: bytes) -> None:
+        self._call("create", path, data)
+
+    def overwrite(self, path: str, data: bytes) -> None:
+        self._call("overwrite", path, data)
+
+    def open_output(self, path: str) -> pa.NativeFile:
+        return self._call("open_output", path)
+
+    def status(self, path: str) -> FileStatus | None:
+        return self._call("status", path)
+
+    def list(self, directory: str) -> list[FileStatus]:
+        return self._call("list", directory)
+
+    def delete(self, path: str) -> None:
+        self._call("delete", path)
+
+    def delete_tree(self, directory: str) -> None:
+        self._call("delete_tree", directory)
+
+    def delete_empty_directory(self, directory: str) -> bool:
+        return self._call("delete_empty_directory", directory)
+
+    def rename_directory(self, source: str, target: str) -> None:
+        self._call("rename_directory", source, target)
+
+    def make_directory(self, directory: str) -> None:
+        self._call("make_directory", directory)
