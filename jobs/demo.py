@@ -79,7 +79,9 @@ class Walk:
         )
         seconds = time.monotonic() - began
         if not result.success:
-            print(f"\nRun {result.run_id} of job '{job}' failed; its log is above, and in the UI (make ui).")
+            print(
+                f"\nRun {result.run_id} of job '{job}' failed: the error is above, all of its log in the UI (make ui)."
+            )
             sys.exit(1)
         self.done.append((title, seconds, result.run_id))
         print(f"      done in {seconds:.1f} s, run {result.run_id[:8]}", flush=True)
@@ -170,7 +172,12 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m jobs.demo", description="Run the lakehouse's main job headless.")
     parser.add_argument("command", nargs="?", choices=("run", "write-clicks"), default="run")
     parser.add_argument("--days", type=_at_least(1), default=10, help="days of the feed (default 10)")
-    parser.add_argument("--events", type=_at_least(20), default=5_000, help="events of a day (default 5000)")
+    parser.add_argument(
+        "--events",
+        type=_at_least(20),
+        default=5_000,
+        help="events of a day (default 5000); another number is another shop, give it another warehouse",
+    )
     parser.add_argument("--warehouse", default=str(_ROOT / "warehouse"), help="directory of the tables")
     return parser.parse_args(arguments)
 

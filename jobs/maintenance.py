@@ -12,7 +12,7 @@ import dagster as dg
 from pydantic import Field
 
 from resources.lakehouse import LakehouseCatalog, asset_key
-from resources.metadata import before_and_after, listed
+from resources.metadata import before_and_after, compaction_plots, listed
 from resources.spark import SparkResource
 from resources.tables import measure
 from table_format.metastore.expire import ExpiryReport, expire_snapshots
@@ -58,6 +58,7 @@ def compact(
             "seconds": round(time.monotonic() - began, 2),
             "snapshots made": listed(map(str, made)),
             **before_and_after(before, after),
+            **compaction_plots(before, after),
         },
     )
 

@@ -110,27 +110,30 @@ def health_plots(health: TableHealth) -> Metadata:
 
 
 def before_and_after(before: TableHealth, after: TableHealth) -> Metadata:
-    """What maintenance has changed: the numbers side by side, and the levels and sizes before and after."""
+    """What maintenance has changed, side by side, and the numbers as they are now."""
     earlier, later = before.numbers, after.numbers
     lines = ["| | before | after | change |", "|:--|--:|--:|--:|"]
     lines += [
         f"| {name.replace('_', ' ')} | {earlier[name]:,} | {later[name]:,} | {later[name] - earlier[name]:+,} |"
         for name in later
     ]
+    return {"before and after": dg.MetadataValue.md("\n".join(lines)), **health_numbers(after)}
+
+
+def compaction_plots(before: TableHealth, after: TableHealth) -> Metadata:
+    """Levels and file sizes before and after a compaction."""
     sizes = {"before": before.size_classes, "after": after.size_classes}
     return {
-        "before and after": dg.MetadataValue.md("\n".join(lines)),
         "bytes by level before": _levels_chart(before, "bytes of each bucket by level, before"),
         "bytes by level after": _levels_chart(after, "bytes of each bucket by level, after"),
         "files by size": _sizes_chart(sizes),
-        **health_numbers(after),
     }
 
 
 def _levels_chart(health: TableHealth, caption: str) -> dg.MarkdownMetadataValue:
-    """The largest buckets, the largest last."""
+    """The largest buckets, in order of their names."""
     largest = sorted(health.level_bytes.items(), key=lambda item: sum(item[1].values()))[-_BUCKETS_SHOWN:]
-    return chart([Bar(bucket, parts) for bucket, parts in largest], caption=caption, unit="B")
+    return chart([Bar(bucket, parts) for bucket, parts in sorted(largest)], caption=caption, unit="B")
 
 
 def _sizes_chart(classes: Mapping[str, Mapping[str, int]]) -> dg.MarkdownMetadataValue:

@@ -16,7 +16,16 @@ class _Plain(logging.Formatter):
         text = str(meta.get("orig_message") or record.getMessage())
         step = meta.get("step_key") or ""
         prefix = f"{record.levelname.lower()}: " if record.levelno >= logging.WARNING else ""
-        return f"      {step + '  ' if step else ''}{prefix}{text}"
+        return f"      {step + '  ' if step else ''}{prefix}{text}{_cause(meta.get('dagster_event'))}"
+
+
+def _cause(event: object) -> str:
+    """The error that a failed step began with: the last in its chain of causes."""
+    data = getattr(event, "event_specific_data", None)
+    error = getattr(data, "error", None)
+    while error is not None and error.cause is not None:
+        error = error.cause
+    return "" if error is None else f"\n        {error.message.strip()}"
 
 
 class _SaidOnPurpose(logging.Filter):

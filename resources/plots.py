@@ -10,6 +10,7 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 from typing import Final
 
 import dagster as dg
@@ -84,13 +85,14 @@ def short_number(value: float) -> str:
 
 
 def _labels(bars: Sequence[Bar], slot: float) -> str:
-    fit = all(len(bar.label) * _LETTER < slot for bar in bars)
-    chosen = {
-        position: bar.label
-        for position, bar in enumerate(bars)
-        if position == 0 or ((fit or position == len(bars) - 1) and bar.label != bars[position - 1].label)
-    }
-    return "".join(f"<text x='{slot * position:.0f}' y='88'>{escape(text)}</text>" for position, text in chosen.items())
+    """One label below each run of bars that share it; the first and the last alone where all would not fit."""
+    runs: list[tuple[int, int, str]] = []
+    for label, run in groupby(bar.label for bar in bars):
+        start = runs[-1][0] + runs[-1][1] if runs else 0
+        runs.append((start, sum(1 for _ in run), label))
+    if any(len(label) * _LETTER >= slot * length for _, length, label in runs):
+        runs = [runs[0], runs[-1]] if len(runs) > 1 else runs
+    return "".join(f"<text x='{slot * start:.0f}' y='88'>{escape(label)}</text>" for start, _, label in runs)
 
 
 def _strokes(bars: Sequence[Bar], name: str, slot: float, top: float) -> str:

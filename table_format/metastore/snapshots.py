@@ -55,6 +55,8 @@ class SnapshotStore:
             candidate = self._guess() if attempt == 0 else None
             if candidate is None:
                 candidate = self._listed_latest()
+            if candidate is None and self.exists(FIRST_SNAPSHOT_ID):
+                candidate = FIRST_SNAPSHOT_ID  # the listing lags
             if candidate is None:
                 if self._read_hint(self._store.paths.latest_hint) is None:
                     return None

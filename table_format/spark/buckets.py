@@ -18,7 +18,7 @@ from pyspark.sql.types import IntegerType
 from table_format.errors import InvalidData
 from table_format.model.types import BigIntType, DataField, DateType, IntType
 from table_format.options.bucket import BucketOptions
-from table_format.spark.names import column
+from table_format.spark.names import column, quoted
 from table_format.table.casts import cast_column
 from table_format.table.facts import TableFacts
 from table_format.table.route import bucket_numbers
@@ -67,53 +67,33 @@ _M2: Final = 0xC2B2AE35
 
 
 def _with_native_bucket(frame: DataFrame, field: DataField, bucket_count: int, name: str) -> DataFrame:
-    value = column(field.name)
-    if isinstance(field.type, DateType):
-        value = F.unix_date(value)
-    value = value.cast("bigint")
-    if not isinstance(field.type, BigIntType):
-        value = value.bitwiseAND(_long(_WORD))
-    hashed = F.hash(F.lit(_signed(_header_as_number())), value).cast("bigint").bitwiseAND(_long(_WORD))
-    frame = frame.withColumn(name, hashed)
+    key, h = quoted(field.name), quoted(name)
+    value = f"unix_date({key})" if isinstance(field.type, DateType) else key
+    value = (
+        f"CAST({value} AS BIGINT)" if isinstance(field.type, BigIntType) else f"(CAST({value} AS BIGINT) & {_WORD}L)"
+    )
+    steps = (
+        f"CAST(hash({_signed(_header_as_number())}, {value}) AS BIGINT) & {_WORD}L",
+        # the avalanche backwards
+        _times(f"({h} ^ shiftright({h}, 16))", pow(_M2, -1, 1 << 32)),
+        _times(f"({h} ^ shiftright({h}, 13) ^ shiftright({h}, 26))", pow(_M1, -1, 1 << 32)),
+        f"{h} ^ shiftright({h}, 16) ^ {8 ^ 16}L",
+        # and forwards
+        _times(f"({h} ^ shiftright({h}, 16))", _M1),
+        _times(f"({h} ^ shiftright({h}, 13))", _M2),
+        # The hash is a signed number of 32 bits, and its remainder has its sign.
+        f"CAST(abs(shiftright(shiftleft({h} ^ shiftright({h}, 16), 32), 32) % {bucket_count}L) AS INT)",
+    )
     # Each step uses the last one several times, which inside one expression would be work that doubles every time.
-    for step in (_undone_start, _undone_end, _lengthened, _mixed_first, _mixed_second):
-        frame = frame.withColumn(name, step(column(name)))
-    signed = F.shiftright(F.shiftleft(_shifted(column(name), 16), 32), 32)
-    return frame.withColumn(name, F.abs(signed % _long(bucket_count)).cast("int"))
+    for step in steps:
+        frame = frame.withColumn(name, F.expr(step))
+    return frame
 
 
-def _undone_start(h: Column) -> Column:
-    return _times(_shifted(h, 16), pow(_M2, -1, 1 << 32))
-
-
-def _undone_end(h: Column) -> Column:
-    return _times(_shifted(h, 13).bitwiseXOR(F.shiftright(h, 26)), pow(_M1, -1, 1 << 32))
-
-
-def _lengthened(h: Column) -> Column:
-    return _shifted(h, 16).bitwiseXOR(_long(8 ^ 16))
-
-
-def _mixed_first(h: Column) -> Column:
-    return _times(_shifted(h, 16), _M1)
-
-
-def _mixed_second(h: Column) -> Column:
-    return _times(_shifted(h, 13), _M2)
-
-
-def _shifted(h: Column, bits: int) -> Column:
-    return h.bitwiseXOR(F.shiftright(h, bits))
-
-
-def _times(h: Column, factor: int) -> Column:
+def _times(h: str, factor: int) -> str:
     """The product modulo 2**32, without a step that overflows 64 bits: that is an error in Spark."""
-    high = (h * _long(factor >> 16)).bitwiseAND(_long(0xFFFF))
-    return (h * _long(factor & 0xFFFF) + F.shiftleft(high, 16)).bitwiseAND(_long(_WORD))
-
-
-def _long(value: int) -> Column:
-    return F.lit(value).cast("bigint")
+    low, high = factor & 0xFFFF, factor >> 16
+    return f"({h} * {low}L + shiftleft(({h} * {high}L) & {0xFFFF}L, 16)) & {_WORD}L"
 
 
 def _header_as_number() -> int:

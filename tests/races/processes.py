@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 
@@ -22,9 +20,8 @@ class Worker:
         sender.close()
 
     def kill(self) -> None:
-        """End the process wherever it is."""
-        assert self._process.pid is not None
-        os.kill(self._process.pid, signal.SIGKILL)
+        """End the process by SIGKILL, wherever it is."""
+        self._process.kill()
 
     def next_report(self) -> object:
         """The next thing the process sent; raises ``EOFError`` when it is dead and has sent no more."""

@@ -13,7 +13,7 @@ PROCESSES = 4
 
 
 def test_of_processes_that_race_for_a_name_exactly_one_wins(tmp_path):
-    rounds = 300
+    rounds = 200
     reports = run_together(create_every_name, [(str(tmp_path), who, rounds) for who in range(PROCESSES)])
     winners = {number: who for who, (won,) in enumerate(reports) for number in won}
     assert sum(len(won) for (won,) in reports) == rounds

@@ -6,6 +6,17 @@ from multiprocessing.connection import Connection
 from threading import Barrier
 
 from table_format.io.local import LocalFileIO
+from table_format.io.table_store import TableStore
+from table_format.metastore.commit import TableCommit
+from table_format.metastore.expire import expire_snapshots
+from table_format.metastore.schemas import SchemaStore
+from table_format.model.commit import Committable
+from table_format.options.table_options import TableOptions
+from table_format.runtime import Runtime
+from tests.races.below import Below
+from tests.simulation.sum_table import PATHS, message, partition, schema_with, write_rows
+
+OPTIONS = {"manifest.merge-min-count": "4", "commit.max-retries": "100"}
 
 
 def create_every_name(root: str, who: int, rounds: int, barrier: Barrier, sender: Connection) -> None:
@@ -38,3 +49,30 @@ def create_until_killed(root: str, who: int, sender: Connection) -> None:
 def content_of(who: int) -> bytes:
     """Bytes that show who wrote them and whether they are all there."""
     return b"%08d" % who * 5_000
+
+
+def commit_in_turn(root: str, who: int, first: int, last: int, sender: Connection) -> None:
+    """Commit the jobs ``first`` to ``last`` of one user, as a job that goes on from a checkpoint; report each."""
+    store = TableStore(Below(LocalFileIO(), root), PATHS, Runtime())
+    options = TableOptions.parse(schema_with(OPTIONS).options)
+    commit = TableCommit(store, SchemaStore(store), options, f"w{who}")
+    for identifier in range(first, last + 1):
+        if commit.filter_committed([identifier], since=0):
+            row, bucket = partition(who % 2), identifier % 2
+            file = write_rows(store.io, store.runtime, row, bucket, rows_of(who, identifier))
+            commit.commit(Committable(identifier=identifier, messages=(message(row, bucket, new_files=[file]),)))
+        sender.send(identifier)
+
+
+def rows_of(who: int, identifier: int) -> dict[int, int]:
+    """What a job writes: an amount that no other job writes."""
+    return {who: 1 << identifier}
+
+
+def expire_all_but_one(root: str, rounds: int, sender: Connection) -> None:
+    """Expire as much as may go, again and again."""
+    store = TableStore(Below(LocalFileIO(), root), PATHS, Runtime())
+    options = TableOptions.parse(schema_with(OPTIONS).options)
+    for _ in range(rounds):
+        report = expire_snapshots(store, options, retain_max=1, retain_min=1, retain_floor_ms=0)
+        sender.send(report.snapshot_ids)

@@ -40,19 +40,11 @@ Substitution = tuple[object, str, object]
 
 @dataclass(frozen=True)
 class Mutant:
-    """A name and what is replaced; ``stalling`` ones show only where processes sleep for longer than snapshots live.
-
-    ``killer`` is a seed known to notice it: searches begin there.
-    """
+    """A name, what is replaced, and the settings under which it shows soonest."""
 
     name: str
     substitutions: tuple[Substitution, ...]
-    stalling: bool = False
-    killer: int = 0
-
-    def settings(self, seed: int) -> Settings:
-        """The settings under which it is looked for."""
-        return Settings.draw_stalling(seed) if self.stalling else Settings.draw(seed)
+    settings: Callable[[int], Settings] = Settings.draw
 
     @contextmanager
     def active(self) -> Iterator[None]:
@@ -225,6 +217,11 @@ def _snapshots_without_files(self, table_store) -> None:
 APPLY = deletions.Deletions.apply
 
 
+class _NeverGoing(snapshots.SnapshotStore):
+    def is_going(self, snapshot_id: int) -> bool:
+        return False
+
+
 def _without_floor(table_store, options, **others):
     return EXPIRE(table_store, options, retain_floor_ms=0, **others)
 
@@ -267,11 +264,17 @@ FENCES: dict[str, tuple[Substitution, ...]] = {
 
 def without_fences(*names: str) -> Mutant:
     """The code without some of its fences."""
-    return Mutant(f"without {' and '.join(names)}", tuple(s for name in names for s in FENCES[name]), stalling=True)
+    return Mutant(
+        f"without {' and '.join(names)}", tuple(s for name in names for s in FENCES[name]), Settings.draw_stalling
+    )
 
 
 def _mutant(name: str, *substitutions: Substitution) -> Mutant:
     return Mutant(name, substitutions)
+
+
+def _under(settings: Callable[[int], Settings], mutant: Mutant) -> Mutant:
+    return replace(mutant, settings=settings)
 
 
 def _nothing(*_: object, **__: object) -> None:
@@ -283,11 +286,14 @@ _always: Callable[..., bool] = lambda *_, **__: True  # noqa: E731
 MUTANTS: tuple[Mutant, ...] = (
     # The eleven of the design, and what belongs to them.
     _mutant("check then rename", (store.FaultyFileIO, "create", _check_then_rename)),
-    _mutant("no dedupe", (commit_loop.CommitLoop, "_find_landed", _nothing)),
-    _mutant("clean up after unknown", (commit_loop, "put_if_absent", _refuse_what_is_unknown)),
+    _under(Settings.draw_outages, _mutant("no dedupe", (commit_loop.CommitLoop, "_find_landed", _nothing))),
+    _under(
+        Settings.draw_outages,
+        _mutant("clean up after unknown", (commit_loop, "put_if_absent", _refuse_what_is_unknown)),
+    ),
     _mutant("no conflict check", (commit_prepare, "find_conflict", _nothing)),
     _mutant("expire off by one", (expiry_facts, "expiry_range", _one_more)),
-    _mutant("restart without filter", (writers, "must_commit", _always)),
+    _under(Settings.draw_stalling, _mutant("restart without filter", (writers, "must_commit", _always))),
     _mutant("compaction keeps old", (commit, "compact_changes", _compact_keeping_inputs)),
     _mutant("trust hint", (snapshots.SnapshotStore, "latest_id", _trust_hint)),
     without_fences("since"),
@@ -296,7 +302,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # Publishing.
     _mutant("every error is a refusal", (publish, "_REFUSALS", frozenset(errno.errorcode))),
     _mutant("claim what exists", (commit_loop, "put_if_absent", _claim_what_exists)),
-    _mutant("verify with one look", (commit_loop, "verify_link", _verify_with_one_look)),
+    _under(Settings.draw_crowd, _mutant("verify with one look", (commit_loop, "verify_link", _verify_with_one_look))),
     _mutant("filter by less", (commit.TableCommit, "filter_committed", _filter_including_the_last)),
     # What a snapshot names.
     _mutant("merge loses removals", (manifest_merge, "merge_entries", _merge_losing_removals)),
@@ -305,7 +311,10 @@ MUTANTS: tuple[Mutant, ...] = (
     _mutant("overlaps are not seen", (conflicts, "_find_overlap", _nothing)),
     _mutant("total of the delta only", (commit_prepare, "_snapshot", _count_delta_only)),
     _mutant("time as the clock says", (commit_prepare, "_snapshot", _unclamped_time)),
-    _mutant("overwrite proposed once", (commit.TableCommit, "_propose_overwrite", _propose_once)),
+    _under(
+        Settings.draw_outages,
+        _mutant("overwrite proposed once", (commit.TableCommit, "_propose_overwrite", _propose_once)),
+    ),
     _mutant("discard the delta too", (commit_prepare.Work, "discard", _discard_delta_too)),
     _mutant("discard nothing", (commit_prepare.Work, "discard", _nothing)),
     _mutant("abort lifted files", (commit.TableCommit, "abort", _abort_lifted_files)),
@@ -322,8 +331,11 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     _mutant("newest first", (deletions.Deletions, "apply", _newest_first)),
     _mutant("files go, snapshots stay", (deletions.Deletions, "apply", _snapshots_without_files)),
-    _mutant("expiry is not announced", (snapshots.SnapshotStore, "announce_earliest", _nothing)),
-    _mutant("tags of going snapshots", (tags.SnapshotStore, "is_going", lambda *_: False)),
+    _under(
+        Settings.draw_housekeeping,
+        _mutant("expiry is not announced", (snapshots.SnapshotStore, "announce_earliest", _nothing)),
+    ),
+    _under(Settings.draw_housekeeping, _mutant("tags of going snapshots", (tags, "SnapshotStore", _NeverGoing))),
     _mutant("tag deletion without neighbours", (tag_deletion, "_neighbours", lambda *_: [])),
     # Fences in pairs.
     without_fences("floor", "verify"),

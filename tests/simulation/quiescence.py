@@ -53,7 +53,7 @@ def check_no_leaks(shared: SharedStore, history: History, settings: Settings) ->
 
     What a tag kept is passed over: a tag's deletion and an expiry at the same time may each leave a file to the other.
     """
-    if settings.faults.chances or settings.legacy_writers:
+    if settings.faults.chances or settings.legacy_writers or history.promises.unknown:
         return
     left = files_nothing_needs(shared, history, also_kept=history.tagged)
     if left:

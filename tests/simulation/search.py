@@ -1,7 +1,8 @@
 """Look for seeds that break an invariant: ``python -m tests.simulation.search --seeds 1000``.
 
 A failing seed is printed with what it breaks; ``--show SEED`` prints its trace, ``--shrink SEED`` leaves out every
-fault it does not need, ``--mutant NAME`` looks for the first seed that kills a mutant, ``--mutants`` does so for all.
+fault it does not need, ``--mutant NAME`` looks for the first seed that kills a mutant, ``--mutants`` does so for all;
+``--every-fault`` tries one fault at every call of every operation.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ import argparse
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import nullcontext
 
+from tests.simulation.every_fault import MODES, try_every_call
 from tests.simulation.mutants import MUTANTS, Mutant
+from tests.simulation.operations import OPERATIONS
 from tests.simulation.run import Suppressed, run
 from tests.simulation.settings import Settings
 
@@ -55,13 +59,13 @@ def shrink(seed: int, mutant: Mutant | None = None) -> tuple[Suppressed, Asserti
     return suppressed, failure
 
 
-def search(first: int, count: int, *, legacy: bool = False) -> int:
+def search(first: int, count: int, settings_of: Callable[[int], Settings]) -> int:
     """Run seeds and say what they broke; the number of failures."""
     begun, calls, failures = time.monotonic(), 0, 0
     coverage: Counter[str] = Counter()
     for number, seed in enumerate(range(first, first + count), 1):
         try:
-            outcome = run(seed, Settings.draw(seed, legacy=legacy))
+            outcome = run(seed, settings_of(seed))
         except AssertionError as error:
             failures += 1
             print(f"seed {seed}: {error}")
@@ -82,11 +86,26 @@ def search_mutants(mutants: tuple[Mutant, ...], first: int, count: int) -> int:
     """Look for the seed that kills each mutant; the number of survivors."""
     survivors = 0
     for mutant in mutants:
-        found = first_kill(mutant, range(first or mutant.killer, (first or mutant.killer) + count))
+        found = first_kill(mutant, range(first, first + count))
         survivors += found is None
         text = f"survived {count} seeds" if found is None else f"{found[0]}: {found[1][:150]}"
         print(f"{mutant.name:<50} {text}", flush=True)
     return survivors
+
+
+def try_every_operation() -> int:
+    """Every operation with one fault at every call in every mode; the number of failures."""
+    failures = 0
+    for operation in OPERATIONS:
+        trials = 0
+        for fault in MODES:
+            try:
+                trials += sum(1 for _ in try_every_call(operation, fault))
+            except AssertionError as error:
+                failures += 1
+                print(error)
+        print(f"{operation.name:<50} {trials} trials", flush=True)
+    return failures
 
 
 def main() -> int:
@@ -97,6 +116,8 @@ def main() -> int:
     parser.add_argument("--shrink", type=int)
     parser.add_argument("--mutant")
     parser.add_argument("--mutants", action="store_true")
+    parser.add_argument("--stalling", action="store_true", help="processes sleep for longer than snapshots live")
+    parser.add_argument("--every-fault", action="store_true", help="one fault at every call of every operation")
     parser.add_argument("--legacy", action="store_true", help="with a writer that has no fence")
     arguments = parser.parse_args()
     chosen = tuple(m for m in MUTANTS if arguments.mutants or m.name == arguments.mutant)
@@ -112,7 +133,11 @@ def main() -> int:
         return int(failure is not None)
     if chosen:
         return search_mutants(chosen, arguments.first, arguments.seeds)
-    return search(arguments.first, arguments.seeds, legacy=arguments.legacy)
+    if arguments.every_fault:
+        return try_every_operation()
+    if arguments.stalling:
+        return search(arguments.first, arguments.seeds, Settings.draw_stalling)
+    return search(arguments.first, arguments.seeds, lambda seed: Settings.draw(seed, legacy=arguments.legacy))
 
 
 if __name__ == "__main__":

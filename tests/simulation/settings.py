@@ -14,6 +14,12 @@ FLOOR_MS = (ATTEMPT_MS + REQUEST_MS) * 5 // 2
 LONGEST_STALL_MS = 4 * FLOOR_MS
 CLOCK_ERROR_MS = (FLOOR_MS - ATTEMPT_MS - REQUEST_MS) // 2 - 50
 """How wrong a clock may be: the writer's behind and the expiring one's ahead, together less than the floor's slack."""
+SHORT_LIVES = {
+    "snapshot.num-retained.min": "1",
+    "snapshot.num-retained.max": "1",
+    "snapshot.time-retained": "1 ms",
+    "snapshot.expire.limit": "50",
+}
 
 
 @dataclass(frozen=True)
@@ -60,9 +66,29 @@ class Settings:
             FaultKind.CRASH_AFTER: 0.01,
             FaultKind.OUTAGE: 0.003,
         }
-        short = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "1", "snapshot.time-retained": "1 ms"}
         faults = FaultMix(chances, LONGEST_STALL_MS)
-        return replace(drawn, expirers=1, jobs=6, options=drawn.options | short, faults=faults, skewed_clocks=False)
+        return replace(
+            drawn, expirers=1, jobs=6, options=drawn.options | SHORT_LIVES, faults=faults, skewed_clocks=False
+        )
+
+    @classmethod
+    def draw_outages(cls, seed: int) -> Settings:
+        """Settings in which the answer to a commit is often lost, and then all is silence."""
+        return replace(cls.draw(seed), batch_writers=2, jobs=6, faults=FaultMix({FaultKind.OUTAGE: 0.03}))
+
+    @classmethod
+    def draw_crowd(cls, seed: int) -> Settings:
+        """Settings without faults in which many begin at once."""
+        drawn = cls.draw(seed)
+        return replace(
+            drawn, streaming_writers=8, batch_writers=0, compactors=0, expirers=0, taggers=0, jobs=1, faults=FaultMix()
+        )
+
+    @classmethod
+    def draw_housekeeping(cls, seed: int) -> Settings:
+        """Settings without faults in which tags come and go while snapshots live as shortly as they may."""
+        drawn = cls.draw(seed)
+        return replace(drawn, taggers=4, expirers=1, options=drawn.options | SHORT_LIVES, faults=FaultMix())
 
     @property
     def retain_min(self) -> int:

@@ -61,7 +61,9 @@ def commit_checkpoint(p: Process) -> bool:
             _commit_twice_if_unknown(p, commit, identifier)
         p.history.acknowledge(user, identifier)
     except ConflictError:
+        # Surely nothing of it landed up to now, so that is where to look from the next time.
         p.world.note("streaming_retries_exhausted")
+        durable["since"] = commit.latest_id()
         return False
     except CommitOutcomeUnknown:
         if not is_unknown_for_ever(p, user, identifier, durable["since"]):

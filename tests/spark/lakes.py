@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -75,9 +74,8 @@ class TestLake:
 
     def files(self, name: str = "t") -> list[str]:
         """Data files below a table."""
-        root = self.table(name).store.paths.root
-        found = (os.path.join(directory, file) for directory, _, files in os.walk(root) for file in files)
-        return sorted(os.path.relpath(path, root) for path in found if os.path.basename(path).startswith("data-"))
+        root = Path(self.table(name).store.paths.root)
+        return sorted(str(path.relative_to(root)) for path in root.rglob("data-*"))
 
 
 def a_lake(spark: Any, warehouse: Path, options: Mapping[str, str] | None = None) -> TestLake:

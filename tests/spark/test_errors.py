@@ -63,7 +63,7 @@ def test_a_value_that_does_not_fit_stops_the_write_and_all_files_of_it_are_delet
 
 def test_an_unknown_row_kind_is_named(lake: TestLake) -> None:
     lake.create()
-    with pytest.raises(InvalidData, match="_row_kind.*'insert'"):
+    with pytest.raises(InvalidData, match=r"_row_kind.*'insert'"):
         lake.write([(1, "a", "insert")], "id long, v string, _row_kind string")
 
 

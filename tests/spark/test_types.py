@@ -18,6 +18,9 @@ from tests.spark.lakes import TestLake, rows_of
 pytestmark = pytest.mark.spark
 
 UTC = dt.UTC
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=UTC)
+GAP = dt.datetime(2026, 3, 29, 2, 30)
+"""A time that does not exist in Berlin."""
 COLUMNS: list[tuple[str, pa.DataType, list[Any]]] = [
     ("k", pa.int64(), [1, 2, 3]),
     ("bool", pa.bool_(), [True, None, False]),
@@ -32,10 +35,10 @@ COLUMNS: list[tuple[str, pa.DataType, list[Any]]] = [
     ("text", pa.string(), ["", None, "Größe ☃ \x00"]),
     ("bytes", pa.binary(), [b"", None, bytes(range(256))]),
     ("day", pa.date32(), [dt.date(1, 1, 1), None, dt.date(9999, 12, 31)]),
-    ("ntz3", pa.timestamp("ms"), [dt.datetime(1969, 12, 31, 23, 59, 59, 999000), None, dt.datetime(2026, 3, 29, 2, 30)]),
-    ("ntz6", pa.timestamp("us"), [dt.datetime(1600, 1, 1), None, dt.datetime(2026, 3, 29, 2, 30, 0, 123456)]),
-    ("ltz3", pa.timestamp("ms", "UTC"), [dt.datetime(1970, 1, 1, tzinfo=UTC), None, dt.datetime(2026, 6, 1, tzinfo=UTC)]),
-    ("ltz6", pa.timestamp("us", "UTC"), [dt.datetime(2026, 3, 29, 1, 0, 0, 1, UTC), None, dt.datetime(1900, 1, 1, tzinfo=UTC)]),
+    ("ntz3", pa.timestamp("ms"), [dt.datetime(1969, 12, 31, 23, 59, 59, 999000), None, GAP]),
+    ("ntz6", pa.timestamp("us"), [dt.datetime(1600, 1, 1), None, GAP.replace(microsecond=123456)]),
+    ("ltz3", pa.timestamp("ms", "UTC"), [EPOCH, None, dt.datetime(2026, 6, 1, tzinfo=UTC)]),
+    ("ltz6", pa.timestamp("us", "UTC"), [EPOCH.replace(microsecond=1), None, dt.datetime(1900, 1, 1, tzinfo=UTC)]),
     ("arr", pa.list_(pa.int32()), [[1, None, 3], None, []]),
     ("map", pa.map_(pa.string(), pa.decimal128(9, 2)), [{"a": Decimal("1.50"), "b": None}, None, {}]),
     (
