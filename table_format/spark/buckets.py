@@ -68,10 +68,9 @@ _M2: Final = 0xC2B2AE35
 
 def _with_native_bucket(frame: DataFrame, field: DataField, bucket_count: int, name: str) -> DataFrame:
     key, h = quoted(field.name), quoted(name)
-    value = f"unix_date({key})" if isinstance(field.type, DateType) else key
-    value = (
-        f"CAST({value} AS BIGINT)" if isinstance(field.type, BigIntType) else f"(CAST({value} AS BIGINT) & {_WORD}L)"
-    )
+    value = f"CAST({f'unix_date({key})' if isinstance(field.type, DateType) else key} AS BIGINT)"
+    if not isinstance(field.type, BigIntType):
+        value = f"({value} & {_WORD}L)"
     steps = (
         f"CAST(hash({_signed(_header_as_number())}, {value}) AS BIGINT) & {_WORD}L",
         # the avalanche backwards

@@ -7,7 +7,7 @@ import pytest
 from tests.simulation.every_fault import MODES, try_every_call
 from tests.simulation.operations import OPERATIONS
 
-STEP = 9
+STEP = 13
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)

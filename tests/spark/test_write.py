@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import pyarrow as pa
@@ -47,19 +48,24 @@ def test_partitions_and_composite_keys_are_routed_as_one_process_routes_them(lak
 
 
 @pytest.mark.parametrize(
-    ("type_", "make"), [(pa.int64(), lambda i: i * 7919**4 - 2**61), (pa.int32(), lambda i: i - 9)]
+    ("type_", "ddl", "values"),
+    [
+        (pa.int64(), "long", [-(2**63), 2**63 - 1, -1, *(i * 7919**4 - 2**61 for i in range(300))]),
+        (pa.int32(), "int", [-(2**31), 2**31 - 1, *range(-9, 290)]),
+        (pa.date32(), "date", [dt.date(1, 1, 1), *(dt.date(1969, 1, 1) + dt.timedelta(i * 3) for i in range(300))]),
+    ],
 )
-def test_spark_and_one_process_agree_on_the_bucket_of_whole_numbers(lake: TestLake, type_: Any, make: Any) -> None:
+def test_spark_and_one_process_agree_on_the_bucket_of_whole_numbers(
+    lake: TestLake, type_: pa.DataType, ddl: str, values: list[Any]
+) -> None:
     schema = pa.schema([pa.field("k", type_, nullable=False), ("v", pa.string())])
-    values = sorted({make(i) for i in range(300)} | ({-(2**63), 2**63 - 1, 0, -1} if type_ == pa.int64() else {0, -1}))
     for name in ("spark", "alone"):
         lake.create(name, schema, primary_keys=("k",), bucket="7")
-    ddl = f"k {'long' if type_ == pa.int64() else 'int'}, v string"
-    lake.write([(v, "x") for v in values], ddl, name="spark")
+    lake.write([(value, "x") for value in values], f"k {ddl}, v string", name="spark")
     lake.table("alone").append(pa.table({"k": pa.array(values, type_), "v": ["x"] * len(values)}))
     one, other = (_keys_by_bucket(lake.table(name)) for name in ("spark", "alone"))
     assert one == other
-    # Each bucket was written by one task, in one file.
+    # Each bucket was written by one task, in one file: the shuffle had them together.
     assert len(lake.files("spark")) == 7
 
 
