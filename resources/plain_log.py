@@ -20,12 +20,16 @@ class _Plain(logging.Formatter):
 
 
 def _cause(event: object) -> str:
-    """The error that a failed step began with: the last in its chain of causes."""
+    """Why a step failed: what it said itself, or else the error at the root of its chain of causes."""
+    if getattr(event, "event_type_value", "") != "STEP_FAILURE":
+        return ""
     data = getattr(event, "event_specific_data", None)
+    said = getattr(getattr(data, "user_failure_data", None), "description", None)
     error = getattr(data, "error", None)
     while error is not None and error.cause is not None:
         error = error.cause
-    return "" if error is None else f"\n        {error.message.strip()}"
+    text = said or (error.message.strip() if error is not None else "")
+    return "".join(f"\n        {line}" for line in text.splitlines())
 
 
 class _SaidOnPurpose(logging.Filter):

@@ -30,31 +30,33 @@ class Answers:
     failure: TableFormatError | None
 
 
-def answer_of(work: Callable[[], Sequence[CommitMessage]]) -> pa.RecordBatch:
-    """Do the work of a task and put its outcome into the one row that travels back.
+def outcome_of(work: Callable[[], Sequence[CommitMessage]]) -> tuple[bytes | None, str | None]:
+    """Do the work of a task: its encoded messages, or the encoded error that stopped it.
 
     Other errors than those of this library are raised: Spark repeats the task.
     """
-    messages: bytes | None = None
-    failure: str | None = None
     try:
-        messages = encode_messages(work())
+        return encode_messages(work()), None
     except TableFormatError as error:
-        failure = encode_error(error)
-    return pa.RecordBatch.from_arrays(
-        [pa.array([messages], pa.binary()), pa.array([failure], pa.string())], schema=ANSWER
-    )
+        return None, encode_error(error)
 
 
-def gather(rows: Iterable[Any]) -> Answers:
-    """Read the rows that the tasks of a job answered with."""
+def answer_of(work: Callable[[], Sequence[CommitMessage]]) -> pa.RecordBatch:
+    """Do the work of a task and put its outcome into the one row that travels back."""
+    messages, failure = outcome_of(work)
+    columns = [pa.array([messages], pa.binary()), pa.array([failure], pa.string())]
+    return pa.RecordBatch.from_arrays(columns, schema=ANSWER)
+
+
+def gather(answers: Iterable[Any]) -> Answers:
+    """Read what the tasks of a job answered: anything with ``messages`` and ``failure``."""
     messages: list[CommitMessage] = []
     failures: list[TableFormatError] = []
-    for row in rows:
-        if row.failure is not None:
-            failures.append(decode_error(row.failure))
+    for answer in answers:
+        if answer.failure is not None:
+            failures.append(decode_error(answer.failure))
         else:
-            messages.extend(decode_messages(bytes(row.messages)))
+            messages.extend(decode_messages(bytes(answer.messages)))
     return Answers(tuple(messages), failures[0] if failures else None)
 
 

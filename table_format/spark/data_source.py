@@ -18,12 +18,12 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from table_format.catalog.load import load_catalog
-from table_format.codecs.commit_message import decode_messages, encode_messages
 from table_format.errors import InvalidInputError
 from table_format.io.paths import database_name_of
 from table_format.model.commit import CommitMessage
 from table_format.model.predicate import Predicate, conjunction
 from table_format.model.split import DataSplit
+from table_format.spark.answers import gather, outcome_of
 from table_format.spark.pushed import predicate_of
 from table_format.spark.tasks import write_rows
 from table_format.spark.types import spark_schema
@@ -141,12 +141,12 @@ class PaimonReader(datasource.DataSourceReader):
 
 @dataclass
 class _Written(datasource.WriterCommitMessage):
-    messages: bytes
+    """What a task answers. Its failure becomes one of the commit: then no task is running any more, and all that was
+    written is known and deleted.
+    """
 
-
-def _all_of(messages: Iterable[_Written | None]) -> tuple[CommitMessage, ...]:
-    """What the tasks wrote; nothing came from one that failed."""
-    return tuple(m for message in messages if message for m in decode_messages(message.messages))
+    messages: bytes | None
+    failure: str | None
 
 
 class PaimonWriter(datasource.DataSourceArrowWriter):
@@ -160,20 +160,29 @@ class PaimonWriter(datasource.DataSourceArrowWriter):
         self._user = fresh_user(table.facts)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> datasource.WriterCommitMessage:
-        written = write_rows(TableWrite(self._facts, replacing=self._overwrite), iterator)
-        return _Written(encode_messages(written))
+        written = _Written(*outcome_of(lambda: self._write(iterator)))
+        # After a failure the rest is still to be taken, or the worker cannot serve another task.
+        for _ in iterator:
+            pass
+        return written
+
+    def _write(self, batches: Iterator[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
+        return write_rows(TableWrite(self._facts, replacing=self._overwrite), batches)
 
     def commit(self, messages: list[_Written | None]) -> None:
-        found = _all_of(messages)
+        answers = gather(message for message in messages if message)
+        if answers.failure is not None:
+            raise answers.failure
         commit = self._table.new_commit(self._user)
         if self._overwrite:
-            commit.overwrite(found, identifier=_ONLY)
+            commit.overwrite(answers.messages, identifier=_ONLY)
         else:
-            commit.commit(found, identifier=_ONLY)
+            commit.commit(answers.messages, identifier=_ONLY)
 
     def abort(self, messages: list[_Written | None]) -> None:
-        found = _all_of(messages)
+        # Nothing came from a task that died.
+        answers = gather(message for message in messages if message)
         commit = self._table.new_commit(self._user)
         # Spark also asks for it when the commit has taken effect and something failed after it.
         if not commit.is_committed(_ONLY):
-            commit.abort(found)
+            commit.abort(answers.messages)

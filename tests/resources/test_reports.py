@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from base64 import b64decode
+from pathlib import Path
 from xml.etree import ElementTree
 
+import dagster as dg
+import pytest
+
 from resources.health import LiveFile, health_of
+from resources.plain_log import plain_log
 from resources.plots import SHOWN_IN_PLACE, Bar, chart
 from resources.progress import Pace, Progress
 from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta
@@ -109,3 +114,38 @@ def test_health_counts_runs_by_bucket_and_sizes_by_class() -> None:
 def test_an_empty_table_is_healthy() -> None:
     health = health_of([], snapshot_id=None, snapshots=0)
     assert health.numbers == dict.fromkeys(health.numbers, 0)
+
+
+def test_the_plain_log_says_why_a_step_failed_and_what_was_said_on_purpose(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    @dg.op
+    def talks(context) -> None:
+        context.log.info("half done")
+        context.log.debug("details")
+
+    @dg.op
+    def gives_up() -> None:
+        try:
+            Path("/nowhere/at/all").read_text()
+        except OSError as error:
+            raise dg.Failure(description="rows of another day", allow_retries=False) from error
+
+    @dg.op
+    def breaks() -> None:
+        message = "two\nlines"
+        raise ValueError(message)
+
+    @dg.job(logger_defs={"plain": plain_log})
+    def work() -> None:
+        talks()
+        gives_up()
+        breaks()
+
+    work.execute_in_process(run_config={"loggers": {"plain": {}}}, raise_on_error=False)
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert "talks  half done" in lines
+    assert not any("details" in line or "RUN_START" in line for line in lines)
+    for step, reason in (("gives_up", ["rows of another day"]), ("breaks", ["ValueError: two", "lines"])):
+        at = lines.index(f'{step}  error: Execution of step "{step}" failed.')
+        assert lines[at + 1 : at + 1 + len(reason)] == reason

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.errors import AnalysisException, PythonException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import datasource as ds
 
 from table_format.model.predicate import Compare, CompareOp, In, IsNull, Not
@@ -59,7 +59,7 @@ def test_a_failing_write_leaves_nothing(lake: TestLake) -> None:
     with pytest.raises(AnalysisException, match="missing: dt"):
         lake.frame([(1, "x")], "id long, v string").write.format("paimon").mode("append").save(path)
     rows = lake.frame([("a", 1, "x"), ("a", 2, "x"), (None, 3, "x")], DDL).repartition(2)
-    with pytest.raises(PythonException, match="column 'dt' is STRING NOT NULL"):
+    with pytest.raises(PySparkException, match="column 'dt' is STRING NOT NULL"):
         rows.write.format("paimon").mode("append").save(path)
     assert lake.files() == []
     with pytest.raises(AnalysisException, match="is not the directory of a table"):
