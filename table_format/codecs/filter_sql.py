@@ -15,7 +15,7 @@ from typing import Final
 from sqlglot import exp, parse
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import Tokenizer
+from sqlglot.tokens import Tokenizer as StandardTokenizer
 
 from table_format.codecs.filter_literals import MisfitError, is_literal, literal_value
 from table_format.errors import ColumnNotFound, InvalidFilter
@@ -38,7 +38,7 @@ from table_format.model.types import (
 class FilterDialect(Dialect):
     """Standard SQL, in which backquotes enclose names as well."""
 
-    class Tokenizer(Tokenizer):
+    class Tokenizer(StandardTokenizer):
         IDENTIFIERS = ['"', "`"]  # noqa: RUF012 - sqlglot's way to declare a dialect
         HEX_STRINGS = [  # noqa: RUF012
             ("x'", "'"),
