@@ -1,0 +1,133 @@
+"""Several writers of one table whose steps interleave: nobody fails, no row is lost or doubled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+import pytest
+
+from table_format import Table
+from table_format.errors import ConflictError
+from table_format.model.commit import CommitMessage
+from table_format.model.snapshot import CommitKind
+from table_format.table.commit import BatchCommit
+from table_format.table.maintenance import BucketWork, compact, compact_work
+from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
+
+Prepared: TypeAlias = tuple[BatchCommit, tuple[CommitMessage, ...], dict[int, int]]
+
+
+@pytest.fixture
+def warehouse() -> Warehouse:
+    return memory_warehouse()
+
+
+def test_two_writers_and_a_compactor_never_fail_beside_each_other(warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "2", "write-only": "true"})
+    expected: dict[int, int] = {}
+    table.append(keyed([(-1, "a", 0)]))
+    expected[-1] = 0
+    for turn in range(20):
+        prepared = []
+        for writer in ("w1", "w2"):
+            # The writers share keys; the later commit has the last word.
+            rows = {key: turn * 10 + len(prepared) for key in (turn % 5, 100 + turn)}
+            write, commit = table.new_write(writer), table.new_commit(writer)
+            prepared.append((commit, write.write(keyed([(k, "a", v) for k, v in rows.items()])), rows))
+
+        compact(table.facts, f"c{turn}", perform=partial(_while_others_commit, table, turn, prepared))
+        expected |= prepared[0][2] | prepared[1][2]
+        assert rows_of(table) == sorted(((k, "a", v) for k, v in expected.items()), key=repr)
+    kinds = [s.commit_kind for s in table.snapshots()]
+    assert kinds.count(CommitKind.APPEND) == 41
+    assert kinds.count(CommitKind.COMPACT) > 0
+
+
+def _while_others_commit(
+    table: Table, turn: int, prepared: Sequence[Prepared], works: Sequence[BucketWork]
+) -> Iterable[CommitMessage]:
+    first, second = prepared
+    first[0].commit(first[1], identifier=turn)
+    yield from [compact_work(table.facts, work, full=False) for work in works]
+    second[0].commit(second[1], identifier=turn)
+
+
+def test_writers_of_different_partitions_do_not_meet(warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["dt", "id"], partition_keys=["dt"], options={"bucket": "1"})
+    writers = {dt: (table.new_write(dt), table.new_commit(dt)) for dt in "ab"}
+    for turn in range(20):
+        prepared = {dt: write.write(keyed([(turn, dt, turn)])) for dt, (write, _) in writers.items()}
+        for dt, (_, commit) in writers.items():
+            commit.commit(prepared[dt], identifier=turn)
+    assert rows_of(table) == sorted(((turn, dt, turn) for turn in range(20) for dt in "ab"), key=repr)
+    assert sum(s.commit_kind is CommitKind.APPEND for s in table.snapshots()) == 40
+
+
+def test_writers_of_one_partition_may_mix_and_lose_no_key(warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1", "write-only": "true"})
+    first, second = table.new_write("w1"), table.new_write("w2")
+    of_first, of_second = (
+        first.write(keyed([(1, "a", 0), (10, "a", 0)])),
+        second.write(keyed([(1, "a", 1), (11, "a", 1)])),
+    )
+    table.new_commit("w2").commit(of_second, identifier=1)
+    table.new_commit("w1").commit(of_first, identifier=1)
+    found = {k: v for k, _, v in rows_of(table)}
+    assert found.keys() == {1, 10, 11}
+    assert found[1] in (0, 1)
+
+
+def test_an_append_and_an_overwrite_of_another_partition_both_survive(warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["dt", "id"], partition_keys=["dt"], options={"bucket": "1"})
+    table.append(keyed([(1, "yesterday", 0), (1, "today", 0)]))
+    late = table.new_write("late")
+    prepared = late.write(keyed([(2, "today", 2)]))
+    table.overwrite(keyed([(9, "yesterday", 9)]), partition={"dt": "yesterday"})
+    table.new_commit("late").commit(prepared, identifier=1)
+    assert rows_of(table) == [(1, "today", 0), (2, "today", 2), (9, "yesterday", 9)]
+
+
+def test_micro_batches_go_on_after_a_crash_by_their_user_and_identifiers(warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1"})
+    landed = 0
+    for crash_after_commit in (False, True):
+        for identifier in range(landed + 1, 6):
+            commit = table.new_commit("stream")
+            messages = table.new_write("stream").write(keyed([(identifier, "a", identifier)]))
+            if identifier == 3 and not crash_after_commit:
+                break  # files are written, the commit is not: the next attempt does it all again
+            commit.commit(messages, identifier=identifier)
+            if identifier == 3:
+                # committed, but the job did not get to know: it repeats the batch
+                assert table.new_commit("stream").commit(messages, identifier=3) == ()
+            landed = identifier
+    identifiers = [s.commit_identifier for s in table.snapshots() if s.commit_kind is CommitKind.APPEND]
+    assert identifiers == [1, 2, 3, 4, 5]
+    assert rows_of(table) == [(i, "a", i) for i in range(1, 6)]
+
+
+def test_of_two_overwrites_from_one_state_the_second_is_planned_anew(warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1"})
+    table.append(keyed([(1, "a", 1)]))
+    prepared = [table.new_write(user).write(keyed([(value, "a", value)])) for user, value in (("w1", 10), ("w2", 20))]
+    for user, messages in zip(("w1", "w2"), prepared, strict=True):
+        table.new_commit(user).overwrite(messages, identifier=1)
+    assert rows_of(table) == [(20, "a", 20)]
+
+
+def test_a_second_compaction_of_the_same_files_is_refused_and_the_first_stays(warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1", "write-only": "true"})
+    for value in range(6):
+        table.append(keyed([(1, "a", value)]))
+
+    def after_another(works: Sequence[BucketWork]) -> Iterable[CommitMessage]:
+        messages = [compact_work(table.facts, work, full=True) for work in works]
+        table.compact(full=True)
+        return messages
+
+    with pytest.raises(ConflictError, match="data-"):
+        compact(table.facts, "late", full=True, perform=after_another)
+    assert table.snapshots()[-1].commit_kind is CommitKind.COMPACT
+    assert rows_of(table) == [(1, "a", 5)]
