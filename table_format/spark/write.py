@@ -22,6 +22,7 @@ from table_format.spark.answers import ANSWER_DDL, gather
 from table_format.spark.buckets import with_bucket
 from table_format.spark.conditions import literal
 from table_format.spark.names import column
+from table_format.spark.ship import is_connect
 from table_format.spark.tasks import bucket_writer
 from table_format.table.facts import TableFacts
 from table_format.table.validate import RowRules
@@ -33,14 +34,17 @@ if TYPE_CHECKING:
 
 _TARGET: Final = "__task__"
 
+SMALL_BYTES: Final = 16 << 20
+"""A frame that Spark expects to be smaller is written by one task: a shuffle costs more than it gains."""
+
 
 def write_frame(
     frame: DataFrame, facts: TableFacts, *, replacing: bool = False, parallelism: int | None = None
 ) -> tuple[CommitMessage, ...]:
     """Write the rows of a frame to files and return the messages that make them visible.
 
-    ``parallelism`` is the number of writing tasks; by default one for each bucket of an unpartitioned table, and the
-    session's number of shuffle partitions for a partitioned one.
+    ``parallelism`` is the number of writing tasks; by default one for a small frame, else one for each bucket of an
+    unpartitioned table, and the session's number of shuffle partitions for a partitioned one.
 
     Raises:
         InvalidData: columns, types or values are not those of the table; no file is left.
@@ -90,6 +94,8 @@ def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> Dat
     buckets = facts.options.bucket.count
     if buckets < 1:
         return frame if parallelism is None else frame.repartition(parallelism)
+    if parallelism is None and _is_small(frame):
+        return frame.coalesce(1)
     tasks = parallelism or buckets
     if facts.schema.partition_keys:
         # As many as any other shuffle of the session has: each task writes several partitions and buckets.
@@ -105,3 +111,10 @@ def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> Dat
         .repartitionById(tasks, _TARGET)
         .drop(_TARGET)
     )
+
+
+def _is_small(frame: DataFrame) -> bool:
+    """Whether Spark's own estimate says so, which runs nothing. A Connect client sees no estimate."""
+    if is_connect(frame.sparkSession):
+        return False
+    return int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()) < SMALL_BYTES

@@ -78,6 +78,17 @@ def test_other_bucket_functions_route_to_one_task_for_each_bucket(lake: TestLake
     assert sum(v == "b" for _, v in lake.rows("m")) == 15
 
 
+def test_a_small_frame_is_written_by_one_task_without_a_shuffle(lake: TestLake) -> None:
+    lake.create()
+    small = lake.spark.range(0, 1000, 1, 3).selectExpr("id", "concat('v', id) AS v")
+    assert jobs_of(lake.spark, lambda: lake.lake.write(small, "s.t")) == [[1]]
+    large = lake.spark.range(0, 4_000_000, 1, 3).selectExpr("id", "concat('v', id) AS v").where("id % 4000 = 0")
+    # Each of the two buckets is written by a task of the last stage.
+    assert jobs_of(lake.spark, lambda: lake.lake.write(large, "s.t"))[-1][-1] == 2
+    assert jobs_of(lake.spark, lambda: lake.lake.write(small, "s.t", parallelism=4))[-1][-1] == 4
+    assert len(lake.rows()) == 1999
+
+
 def test_an_append_table_takes_every_row_and_refuses_retracts(lake: TestLake) -> None:
     lake.create(primary_keys=())
     lake.write([(1, "a"), (1, "a"), (2, None)])
