@@ -16,7 +16,7 @@ from resources.spark import secrets_from
 from table_format.catalog.load import load_catalog
 from table_format.catalog.protocol import Catalog
 from table_format.errors import InvalidIdentifier
-from table_format.table.system_table import SystemTable
+from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 
 if TYPE_CHECKING:

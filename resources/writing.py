@@ -24,7 +24,7 @@ from table_format.model.snapshot import Snapshot
 from table_format.model.types import DataField
 from table_format.table.commit import BatchCommit
 from table_format.table.facts import TableFacts
-from table_format.table.system_table import SystemTable
+from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 
 IDENTIFIER: Final = 1

@@ -84,6 +84,10 @@ class InvalidData(InvalidInputError):
     """Rows that do not fit the table: wrong columns, wrong types, a null where none may be."""
 
 
+class RetractNotSupported(InvalidInputError):
+    """A -U or -D row reached a merge engine, or the function of a column, that cannot take anything back."""
+
+
 class InvalidFilter(InvalidInputError):
     """A filter text that cannot be parsed or does not fit the columns."""
 

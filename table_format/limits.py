@@ -24,6 +24,12 @@ MAX_AVRO_BLOCK_BYTES: Final = 256 * MIB
 MIN_AVRO_BLOCK_ALLOWANCE: Final = 1 * MIB
 """A block may always expand to this much, whatever its stored size."""
 
+MAX_DELETION_VECTOR_BYTES: Final = 544 * MIB
+"""One deletion vector: a bitmap of 2 to the 32 rows without any saving."""
+
+MAX_ORC_BLOCK_BYTES: Final = 64 * MIB
+"""One compressed chunk of an ORC file, expanded."""
+
 MAX_NAME_BYTES: Final = 255
 """Database, table, column, tag, branch and consumer names, UTF-8."""
 

@@ -5,10 +5,13 @@ A table exists when it has a schema. Java ``FileSystemCatalog``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from table_format.catalog.new_schema import first_schema
+from table_format.catalog.fallback import check_fallback_branch
+from table_format.catalog.global_tables import GlobalTable, global_tables, open_global_table
+from table_format.catalog.new_schema import check_changed, first_schema
 from table_format.errors import (
     AlreadyExistsError,
     BranchNotFound,
@@ -16,30 +19,36 @@ from table_format.errors import (
     InvalidIdentifier,
     InvalidInputError,
     TableNotFound,
-    UnsupportedFeature,
 )
 from table_format.io.file_io import FileIO
 from table_format.io.paths import TablePaths, database_directory, database_name_of, table_root
 from table_format.io.table_store import TableStore
 from table_format.metastore.schemas import SchemaStore
 from table_format.model.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier
-from table_format.model.schema import Schema
+from table_format.model.schema import Schema, TableSchema
 from table_format.model.schema_change import SchemaChange
-from table_format.options.check import check_alterable
 from table_format.options.files import PATH_DIRECTORY
+from table_format.options.scan import FALLBACK_BRANCH
 from table_format.runtime import Runtime
-from table_format.table.system_table import SystemTable, open_system_table
+from table_format.table.system.registry import open_system_table
+from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 
 
 @dataclass(frozen=True, slots=True)
 class FileSystemCatalog:
-    """``warehouse`` is an absolute path; ``table_defaults`` are options for new tables that do not set them."""
+    """``warehouse`` is an absolute path; ``table_defaults`` are options for new tables that do not set them.
+
+    ``options`` are those it was opened with, for ``sys.catalog_options``; with ``shows_options`` off there is no such
+    table.
+    """
 
     warehouse: str
     io: FileIO
     runtime: Runtime = field(default_factory=Runtime)
     table_defaults: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)  # may hold secrets
+    shows_options: bool = True
 
     # --- databases --------------------------------------------------------------------------------------------------
 
@@ -51,6 +60,8 @@ class FileSystemCatalog:
 
     def database_exists(self, name: str) -> bool:
         """Whether there is a database of that name."""
+        if name == SYSTEM_DATABASE:
+            return True
         status = self.io.status(database_directory(self.warehouse, name))
         return status is not None and status.is_directory
 
@@ -68,6 +79,9 @@ class FileSystemCatalog:
 
     def drop_database(self, name: str, *, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
         """Remove a database; see ``Catalog``."""
+        if name == SYSTEM_DATABASE:
+            message = f"database '{name}' belongs to the catalog and cannot be dropped"
+            raise InvalidIdentifier(message)
         if not self.database_exists(name):
             if ignore_if_not_exists:
                 return
@@ -89,6 +103,8 @@ class FileSystemCatalog:
 
     def list_tables(self, database: str) -> tuple[str, ...]:
         """The names of the tables of a database, sorted; see ``Catalog``."""
+        if database == SYSTEM_DATABASE:
+            return tuple(sorted(self._global_tables()))
         if not self.database_exists(database):
             raise self._no_database(database)
         directory = database_directory(self.warehouse, database)
@@ -97,7 +113,10 @@ class FileSystemCatalog:
 
     def table_exists(self, name: str) -> bool:
         """Whether there is a table, or a branch of it, of that name."""
-        return self._has_schema(self._paths(Identifier.parse(name)))
+        identifier = Identifier.parse(name)
+        if identifier.database == SYSTEM_DATABASE:
+            return identifier.table.lower() in self._global_tables()
+        return self._has_schema(self._paths(identifier))
 
     def create_table(self, name: str, schema: Schema, *, ignore_if_exists: bool = False) -> Table:
         """Make an empty table and open it; see ``Catalog``."""
@@ -108,6 +127,7 @@ class FileSystemCatalog:
         if ignore_if_exists and self._has_schema(store.paths):
             return self._open(identifier)
         first = first_schema(schema, defaults=self.table_defaults, time_millis=self.runtime.clock.now_ms())
+        check_fallback_branch(store, first)
         try:
             # Of all callers one makes schema 0: that is the birth of the table.
             SchemaStore(store).create(first)
@@ -122,17 +142,23 @@ class FileSystemCatalog:
         """Open a table, a branch or a system table; see ``Catalog``."""
         identifier = Identifier.parse(name)
         if identifier.database == SYSTEM_DATABASE:
-            feature = f"system table '{identifier}'"
-            raise UnsupportedFeature(feature)
+            return open_global_table(self._global_tables(), str(identifier).removeprefix(f"{SYSTEM_DATABASE}."))
         table = self._open(identifier)
         return table if identifier.system_table is None else open_system_table(table, identifier.system_table)
 
     def alter_table(self, name: str, changes: Sequence[SchemaChange] | SchemaChange) -> Table:
-        """Change the schema or the options of a table; see ``Catalog``."""
-        identifier = _main_table(name, "alter")
+        """Change the schema or the options of a table or a branch of it; see ``Catalog``."""
+        identifier = _data_table(name, "alter")
         self._open(identifier)
         listed = tuple(changes) if isinstance(changes, Sequence) else (changes,)
-        SchemaStore(self._store(identifier)).change(listed, check=check_alterable)
+        store = self._store(identifier)
+
+        def check(old: TableSchema, new: TableSchema) -> None:
+            check_changed(old, new)
+            if FALLBACK_BRANCH.read(new.options) != FALLBACK_BRANCH.read(old.options):
+                check_fallback_branch(store, new)
+
+        SchemaStore(store).change(listed, check=check)
         return self._open(identifier)
 
     def rename_table(self, source: str, target: str) -> None:
@@ -155,6 +181,17 @@ class FileSystemCatalog:
             self._delete_table(paths.root)
         elif not ignore_if_not_exists:
             raise self._no_table(identifier)
+
+    # --- the database of the catalog's own tables -------------------------------------------------------------------
+
+    def _global_tables(self) -> Mapping[str, GlobalTable]:
+        return global_tables(self.options, self._tables, with_options=self.shows_options)
+
+    def _tables(self) -> Iterator[Table]:
+        for database in self.list_databases():
+            for name in self.list_tables(database):
+                with suppress(TableNotFound):  # dropped meanwhile
+                    yield self._open(Identifier(database, name))
 
     # --- parts ------------------------------------------------------------------------------------------------------
 
@@ -205,9 +242,17 @@ class FileSystemCatalog:
 
 
 def _main_table(name: str, action: str) -> Identifier:
+    identifier = _data_table(name, action)
+    if identifier.branch != MAIN_BRANCH:
+        message = f"cannot {action} '{name}': name the table itself, without branch"
+        raise InvalidIdentifier(message)
+    return identifier
+
+
+def _data_table(name: str, action: str) -> Identifier:
     identifier = Identifier.parse(name)
-    if identifier.system_table is not None or identifier.branch != MAIN_BRANCH:
-        message = f"cannot {action} '{name}': name the table itself, without branch and system table"
+    if identifier.system_table is not None:
+        message = f"cannot {action} '{name}': name the table itself, without system table"
         raise InvalidIdentifier(message)
     if identifier.database == SYSTEM_DATABASE:
         message = f"cannot {action} '{name}': database '{SYSTEM_DATABASE}' belongs to the catalog's own tables"

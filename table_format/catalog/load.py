@@ -37,7 +37,9 @@ def load_catalog(
     check_options(parsed.table_defaults)
     warehouse = _local_path(parsed.warehouse) if file_io is None else without_scheme(parsed.warehouse)
     io = LocalFileIO() if file_io is None else file_io
-    return FileSystemCatalog(warehouse, io, runtime or Runtime(), dict(parsed.table_defaults))
+    return FileSystemCatalog(
+        warehouse, io, runtime or Runtime(), dict(parsed.table_defaults), dict(options), parsed.shows_options
+    )
 
 
 def _check(options: Mapping[str, str]) -> None:

@@ -7,12 +7,14 @@ from dataclasses import replace
 from itertools import count
 
 from table_format.errors import InvalidOption
+from table_format.lsm.merge_spec import check_merge, merge_spec
 from table_format.model.schema import Schema, TableSchema
 from table_format.model.types import ArrayType, DataField, DataType, MapType, MultisetType, RowType
-from table_format.options.check import check_creatable
+from table_format.options.check import check_alterable, check_creatable
 from table_format.options.check_schema import check_schema
 from table_format.options.declare import Option, parse_value
 from table_format.options.identity import PARTITION, PRIMARY_KEY
+from table_format.options.table_options import TableOptions
 
 
 def first_schema(wanted: Schema, *, defaults: Mapping[str, str], time_millis: int) -> TableSchema:
@@ -40,7 +42,20 @@ def first_schema(wanted: Schema, *, defaults: Mapping[str, str], time_millis: in
     )
     check_creatable(schema)
     check_schema(schema)
+    check_merge(schema)
     return schema
+
+
+def check_changed(old: TableSchema, new: TableSchema) -> None:
+    """Refuse a change from one schema to another that the options, or the merge engine, do not admit.
+
+    Raises:
+        InvalidOption, UnsupportedFeature: names the option.
+    """
+    check_alterable(old, new)
+    # What a table written by others held before is not judged again.
+    if merge_spec(old, TableOptions.parse(old.options)) != merge_spec(new, TableOptions.parse(new.options)):
+        check_merge(new)
 
 
 def _keys(options: dict[str, str], option: Option[tuple[str, ...]], given: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from table_format.model.schema import Schema
 from table_format.model.schema_change import SchemaChange
-from table_format.table.system_table import SystemTable
+from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 
 

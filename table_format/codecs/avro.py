@@ -21,7 +21,7 @@ from table_format.errors import BadEncoding, LimitExceeded, Truncated
 from table_format.limits import MAX_AVRO_BYTES
 
 AVRO_MAGIC: Final = b"Obj\x01"
-_SYNC_BYTES: Final = 16
+SYNC_BYTES: Final = 16
 _RECORDS_PER_BLOCK: Final = 4096
 _MAX_HEADER_ENTRIES: Final = 1024
 _MAX_VARINT_BYTES: Final = 10
@@ -52,21 +52,18 @@ def write_container(schema: ContainerSchema, records: Sequence[Mapping[str, obje
         _encode_block(schema, records[start : start + _RECORDS_PER_BLOCK], codec)
         for start in range(0, len(records), _RECORDS_PER_BLOCK)
     ]
-    header = {b"avro.schema": schema.text, b"avro.codec": codec.encode()}
-    parts = [AVRO_MAGIC, _long(len(header))]
-    for key, value in header.items():
-        parts += (_long(len(key)), key, _long(len(value)), value)
-    sync = hashlib.blake2b(b"".join(blocks), digest_size=_SYNC_BYTES).digest()
-    return b"".join([*parts, b"\0", sync, *(part for block in blocks for part in (block, sync))])
+    sync = hashlib.blake2b(b"".join(blocks), digest_size=SYNC_BYTES).digest()
+    header = container_header(schema.text, codec, sync)
+    return b"".join([header, *(part for block in blocks for part in (block, sync))])
 
 
 def _encode_block(schema: ContainerSchema, records: Sequence[Mapping[str, object]], codec: str) -> bytes:
     out = BytesIO()
     fastavro.schemaless_writer(out, schema.array, records)
-    count = _long(len(records))
+    count = long_bytes(len(records))
     # The array is its count, the items, and a zero; the block is the items alone.
     stored = compress(codec, out.getvalue()[len(count) : -1])
-    return b"".join((count, _long(len(stored)), stored))
+    return b"".join((count, long_bytes(len(stored)), stored))
 
 
 def read_container(data: bytes, schema: ContainerSchema, *, path: str) -> Iterator[dict[str, Any]]:
@@ -83,29 +80,44 @@ def read_container(data: bytes, schema: ContainerSchema, *, path: str) -> Iterat
     if len(data) > MAX_AVRO_BYTES:
         message = f"{len(data)} bytes of Avro; at most {MAX_AVRO_BYTES} are read"
         raise LimitExceeded(path, message)
-    cursor = _Cursor(data, path)
-    if cursor.take(len(AVRO_MAGIC)) != AVRO_MAGIC:
-        message = f"expected an Avro file, found one that begins with {data[: len(AVRO_MAGIC)]!r}"
-        raise BadEncoding(path, message)
-    header = _read_header(cursor)
-    array = reading_schema(header.get(b"avro.schema", b""), schema.text, path=path)
-    codec = header.get(b"avro.codec", b"null").decode("ascii", "replace")
-    sync = cursor.take(_SYNC_BYTES)
+    cursor = Cursor(data, path)
+    header = read_header(cursor)
+    array = reading_schema(header.schema, schema.text, path=path)
     expanded = 0
     while not cursor.at_end:
         count, size = cursor.long(), cursor.long()
-        block = decompress(codec, cursor.take(size), path=path)
-        if cursor.take(_SYNC_BYTES) != sync:
-            message = f"the sync marker is missing at byte {cursor.at - _SYNC_BYTES}"
+        block = decompress(header.codec, cursor.take(size), path=path)
+        if cursor.take(SYNC_BYTES) != header.sync:
+            message = f"the sync marker is missing at byte {cursor.at - SYNC_BYTES}"
             raise BadEncoding(path, message)
         expanded += len(block)
         if expanded > MAX_AVRO_BYTES:
             message = f"the blocks expand to more than {MAX_AVRO_BYTES} bytes"
             raise LimitExceeded(path, message)
-        yield from _decode_block(array, block, count, path)
+        yield from decode_block(array, block, count, path)
 
 
-def _read_header(cursor: _Cursor) -> dict[bytes, bytes]:
+@dataclass(frozen=True, slots=True)
+class ContainerHeader:
+    """What a container says before its first block."""
+
+    schema: bytes
+    codec: str
+    sync: bytes
+
+
+def read_header(cursor: Cursor) -> ContainerHeader:
+    """Take the header of a container.
+
+    Raises:
+        BadEncoding: the bytes are no Avro file.
+        Truncated: they end inside the header.
+        LimitExceeded: it has more entries than any sound header.
+    """
+    magic = cursor.take(len(AVRO_MAGIC))
+    if magic != AVRO_MAGIC:
+        message = f"expected an Avro file, found one that begins with {magic!r}"
+        raise BadEncoding(cursor.path, message)
     header: dict[bytes, bytes] = {}
     while count := cursor.long():
         if count < 0:
@@ -116,17 +128,33 @@ def _read_header(cursor: _Cursor) -> dict[bytes, bytes]:
         for _ in range(abs(count)):
             key = cursor.take(cursor.long())
             header[key] = cursor.take(cursor.long())
-    return header
+    codec = header.get(b"avro.codec", b"null").decode("ascii", "replace")
+    return ContainerHeader(header.get(b"avro.schema", b""), codec, cursor.take(SYNC_BYTES))
 
 
-def _decode_block(array: Any, block: bytes, count: int, path: str) -> list[dict[str, Any]]:  # noqa: ANN401
+def container_header(schema: bytes, codec: str, sync: bytes) -> bytes:
+    """The bytes of a container before its first block."""
+    entries = {b"avro.schema": schema, b"avro.codec": codec.encode()}
+    parts = [AVRO_MAGIC, long_bytes(len(entries))]
+    for key, value in entries.items():
+        parts += (long_bytes(len(key)), key, long_bytes(len(value)), value)
+    return b"".join([*parts, b"\0", sync])
+
+
+def decode_block(array: Any, block: bytes, count: int, path: str) -> list[dict[str, Any]]:  # noqa: ANN401
+    """The records of one decompressed block; ``array`` comes from ``reading_schema``.
+
+    Raises:
+        BadEncoding: the block does not hold exactly that many records.
+        LimitExceeded: it declares more records than it has bytes.
+    """
     # Every record takes at least one byte, see ``avro_schema``.
     if not (0 < count <= len(block) or count == len(block) == 0):
         message = f"a block of {len(block)} bytes declares {count} records"
         raise LimitExceeded(path, message)
     if not block:
         return []
-    framed = BytesIO(b"".join((_long(count), block, b"\0")))
+    framed = BytesIO(b"".join((long_bytes(count), block, b"\0")))
     try:
         records = fastavro.schemaless_reader(framed, array, None)
     except (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError) as e:
@@ -139,7 +167,7 @@ def _decode_block(array: Any, block: bytes, count: int, path: str) -> list[dict[
 
 
 @dataclass(slots=True)
-class _Cursor:
+class Cursor:
     """A place in the bytes of a container; nothing is taken beyond their end."""
 
     data: bytes
@@ -172,7 +200,7 @@ class _Cursor:
         raise BadEncoding(self.path, message)
 
 
-def _long(value: int) -> bytes:
+def long_bytes(value: int) -> bytes:
     """Zigzag varint of a count or size (never negative here)."""
     rest = value << 1
     out = bytearray()

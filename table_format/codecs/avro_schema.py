@@ -67,6 +67,8 @@ def _check(found: Any, wanted: Any, where: str) -> None:  # noqa: ANN401
             _check(_without_null(found), wanted, where)
         case {"type": "array", "items": items}, {"type": "array", "items": wanted_items}:
             _check(items, wanted_items, f"an item of {where}")
+        case {"type": "map", "values": values}, {"type": "map", "values": wanted_values}:
+            _check(values, wanted_values, f"a value of {where}")
         case {"type": "record", "fields": fields}, {"type": "record", "fields": wanted_fields}:
             types = {field["name"]: field["type"] for field in fields}
             for field in wanted_fields:
@@ -168,5 +170,5 @@ class _Rebuild:
         return {"type": "record", "name": name, "fields": rebuilt}
 
     def _refuse(self, value: object) -> NoReturn:
-        message = f"expected an Avro type of manifests, found {repr(value)[:100]}"
+        message = f"expected an Avro type of the format, found {repr(value)[:100]}"
         raise BadEncoding(_WHERE, message)

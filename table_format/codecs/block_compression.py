@@ -5,6 +5,8 @@ Names are those of the Avro container; zstd blocks we write carry a content chec
 
 from __future__ import annotations
 
+import bz2
+import lzma
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -13,7 +15,7 @@ import cramjam
 import zstandard
 
 from table_format.errors import BadEncoding, LimitExceeded, UnsupportedFeature
-from table_format.limits import MAX_AVRO_BLOCK_BYTES, MAX_AVRO_BLOCK_EXPANSION, MIN_AVRO_BLOCK_ALLOWANCE
+from table_format.limits import MAX_AVRO_BLOCK_BYTES, MAX_AVRO_BLOCK_EXPANSION, MIB, MIN_AVRO_BLOCK_ALLOWANCE
 
 _ZSTD_LEVEL: Final = 1
 _ZSTD_MAX_WINDOW: Final = 1 << 27
@@ -27,6 +29,7 @@ _CODECS: Final = {
     "none": "null",
     "uncompressed": "null",
 }
+_MAX_LZMA_MEMORY: Final = 256 * MIB
 
 
 def avro_codec(compression: str) -> str:
@@ -46,11 +49,11 @@ def avro_codec(compression: str) -> str:
     return codec
 
 
-def compress(codec: str, data: bytes) -> bytes:
+def compress(codec: str, data: bytes, *, zstd_level: int = _ZSTD_LEVEL) -> bytes:
     """A block as the container stores it."""
     match codec:
         case "zstandard":
-            return zstandard.ZstdCompressor(level=_ZSTD_LEVEL, write_checksum=True).compress(data)
+            return zstandard.ZstdCompressor(level=zstd_level, write_checksum=True).compress(data)
         case "snappy":
             return bytes(cramjam.snappy.compress_raw(data)) + zlib.crc32(data).to_bytes(_CRC_BYTES, "big")
         case "deflate":
@@ -59,25 +62,25 @@ def compress(codec: str, data: bytes) -> bytes:
     return data
 
 
-def decompress(codec: str, data: bytes, *, path: str) -> bytes:
-    """The content of a block.
+def decompress(codec: str, data: bytes, *, path: str, allowance: int = MIN_AVRO_BLOCK_ALLOWANCE) -> bytes:
+    """The content of a block; ``allowance`` is how many bytes it may always expand to.
 
     Raises:
         LimitExceeded: it expands to more than any sound block.
         BadEncoding: it cannot be decompressed.
-        UnsupportedFeature: the codec is none of the four of the format.
+        UnsupportedFeature: the codec is none of Java's.
     """
     if codec == "null":
         return data
     expand = _EXPANDERS.get(codec)
     if expand is None:
         feature = f"Avro codec '{codec[:40]}'"
-        message = f"{path}: {feature} is not supported; the format has {', '.join(sorted(set(_CODECS.values())))}"
+        message = f"{path}: {feature} is not supported; those of Java are null, {', '.join(_EXPANDERS)}"
         raise UnsupportedFeature(feature, message)
-    bound = min(MAX_AVRO_BLOCK_BYTES, max(MIN_AVRO_BLOCK_ALLOWANCE, MAX_AVRO_BLOCK_EXPANSION * len(data)))
+    bound = min(MAX_AVRO_BLOCK_BYTES, max(allowance, MAX_AVRO_BLOCK_EXPANSION * len(data)))
     try:
         content = expand(data, bound)
-    except (zstandard.ZstdError, zlib.error, cramjam.DecompressionError, ValueError) as e:
+    except (zstandard.ZstdError, zlib.error, lzma.LZMAError, cramjam.DecompressionError, OSError, ValueError) as e:
         message = f"a block of {len(data)} bytes cannot be decompressed with {codec}: {e}"
         raise BadEncoding(path, message) from e
     if content is None or len(content) > bound:
@@ -123,9 +126,29 @@ def _deflate(data: bytes, bound: int) -> bytes | None:
     return content
 
 
+def _bzip2(data: bytes, bound: int) -> bytes | None:
+    return _ended(bz2.BZ2Decompressor(), data, bound)
+
+
+def _xz(data: bytes, bound: int) -> bytes | None:
+    return _ended(lzma.LZMADecompressor(memlimit=_MAX_LZMA_MEMORY), data, bound)
+
+
+def _ended(expand: bz2.BZ2Decompressor | lzma.LZMADecompressor, data: bytes, bound: int) -> bytes | None:
+    content = expand.decompress(data, bound + 1)
+    if len(content) > bound:
+        return None
+    if not expand.eof or expand.unused_data:
+        message = "the stream does not end with the block"
+        raise ValueError(message)
+    return content
+
+
 _EXPANDERS: Final[Mapping[str, Callable[[bytes, int], bytes | None]]] = {
     "zstandard": _zstd,
     "snappy": _snappy,
     "deflate": _deflate,
+    "bzip2": _bzip2,
+    "xz": _xz,
 }
 """What decompresses up to a bound; nothing when there would be more."""

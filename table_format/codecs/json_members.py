@@ -94,6 +94,19 @@ class JsonMembers:
             self._refuse(key, "an object of texts", value)
         return {name: self._scalar_text(key, member) for name, member in value.items() if member is not None}
 
+    def refuse_damaged_names(self, known: frozenset[str]) -> None:
+        """Refuse a member that is one bit away from a known one: that is damage, not a member of a later version.
+
+        >>> JsonMembers("f", {"indexManifest": "a", "later": 1}).refuse_damaged_names(frozenset({"indexManifest"}))
+
+        Raises:
+            BadEncoding: there is one, and what it says would be taken for absent.
+        """
+        for name in self.values.keys() - known:
+            meant = next((candidate for candidate in known if _is_one_bit_away(name, candidate)), None)
+            if meant is not None:
+                self._refuse(meant, "to stand under its name", name)
+
     def _scalar_text(self, key: str, member: InternalValue) -> str:
         if isinstance(member, str):
             return member
@@ -107,3 +120,10 @@ class JsonMembers:
         shown = "nothing" if found is None else repr(found)[:100]
         message = f"member '{key}': expected {expected}, found {shown}"
         raise BadEncoding(self.path, message)
+
+
+def _is_one_bit_away(name: str, other: str) -> bool:
+    if len(name) != len(other):
+        return False
+    differences = [ord(a) ^ ord(b) for a, b in zip(name, other, strict=True) if a != b]
+    return len(differences) == 1 and differences[0].bit_count() == 1

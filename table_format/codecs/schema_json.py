@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from types import MappingProxyType
+from typing import Final
 
 from table_format.codecs.json_members import JsonMembers
 from table_format.codecs.pretty_json import dump_pretty, load_json
@@ -16,6 +17,20 @@ from table_format.errors import BadEncoding, InvalidSchema, LimitExceeded, Unsup
 from table_format.limits import MAX_COLUMNS
 from table_format.model.schema import CURRENT_SCHEMA_VERSION, TableSchema
 from table_format.model.types import DataField
+
+_MEMBERS: Final = frozenset(
+    {
+        "version",
+        "id",
+        "fields",
+        "highestFieldId",
+        "partitionKeys",
+        "primaryKeys",
+        "options",
+        "comment",
+        "timeMillis",
+    }
+)
 
 
 def encode_schema(s: TableSchema) -> bytes:
@@ -44,6 +59,7 @@ def decode_schema(data: bytes, *, path: str) -> TableSchema:
         UnsupportedFeature: it has a version or a type of a newer release.
     """
     members = JsonMembers(path, load_json(data, path=path))
+    members.refuse_damaged_names(_MEMBERS)
     version = members.integer("version", default=1)
     if version > CURRENT_SCHEMA_VERSION:
         feature = f"schema version {version}"

@@ -17,6 +17,16 @@ _ALWAYS: Final = frozenset({"changelogManifestList", "totalRecordCount", "deltaR
 """Members written as ``null`` when there is no value; readers of 0.9 expect the keys."""
 
 
+_MEMBERS: Final = frozenset(
+    """
+    version uuid id schemaId baseManifestList baseManifestListSize deltaManifestList deltaManifestListSize
+    changelogManifestList changelogManifestListSize indexManifest commitUser writerVersion commitIdentifier commitKind
+    timeMillis logOffsets totalRecordCount deltaRecordCount changelogRecordCount watermark statistics properties
+    nextRowId operation tagCreateTime tagTimeRetained
+    """.split()  # noqa: SIM905 - a list of 27 lines says no more
+)
+
+
 def encode_snapshot(snapshot: Snapshot) -> bytes:
     """The content of the snapshot's file."""
     return dump_pretty(snapshot_members(snapshot))
@@ -69,6 +79,7 @@ def decode_snapshot(data: bytes, *, path: str) -> Snapshot:
 def snapshot_of(members: JsonMembers) -> Snapshot:
     """The snapshot those members describe; raises as ``decode_snapshot``."""
     m = members
+    m.refuse_damaged_names(_MEMBERS)
     version = m.integer("version", default=1)
     if version > CURRENT_SNAPSHOT_VERSION:
         feature = f"snapshot version {version}"

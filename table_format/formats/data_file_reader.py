@@ -2,12 +2,13 @@
 
 The file is checked against its metadata before a row is given out: size, then number of rows. A predicate only saves
 work: row groups that cannot hold a matching row are left out, and the rows that are given out still have to be
-filtered. Whoever counts positions (deletion vectors) must not pass one.
+filtered. Rows marked in a deletion vector are left out, whatever else is: positions count from the file's first row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -15,9 +16,11 @@ from typing import Final
 import pyarrow as pa
 
 from table_format.codecs.binary_row import deserialize_row
+from table_format.codecs.deletion_vector import DeletionVector
 from table_format.errors import BadEncoding, MissingFile, Truncated
+from table_format.formats.deleted_rows import without_deleted
 from table_format.formats.evolution import BoundsEvolution, Evolution
-from table_format.formats.protocol import FormatReader, RowGroupFilter
+from table_format.formats.protocol import FormatReader, RowGroupFilter, RowGroupReader, RowGroups
 from table_format.formats.registry import format_of
 from table_format.io.paths import partition_text
 from table_format.io.table_store import TableStore
@@ -74,11 +77,13 @@ class DataFileReader:
         fields: Sequence[DataField],
         *,
         predicate: Predicate | None = None,
+        deleted: DeletionVector | None = None,
         batch_rows: int = DEFAULT_BATCH_ROWS,
     ) -> Iterator[pa.RecordBatch]:
         """The columns ``fields`` of a file, in file order, at most ``batch_rows`` rows at a time.
 
-        ``fields`` are columns of the read schema or system columns (``_KEY_x``, ``_SEQUENCE_NUMBER``, ``_VALUE_KIND``).
+        Rows marked in ``deleted`` are left out. ``fields`` are columns of the read schema or system columns
+        (``_KEY_x``, ``_SEQUENCE_NUMBER``, ``_VALUE_KIND``).
 
         Raises:
             MissingFile: there is no such file.
@@ -86,6 +91,29 @@ class DataFileReader:
             BadEncoding: it cannot be decoded, or has other rows or columns than recorded.
             UnsupportedFeature: its format, or a change of a column's type, is not supported.
         """
+        with self._opened(partition, bucket, file) as (reader, path):
+            yield from self._rows(reader, file, path, tuple(fields), predicate, deleted, batch_rows)
+
+    def row_groups(self, partition: bytes, bucket: int, file: DataFileMeta, predicate: Predicate | None) -> RowGroups:
+        """What a predicate makes of the row groups of a file; only the footer is read.
+
+        A file of a format without row groups is one of its own. Raises as ``read``.
+        """
+        with self._opened(partition, bucket, file) as (reader, path):
+            layout = _Layout(file.schema_id, reader.column_names, file.write_cols is not None)
+            whole = RowGroups(1, (range(file.row_count),))
+            groups = reader.row_groups(None) if isinstance(reader, RowGroupReader) else whole
+            if predicate is None:
+                return groups
+            bounds = self._bounds(self._file_fields(layout, path), predicate)
+            if not may_match(predicate, bounds.absent(file.row_count)):
+                return RowGroups(groups.count, ())
+            if not isinstance(reader, RowGroupReader):
+                return groups
+            return reader.row_groups(RowGroupFilter(bounds.file_fields, partial(_may_match, predicate, bounds)))
+
+    @contextmanager
+    def _opened(self, partition: bytes, bucket: int, file: DataFileMeta) -> Iterator[tuple[FormatReader, str]]:
         path = self._store.paths.data_file(self._partition_text(partition), bucket, file)
         file_format = format_of(file.file_name)
         try:
@@ -100,7 +128,7 @@ class DataFileReader:
             reader = file_format.open_reader(source, path, use_threads=use_threads)
             if reader.row_count != file.row_count:
                 raise BadEncoding(path, f"expected {file.row_count} rows, found {reader.row_count}")
-            yield from self._rows(reader, file, path, tuple(fields), predicate, batch_rows)
+            yield reader, path
 
     def _rows(
         self,
@@ -109,6 +137,7 @@ class DataFileReader:
         path: str,
         fields: tuple[DataField, ...],
         predicate: Predicate | None,
+        deleted: DeletionVector | None,
         batch_rows: int,
     ) -> Iterator[pa.RecordBatch]:
         layout = _Layout(file.schema_id, reader.column_names, file.write_cols is not None)
@@ -118,13 +147,23 @@ class DataFileReader:
             evolution = self._evolutions[layout, fields] = Evolution(file_fields, fields)
         row_groups = None
         if predicate is not None:
-            columns = columns_of(predicate)
-            bounds = BoundsEvolution(file_fields, [f for f in self._read_schema.physical_fields if f.name in columns])
+            bounds = self._bounds(file_fields, predicate)
             if not may_match(predicate, bounds.absent(file.row_count)):
                 return
             row_groups = RowGroupFilter(bounds.file_fields, partial(_may_match, predicate, bounds))
-        for batch in reader.batches(evolution.file_fields, row_groups=row_groups, batch_rows=batch_rows):
+        if deleted is not None and not isinstance(reader, RowGroupReader):
+            row_groups = None  # what is left out could not be told from what is read
+        batches = reader.batches(evolution.file_fields, row_groups=row_groups, batch_rows=batch_rows)
+        if deleted is not None:
+            whole = (range(file.row_count),)
+            positions = reader.row_groups(row_groups).kept if isinstance(reader, RowGroupReader) else whole
+            batches = without_deleted(batches, deleted, positions, path=path)
+        for batch in batches:
             yield evolution.apply(batch)
+
+    def _bounds(self, file_fields: Sequence[DataField], predicate: Predicate) -> BoundsEvolution:
+        columns = columns_of(predicate)
+        return BoundsEvolution(file_fields, [f for f in self._read_schema.physical_fields if f.name in columns])
 
     def _file_fields(self, layout: _Layout, path: str) -> list[DataField]:
         """The columns of a file under the names they have in it, with the ids of the schema it was written with."""

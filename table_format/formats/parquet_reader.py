@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import Final
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ from table_format.formats.nested import empty_columns
 from table_format.formats.parquet_bounds import footer_bounds, leaf_positions
 from table_format.formats.parquet_footer import has_int96, with_int96_as_bytes
 from table_format.formats.parquet_types import from_storage
-from table_format.formats.protocol import RowGroupFilter
+from table_format.formats.protocol import RowGroupFilter, RowGroups
 from table_format.limits import MIB
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.types import DataField
@@ -55,8 +56,7 @@ class ParquetFileReader:
     def batches(
         self, fields: Sequence[DataField], *, row_groups: RowGroupFilter | None, batch_rows: int
     ) -> Iterator[pa.RecordBatch]:
-        with _decoding(self._path):
-            wanted = [i for i in range(self._metadata.num_row_groups) if self._may_match(i, row_groups)]
+        wanted = self._wanted(row_groups)
         expected = sum(self._metadata.row_group(i).num_rows for i in wanted)
         found = 0
         for batch in self._decoded(fields, wanted, batch_rows):
@@ -66,6 +66,15 @@ class ParquetFileReader:
             raise BadEncoding(
                 self._path, f"the footer states {expected} rows in {len(wanted)} row groups, found {found}"
             )
+
+    def row_groups(self, row_groups: RowGroupFilter | None) -> RowGroups:
+        sizes = [self._metadata.row_group(i).num_rows for i in range(self._metadata.num_row_groups)]
+        starts = [0, *accumulate(sizes)]
+        return RowGroups(len(sizes), tuple(range(starts[i], starts[i + 1]) for i in self._wanted(row_groups)))
+
+    def _wanted(self, row_groups: RowGroupFilter | None) -> list[int]:
+        with _decoding(self._path):
+            return [i for i in range(self._metadata.num_row_groups) if self._may_match(i, row_groups)]
 
     def _decoded(self, fields: Sequence[DataField], groups: list[int], batch_rows: int) -> Iterator[pa.RecordBatch]:
         if not fields:

@@ -12,20 +12,13 @@ from typing import Final
 import pyarrow as pa
 
 from table_format.formats.int96 import INT96, decode_int96, encode_int96
-from table_format.formats.nested import (
-    list_values,
-    map_entries,
-    struct_fields,
-    with_list_values,
-    with_map_entries,
-    with_struct_fields,
-)
+from table_format.formats.leaves import convert_leaves, entry_types
 from table_format.model.arrow_types import arrow_type
+from table_format.model.field_ids import element_id, key_id, value_id
 from table_format.model.types import (
     ArrayType,
     DataField,
     DataType,
-    IntType,
     LocalZonedTimestampType,
     MapType,
     MultisetType,
@@ -33,8 +26,6 @@ from table_format.model.types import (
     TimestampType,
 )
 
-_NESTED_ID_START: Final = 536_870_911
-_IDS_PER_COLUMN: Final = 1024
 _MAX_INT64_PRECISION: Final = 6
 
 
@@ -68,18 +59,7 @@ def to_storage(array: pa.Array, data_type: DataType) -> pa.Array:
     """Values of ``arrow_type(data_type)`` as they are handed to Arrow's writer."""
     if not holds_int96(data_type):
         return array
-    if is_int96(data_type):
-        return encode_int96(array)
-    target = _parquet_type(data_type, 0, 0)
-    match data_type:
-        case ArrayType(element=element):
-            return with_list_values(array, to_storage(list_values(array), element), target)
-        case RowType(fields=fields):
-            children = [to_storage(c, f.type) for c, f in zip(struct_fields(array), fields, strict=True)]
-            return with_struct_fields(array, children, target)
-    keys, items = map_entries(array)
-    key_type, item_type = (child for _, child in _children(data_type))
-    return with_map_entries(array, to_storage(keys, key_type), to_storage(items, item_type), target)
+    return convert_leaves(array, data_type, _parquet_type(data_type, 0, 0), _stored)
 
 
 def from_storage(array: pa.Array, data_type: DataType) -> pa.Array:
@@ -89,38 +69,23 @@ def from_storage(array: pa.Array, data_type: DataType) -> pa.Array:
         pa.ArrowInvalid: the file holds something else in this column.
     """
     target = arrow_type(data_type)
+    return array if array.type == target else convert_leaves(array, data_type, target, _restored)
+
+
+def _stored(array: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:
+    return encode_int96(array) if is_int96(data_type) else array.cast(target)
+
+
+def _restored(array: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:  # noqa: ARG001
     if array.type == target:
         return array
     if pa.types.is_timestamp(target):
-        return _timestamps(array, target)
-    match data_type:
-        case ArrayType(element=element) if pa.types.is_list(array.type):
-            return with_list_values(array, from_storage(list_values(array), element), target)
-        case MapType() | MultisetType() if pa.types.is_map(array.type):
-            keys, items = map_entries(array)
-            key_type, item_type = (child for _, child in _children(data_type))
-            return with_map_entries(array, from_storage(keys, key_type), from_storage(items, item_type), target)
-        case RowType(fields=fields) if pa.types.is_struct(array.type):
-            return with_struct_fields(array, _rows_from_storage(array, fields), target)
+        if array.type == INT96:
+            return decode_int96(array, target)
+        if pa.types.is_timestamp(array.type) or pa.types.is_int64(array.type):
+            # TIMESTAMP(0) is stored with milliseconds; Java drops what the precision does not show as well.
+            return array.cast(target, safe=False)
     return array.cast(target)
-
-
-def _timestamps(array: pa.Array, target: pa.DataType) -> pa.Array:
-    if array.type == INT96:
-        return decode_int96(array, target)
-    if pa.types.is_timestamp(array.type) or pa.types.is_int64(array.type):
-        # TIMESTAMP(0) is stored with milliseconds; Java drops what the precision does not show as well.
-        return array.cast(target, safe=False)
-    return array.cast(target)
-
-
-def _rows_from_storage(array: pa.StructArray, fields: tuple[DataField, ...]) -> list[pa.Array]:
-    columns = dict(zip((f.name for f in array.type), struct_fields(array), strict=True))
-    missing = [f.name for f in fields if f.name not in columns]
-    if missing:
-        message = f"ROW field '{missing[0]}' is not in the file; its fields are {', '.join(columns)}"
-        raise pa.ArrowInvalid(message)
-    return [from_storage(columns[f.name], f.type) for f in fields]
 
 
 def _parquet_field(name: str, data_type: DataType, field_id: int) -> pa.Field:
@@ -136,16 +101,15 @@ def _parquet_type(data_type: DataType, column_id: int, depth: int) -> pa.DataTyp
     if is_int96(data_type):
         return INT96
     below = depth + 1
-    value_id = _NESTED_ID_START + column_id * _IDS_PER_COLUMN + below
-    key_id = _NESTED_ID_START - column_id * _IDS_PER_COLUMN - below
     match data_type:
         case ArrayType(element=element):
-            return pa.list_(_field("element", _parquet_type(element, column_id, below), element.nullable, value_id))
+            child = _parquet_type(element, column_id, below)
+            return pa.list_(_field("element", child, element.nullable, element_id(column_id, below)))
         case MapType() | MultisetType():
             (_, key), (_, item) = _children(data_type)
             return pa.map_(
-                _field("key", _parquet_type(key, column_id, below), False, key_id),
-                _field("value", _parquet_type(item, column_id, below), item.nullable, value_id),
+                _field("key", _parquet_type(key, column_id, below), False, key_id(column_id, below)),
+                _field("value", _parquet_type(item, column_id, below), item.nullable, value_id(column_id, below)),
             )
         case RowType(fields=fields):
             return pa.struct([_parquet_field(f.name, f.type, f.id) for f in fields])
@@ -157,10 +121,9 @@ def _children(data_type: DataType) -> Sequence[tuple[tuple[str, ...], DataType]]
     match data_type:
         case ArrayType(element=element):
             return [(("list", "element"), element)]
-        case MapType(key=key, value=value):
+        case MapType() | MultisetType():
+            key, value = entry_types(data_type)
             return [(("key_value", "key"), key), (("key_value", "value"), value)]
-        case MultisetType(element=element):
-            return [(("key_value", "key"), element), (("key_value", "value"), IntType(nullable=False))]
         case RowType(fields=fields):
             return [((f.name,), f.type) for f in fields]
     return []

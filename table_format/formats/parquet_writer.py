@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from table_format.errors import InvalidData
+from table_format.formats.codecs import checked_codec
 from table_format.formats.parquet_bounds import MAX_STATISTICS_BYTES, footer_bounds, leaf_positions
 from table_format.formats.parquet_dictionary import dictionary_columns
 from table_format.formats.parquet_footer import rewrite_tail
@@ -131,7 +132,7 @@ class ParquetFileWriter:
         dictionary: bool | list[str] | None = self._options.parquet_dictionary
         if dictionary is None:
             dictionary = dictionary_columns((f.name, column) for f, column in zip(self._fields, first, strict=False))
-        compression = self._options.compression.lower()
+        compression = checked_codec("parquet", self._options)
         # No delta encodings, small as they are: Java 0.9 cannot read them.
         return pq.ParquetWriter(
             self._sink,

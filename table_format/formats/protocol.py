@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
@@ -36,6 +36,14 @@ class RowGroupFilter:
 
     fields: tuple[DataField, ...]
     may_match: BoundsTest
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroups:
+    """What a filter makes of a file: how many parts it has, and the positions of the rows in those that are read."""
+
+    count: int
+    kept: tuple[range, ...]
 
 
 class FormatWriter(Protocol):
@@ -83,6 +91,15 @@ class FormatReader(Protocol):
         Raises:
             BadEncoding: the file does not hold what its footer says, or other types than the fields have.
         """
+        ...
+
+
+@runtime_checkable
+class RowGroupReader(FormatReader, Protocol):
+    """A reader of a format whose files have parts with statistics."""
+
+    def row_groups(self, row_groups: RowGroupFilter | None) -> RowGroups:
+        """The parts that ``batches`` reads under that filter, in the same order."""
         ...
 
 

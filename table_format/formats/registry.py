@@ -6,10 +6,14 @@ from types import MappingProxyType
 from typing import Final
 
 from table_format.errors import UnsupportedFeature
+from table_format.formats.avro import AvroFormat
+from table_format.formats.orc import OrcFormat
 from table_format.formats.parquet import ParquetFormat
 from table_format.formats.protocol import FileFormat
 
-_FORMATS: Final = MappingProxyType({"parquet": ParquetFormat()})
+_FORMATS: Final[MappingProxyType[str, FileFormat]] = MappingProxyType(
+    {f.identifier: f for f in (ParquetFormat(), OrcFormat(), AvroFormat())}
+)
 
 
 def format_of(name: str) -> FileFormat:

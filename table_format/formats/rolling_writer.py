@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_format.codecs.binary_row import serialize_row
-from table_format.errors import InvalidData
+from table_format.errors import InvalidData, TableFormatError
 from table_format.formats.protocol import FormatWriter, WrittenFile
 from table_format.formats.registry import format_of
 from table_format.io.paths import data_file_name
@@ -59,12 +59,15 @@ class RollingDataFileWriter:
         self._bucket = bucket
         self._level = level
         self._source = source
-        self._format = format_of(options.files.format)
+        # Levels are those of an LSM tree: append tables have none.
+        self._files = options.files.at_level(level) if schema.is_primary_key_table else options.files
+        self._format = format_of(self._files.format)
         self._target = options.files.target_file_size_of(has_primary_key=schema.is_primary_key_table)
         self._prefix = prefix
         self._uuid = store.runtime.ids.uuid()
         self._next_sequence_number = first_sequence_number
-        self._fields = schema.physical_fields
+        self._is_thin = schema.is_primary_key_table and self._files.thin_mode
+        self._fields = schema.thin_fields if self._is_thin else schema.physical_fields
         self._begun = 0
         self._current: _OpenFile | None = None
         self._closed: list[DataFileMeta] = []
@@ -110,8 +113,14 @@ class RollingDataFileWriter:
         self._begun += 1
         path = self._path(name)
         sink = self._store.io.open_output(path)
-        writer = self._format.open_writer(sink, self._fields, self._options.files)
-        return _OpenFile(name, path, sink, writer, self._schema)
+        try:
+            writer = self._format.open_writer(sink, self._fields, self._files)
+        except TableFormatError:
+            with suppress(OSError):
+                sink.close()
+            self._store.io.delete(path)
+            raise
+        return _OpenFile(name, path, sink, writer, self._schema, self._fields)
 
     def _finish(self) -> None:
         current = self._current
@@ -127,6 +136,8 @@ class RollingDataFileWriter:
 
     def _meta(self, file: _OpenFile, written: WrittenFile) -> DataFileMeta:
         bounds = {f.name: b for f, b in zip(self._fields, written.bounds, strict=True)}
+        if self._is_thin:
+            bounds |= {KEY_FIELD_PREFIX + key: bounds[key] for key in self._schema.trimmed_primary_keys}
         minimum, maximum = self._sequence_numbers(bounds, written.row_count)
         return DataFileMeta(
             file_name=file.name,
@@ -172,25 +183,40 @@ class RollingDataFileWriter:
         )
 
     def _stats_mode(self, name: str) -> str:
-        return SYSTEM_STATS_MODE if name.startswith(KEY_FIELD_PREFIX) else self._options.files.stats_mode_of(name)
+        # A key column that is stored once, among the values, is measured like a key column there.
+        column = name.removeprefix(KEY_FIELD_PREFIX)
+        is_thin_key = self._is_thin and column in self._schema.trimmed_primary_keys
+        if name.startswith(KEY_FIELD_PREFIX) or is_thin_key:
+            own_mode = self._files.column_stats_modes.get(column) if is_thin_key else None
+            return own_mode or SYSTEM_STATS_MODE
+        return self._files.stats_mode_of(name)
 
 
 class _OpenFile:
     """A file that is being written, and what its rows say about it."""
 
-    def __init__(self, name: str, path: str, sink: pa.NativeFile, writer: FormatWriter, schema: TableSchema) -> None:
+    def __init__(
+        self,
+        name: str,
+        path: str,
+        sink: pa.NativeFile,
+        writer: FormatWriter,
+        schema: TableSchema,
+        fields: Sequence[DataField],
+    ) -> None:
         self.name = name
         self.path = path
         self.writer = writer
         self.delete_row_count = 0
         self._sink = sink
+        self._columns = [f.name for f in fields]
         self._keys = schema.key_fields if schema.is_primary_key_table else ()
         self._has_kinds = schema.is_primary_key_table
         self.min_key = EMPTY_ROW
         self._last: pa.RecordBatch | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self.writer.write(batch)
+        self.writer.write(batch if len(self._columns) == batch.num_columns else batch.select(self._columns))
         if self._has_kinds:
             kinds = batch.column(VALUE_KIND.name).to_numpy()
             self.delete_row_count += int(np.count_nonzero(_IS_RETRACT[kinds]))

@@ -97,6 +97,10 @@ class TablePaths:
     def branch_directory(self) -> str:
         return f"{self.root}/branch"
 
+    def branch_draft(self, uuid: str) -> str:
+        """Where a branch is put together before it gets its name; hidden from listings."""
+        return f"{self.branch_directory}/{temporary_name(_BRANCH, uuid)}"
+
     @property
     def snapshot_directory(self) -> str:
         return f"{self.branch_root(self.branch)}/snapshot"
@@ -115,6 +119,10 @@ class TablePaths:
     @property
     def changelog_directory(self) -> str:
         return f"{self.branch_root(self.branch)}/changelog"
+
+    @property
+    def changelog_latest_hint(self) -> str:
+        return f"{self.changelog_directory}/LATEST"
 
     def changelog(self, snapshot_id: int) -> str:
         return f"{self.changelog_directory}/{_CHANGELOG}{snapshot_id}"

@@ -12,14 +12,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from table_format.kernels.compiled import Backend, kernels_for
+from table_format.kernels.compiled import Backend, Int64Array, kernels_for
+from table_format.kernels.engines import combine
 from table_format.kernels.key_bounds import Key, SortedKeys, sorted_keys
-from table_format.kernels.merge_slices import MergeSpec, grouped, winners
+from table_format.kernels.merge_order import RowIds
+from table_format.kernels.merge_slices import LEVEL, MergeSpec, grouped, winners
 
-__all__ = ["MergeSpec", "grouped", "merge_batches", "winners"]
+__all__ = ["LEVEL", "MergeSpec", "grouped", "merge_batches", "winners"]
 
 
-class _Cursor:
+class RunCursor:
     """A run and how far it has been read."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch], key_columns: Sequence[str]) -> None:
@@ -74,8 +76,9 @@ def merge_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Merge runs, oldest first, each sorted by key with unique keys, into one row for each key, with all columns.
 
-    Batches come in key order, and so do rows in them if ``ordered``; otherwise the rows of a step come run by run,
-    which is cheaper. Rows of a key range that only one run has are passed on without a copy.
+    Batches come in key order, and so do rows in them if ``ordered``; otherwise the rows of a step may come run by run,
+    which is cheaper where the last version stands. Rows of a key range that only one run has are passed on without a
+    copy.
 
     >>> old, new = pa.record_batch({"k": [1, 2], "v": ["a", "b"]}), pa.record_batch({"k": [2], "v": ["c"]})
     >>> merged = merge_batches([iter([old]), iter([new])], MergeSpec(("k",), by_sequence_number=False))
@@ -84,8 +87,9 @@ def merge_batches(
 
     Raises:
         InvalidData: a column that the specification needs is missing, or a key is null.
+        RetractNotSupported: a version takes back what the merge engine cannot.
     """
-    live = [cursor for run in runs if not (cursor := _Cursor(run, spec.key_columns)).is_exhausted]
+    live = [cursor for run in runs if not (cursor := RunCursor(run, spec.key_columns)).is_exhausted]
     merged_rows = 0
     while len(live) > 1:
         bound = min(cursor.last_key for cursor in live)
@@ -96,7 +100,10 @@ def merge_batches(
             continue
         merged_rows += sum(part.num_rows for part in parts)
         step_backend = _backend_of_step(merged_rows, backend)
-        yield from (_merged if ordered else _masked)(parts, spec, step_backend)
+        if spec.engine is not None:
+            yield from _combined(parts, spec, step_backend)
+        else:
+            yield from (_merged if ordered else _masked)(parts, spec, step_backend)
     for cursor in live:
         yield from cursor.rest()
 
@@ -112,6 +119,25 @@ def _merged(parts: Sequence[pa.RecordBatch], spec: MergeSpec, backend: Backend) 
     rows = winners(parts, spec, backend=backend)
     if rows.size:
         yield pa.concat_batches(parts).take(pa.array(rows))
+
+
+def _combined(parts: Sequence[pa.RecordBatch], spec: MergeSpec, backend: Backend) -> Iterator[pa.RecordBatch]:
+    assert spec.engine is not None  # noqa: S101 - what this is for
+    order, starts = grouped(parts, spec, backend=backend)
+    rows = pa.concat_batches(parts)
+    if spec.lowest_level_only:
+        order, starts = _without_outdated(rows, order, starts)
+    merged = combine(rows, starts, spec.engine, order=order)
+    if merged.num_rows:
+        yield merged
+
+
+def _without_outdated(rows: pa.RecordBatch, order: RowIds, starts: Int64Array) -> tuple[RowIds, Int64Array]:
+    levels = rows.column(rows.schema.get_field_index(LEVEL)).to_numpy()[order]
+    is_high = levels > 0
+    lowest = np.minimum.reduceat(np.where(is_high, levels, np.iinfo(levels.dtype).max), starts)
+    kept = ~is_high | (levels == np.repeat(lowest, np.diff(np.append(starts, order.size))))
+    return order[kept], np.append(0, np.cumsum(np.add.reduceat(kept, starts, dtype=np.int64))[:-1])
 
 
 def _masked(parts: Sequence[pa.RecordBatch], spec: MergeSpec, backend: Backend) -> Iterator[pa.RecordBatch]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from table_format.errors import InvalidData
 from table_format.kernels.compiled import Backend, CompiledKernels, Int64Array, kernels_for
+from table_format.kernels.engines.spec import Engine
 from table_format.kernels.key_bounds import Key, SortedKeys, key_array, sorted_keys
 from table_format.kernels.key_words import SortColumn, WordColumns, encode, integers
 from table_format.kernels.merge_order import (
@@ -35,6 +36,9 @@ from table_format.kernels.merge_order import (
 from table_format.model.row_kind import RowKind
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
 
+LEVEL: Final = "_LEVEL"
+"""Column with the level of the file a row comes from."""
+
 _RANGE_ROWS: Final = 65_536
 """Keys that need encoding are merged in ranges of about so many rows: words stay in cache, prefixes get longer."""
 
@@ -44,15 +48,19 @@ class MergeSpec:
     """How versions of a key are told apart and ordered.
 
     ``by_sequence_number=False`` says that runs have disjoint ranges of sequence numbers and come oldest first, so that
-    ``_SEQUENCE_NUMBER`` need not be read: the age of the run stands for it.
+    ``_SEQUENCE_NUMBER`` need not be read: the age of the run stands for it. ``engine`` makes one row of all versions of
+    a key; without one the last version stands (``deduplicate``), and only then ``ignore_delete`` matters here. With
+    ``lowest_level_only`` rows have the column ``_LEVEL``, and an engine sees of the versions above level 0 only the one
+    on the lowest level (Java ``LookupMergeFunction``).
     """
 
     key_columns: tuple[str, ...]
     sequence_columns: tuple[str, ...] = ()
     sequence_descending: bool = False
     by_sequence_number: bool = True
-    engine: Literal["deduplicate"] = "deduplicate"
+    engine: Engine | None = None
     ignore_delete: bool = False
+    lowest_level_only: bool = False
 
 
 def winners(slices: Sequence[pa.RecordBatch], spec: MergeSpec, *, backend: Backend = Backend.AUTO) -> RowIds:

@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from table_format.errors import InvalidData
 from table_format.kernels.compiled import UInt64Array
+from table_format.kernels.engines import combine
 from table_format.kernels.key_bounds import key_array
 from table_format.kernels.key_words import SortColumn, WordColumns, encode
-from table_format.kernels.merge_order import Mask, RowIds, order_versions, repeats_of
+from table_format.kernels.merge_order import Mask, RowIds, order_versions, repeats_of, starts_of_groups
 from table_format.kernels.merge_slices import MergeSpec, last_versions, version_columns
 
 
@@ -39,6 +40,8 @@ def sort_and_merge(batch: pa.RecordBatch | pa.Table, spec: MergeSpec) -> pa.Reco
     words = encode([SortColumn((key_array(rows, name),)) for name in spec.key_columns])
     order, repeats = _stable_order(words, rows.num_rows)
     order = order_versions(order, repeats, encode(version_columns([rows], spec)))
+    if spec.engine is not None:
+        return combine(rows, starts_of_groups(repeats), spec.engine, order=order)
     chosen = last_versions(order, repeats, [rows], spec)
     return rows.take(pa.array(chosen))
 

@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.data_file_reader import DataFileReader
+from table_format.indexes.deletion_vectors import DeletionVectors
+from table_format.kernels.engines import needed_columns
 from table_format.kernels.merge import MergeSpec
 from table_format.kernels.predicate import matches
 from table_format.lsm.intervals import Section, partition_into_sections
@@ -40,16 +42,18 @@ def read_bucket(
     *,
     drop_retracts: bool = True,
     decode_ahead: bool = False,
+    deletions: DeletionVectors | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """One row for each key of the files, if it matches the predicate, with exactly ``fields`` (system fields too).
 
-    ``files`` must hold every file of the bucket that may overlap another of them. ``decode_ahead`` uses threads.
+    ``files`` must hold every file of the bucket that may overlap another of them. ``decode_ahead`` uses threads;
+    ``deletions`` mark rows that are not there any more.
 
     Raises:
-        UnsupportedFeature: the table has another merge engine than ``deduplicate``.
+        RetractNotSupported: a row takes back what the merge engine cannot.
     """
     spec = merge_spec(schema, options)
-    source = RunSource(reader, partition, bucket, decode_ahead)
+    source = RunSource(reader, partition, bucket, decode_ahead, deletions)
     request = _Request(schema, tuple(fields), predicate, drop_retracts)
     for section in partition_into_sections(files, key_ranges(schema)):
         if len(section) == 1:
@@ -66,19 +70,35 @@ def read_raw(
     schema: TableSchema,
     fields: Sequence[DataField],
     predicate: Predicate | None,
+    deletions: DeletionVectors | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of the files one after the other that match the predicate, with exactly ``fields``.
 
     For files where ``is_raw_convertible`` holds, and for append tables.
     """
     request = _Request(schema, tuple(fields), predicate, drop_retracts=False)
-    yield from _pass_through(RunSource(reader, partition, bucket), files, request)
+    yield from _pass_through(RunSource(reader, partition, bucket, deletions=deletions), files, request)
 
 
-def is_raw_convertible(files: Sequence[DataFileMeta]) -> bool:
-    """Whether concatenating these files of one bucket is the answer: compacted, without retracts, on one level."""
+def is_raw_convertible(files: Sequence[DataFileMeta], *, is_merged: bool = False) -> bool:
+    """Whether concatenating these files of one bucket is the answer: compacted, without retracts, on one level.
+
+    With ``is_merged`` each key is live in one of them at most, on whatever level.
+    """
     settled = all(file.level != 0 and file.delete_row_count == 0 for file in files)
-    return settled and len({file.level for file in files}) <= 1
+    return settled and (is_merged or len({file.level for file in files}) <= 1)
+
+
+def pushed_predicates(
+    files: Sequence[DataFileMeta], schema: TableSchema, predicate: Predicate | None, *, raw_convertible: bool
+) -> Iterator[tuple[DataFileMeta, Predicate | None]]:
+    """Each file with the part of a condition that row groups are left out by when the files are read together."""
+    on_key = only_on(predicate, frozenset(schema.primary_keys))
+    sections = ((tuple(files),),) if raw_convertible else partition_into_sections(files, key_ranges(schema))
+    for section in sections:
+        for run in section:
+            for file in run:
+                yield file, predicate if len(section) == 1 else on_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +110,16 @@ class _Request:
     predicate: Predicate | None
     drop_retracts: bool
 
+    @property
+    def columns(self) -> frozenset[str]:
+        """The names of the fields, and of those that the condition reads."""
+        further = columns_of(self.predicate) if self.predicate is not None else frozenset()
+        return further | {f.name for f in self.fields}
+
     def fields_with(self, names: Sequence[str], *, sequence: bool = False, kind: bool = False) -> tuple[DataField, ...]:
         """The fields to read: what is asked, what the condition reads, and these."""
         wanted = {f.name: f for f in self.fields}
-        further = columns_of(self.predicate) if self.predicate is not None else frozenset()
-        for name in (*sorted(further), *names):
+        for name in (*sorted(self.columns - wanted.keys()), *names):
             wanted.setdefault(name, self.schema.field(name))
         for field, is_needed in ((SEQUENCE_NUMBER, sequence), (VALUE_KIND, kind)):
             if is_needed:
@@ -133,7 +158,7 @@ def _merged(source: RunSource, section: Section, request: _Request, spec: MergeS
         ignore_delete=spec.ignore_delete and retracts,
     )
     fields = request.fields_with(
-        (*spec.key_columns, *spec.sequence_columns),
+        (*spec.key_columns, *spec.sequence_columns, *needed_columns(spec.engine, request.columns, may_delete=retracts)),
         sequence=spec.by_sequence_number,
         kind=retracts,
     )

@@ -5,26 +5,132 @@ Rows of one key are ordered by the sequence columns, then by ``_SEQUENCE_NUMBER`
 
 from __future__ import annotations
 
-from table_format.errors import UnsupportedFeature
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Final
+
+from table_format.kernels.aggregates import AggregateSpec, NestedKeyNullStrategy, check_aggregate
+from table_format.kernels.engines import Aggregation, Engine, FirstRow, PartialUpdate, SequenceGroup
 from table_format.kernels.merge import MergeSpec
 from table_format.model.schema import TableSchema
-from table_format.options.merge import MergeEngine
+from table_format.model.types import DataField, VarCharType
+from table_format.options.merge import LAST_NON_NULL_VALUE, LAST_VALUE, MergeEngine, MergeOptions
 from table_format.options.table_options import TableOptions
+
+_FIRST_VERSION_WITH_COUNTS: Final = 3
+"""Schemas before this version are of release 0.8, whose ``count`` columns hold the values that are counted."""
 
 
 def merge_spec(schema: TableSchema, options: TableOptions) -> MergeSpec:
     """How rows of one key of the table become one; keys are told by the table's columns, not by their ``_KEY_`` twins.
 
     Raises:
-        UnsupportedFeature: the table has another merge engine than ``deduplicate``.
+        InvalidOption: an option of the merge engine is malformed.
     """
-    engine = options.merge.engine
-    if engine is not MergeEngine.DEDUPLICATE:
-        feature = f"merge-engine '{engine}'"
-        raise UnsupportedFeature(feature)
     return MergeSpec(
         key_columns=schema.trimmed_primary_keys,
         sequence_columns=options.merge.sequence_fields,
         sequence_descending=options.merge.sequence_descending,
+        engine=engine_of(schema, options.merge),
         ignore_delete=options.merge.ignore_delete,
+        lowest_level_only=options.merge.computes_values and options.compacts_by_lookup,
+    )
+
+
+def check_merge(schema: TableSchema) -> None:
+    """Refuse aggregate functions that do not exist or do not fit the type of their column.
+
+    Raises:
+        InvalidOption: names the option.
+        UnsupportedFeature: a function that this version lacks.
+    """
+    if not schema.primary_keys:
+        return
+    engine = engine_of(schema, TableOptions.parse(schema.options).merge)
+    if isinstance(engine, PartialUpdate | Aggregation):
+        for spec in engine.aggregates:
+            check_aggregate(replace(spec, field=schema.field(spec.field.name)))
+
+
+def engine_of(schema: TableSchema, options: MergeOptions) -> Engine | None:
+    """The merge engine of a table; ``None`` is ``deduplicate``."""
+    required = frozenset(f.name for f in schema.fields if not f.type.nullable and f.name not in schema.primary_keys)
+    match options.engine:
+        case MergeEngine.FIRST_ROW:
+            return FirstRow(options.ignore_delete)
+        case MergeEngine.AGGREGATION:
+            functions = _functions_of_columns(schema, options)
+            return Aggregation(functions, options.aggregation_remove_on_delete, required)
+        case MergeEngine.PARTIAL_UPDATE:
+            groups = _groups(options)
+            return PartialUpdate(
+                groups,
+                _functions_of_members(schema, options, groups),
+                options.ignore_delete,
+                options.remove_on_delete,
+                required,
+            )
+        case _:
+            return None
+
+
+def _groups(options: MergeOptions) -> tuple[SequenceGroup, ...]:
+    removing = set(options.remove_on_sequence_group)
+    groups = []
+    for columns, members in options.sequence_groups.items():
+        sequence = tuple(name.strip() for name in columns.split(","))
+        others = tuple(name for name in members if name not in sequence)
+        groups.append(SequenceGroup(sequence, others, not removing.isdisjoint(sequence)))
+    return tuple(groups)
+
+
+def _functions_of_members(
+    schema: TableSchema, options: MergeOptions, groups: Collection[SequenceGroup]
+) -> tuple[AggregateSpec, ...]:
+    """Functions have an effect on members of sequence groups only; elsewhere the last value that is not null stands."""
+    ordering = {name for group in groups for name in group.sequence}
+    members = {name for group in groups for name in group.members} - ordering
+    chosen = ((f, options.aggregates.get(f.name, options.default_aggregate)) for f in schema.fields)
+    return tuple(
+        _aggregate(field, function, options, schema.version)
+        for field, function in chosen
+        if function and field.name in members
+    )
+
+
+def _functions_of_columns(schema: TableSchema, options: MergeOptions) -> tuple[AggregateSpec, ...]:
+    default = options.default_aggregate or LAST_NON_NULL_VALUE
+    return tuple(
+        _aggregate(
+            field,
+            LAST_VALUE if field.name in options.sequence_fields else options.aggregates.get(field.name, default),
+            options,
+            schema.version,
+        )
+        for field in schema.fields
+        if field.name not in schema.primary_keys
+    )
+
+
+def _without_length(field: DataField) -> DataField:
+    """Tables that releases before 2.0 made may have ``listagg`` on a VARCHAR with a length, which nothing heeds."""
+    if not isinstance(field.type, VarCharType):
+        return field
+    return replace(field, type=VarCharType(nullable=field.type.nullable))
+
+
+def _aggregate(field: DataField, function: str, options: MergeOptions, version: int) -> AggregateSpec:
+    name = field.name
+    return AggregateSpec(
+        function=function,
+        field=_without_length(field) if function == "listagg" else field,
+        delimiter=options.list_agg_delimiters.get(name, ","),
+        distinct=options.distinct.get(name, False),
+        ignore_retract=options.ignore_retract.get(name, False),
+        nested_key=options.nested_keys.get(name, ()),
+        nested_sequence=options.nested_sequences.get(name, ()),
+        nested_key_null_strategy=NestedKeyNullStrategy(options.nested_key_null_strategies.get(name, "merge")),
+        count_limit=options.count_limits.get(name),
+        partial_counts=function == "count" and version >= _FIRST_VERSION_WITH_COUNTS,
+        timestamp_field=options.timestamp_fields.get(name),
     )

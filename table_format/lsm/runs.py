@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.data_file_reader import DataFileReader
-from table_format.kernels.merge import MergeSpec, merge_batches
+from table_format.indexes.deletion_vectors import DeletionVectors
+from table_format.kernels.merge import LEVEL, MergeSpec, merge_batches
 from table_format.lsm.intervals import Run, Section
 from table_format.lsm.prefetch import prefetched
 from table_format.model.predicate import Predicate
@@ -30,12 +32,16 @@ MAX_FAN_IN: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class RunSource:
-    """Where the files of one bucket are read from. ``decode_ahead`` reads each run on a thread of its own."""
+    """Where the files of one bucket are read from, without the rows that ``deletions`` mark.
+
+    ``decode_ahead`` reads each run on a thread of its own.
+    """
 
     reader: DataFileReader
     partition: bytes
     bucket: int
     decode_ahead: bool = False
+    deletions: DeletionVectors | None = None
 
     def run(
         self, run: Run, fields: Sequence[DataField], *, predicate: Predicate | None = None, batch_rows: int
@@ -43,7 +49,13 @@ class RunSource:
         """The rows of a run in order; ``predicate`` may be used to leave out rows that do not match."""
         for file in run:
             batches = self.reader.read(
-                self.partition, self.bucket, file, fields, predicate=predicate, batch_rows=batch_rows
+                self.partition,
+                self.bucket,
+                file,
+                fields,
+                predicate=predicate,
+                deleted=None if self.deletions is None else self.deletions.of(file),
+                batch_rows=batch_rows,
             )
             # A file of one batch is closed before the batch is used: a merge of a thousand small files must not hold
             # a thousand of them open.
@@ -68,7 +80,10 @@ def merge_section(
     batch_rows = batch_rows_of([file for run in runs for file in run], fields, side_by_side=len(runs))
     with ExitStack() as stack:
         streams: Sequence[Generator[pa.RecordBatch]] = [
-            source.run(run, fields, predicate=predicate, batch_rows=batch_rows) for run in runs
+            _with_levels(source, run, fields, predicate, batch_rows)
+            if spec.lowest_level_only
+            else source.run(run, fields, predicate=predicate, batch_rows=batch_rows)
+            for run in runs
         ]
         if source.decode_ahead and len(runs) > 1:
             pool = stack.enter_context(ThreadPoolExecutor(min(len(runs), MAX_FAN_IN), "decode"))
@@ -76,6 +91,14 @@ def merge_section(
         for stream in streams:
             stack.callback(stream.close)
         yield from _merge_tree(streams, spec, ordered=ordered)
+
+
+def _with_levels(
+    source: RunSource, run: Run, fields: Sequence[DataField], predicate: Predicate | None, batch_rows: int
+) -> Generator[pa.RecordBatch]:
+    for file in run:
+        for batch in source.run((file,), fields, predicate=predicate, batch_rows=batch_rows):
+            yield batch.append_column(LEVEL, pa.array(np.full(batch.num_rows, file.level, dtype=np.int8)))
 
 
 def oldest_first(section: Section) -> tuple[Run, ...]:
@@ -106,8 +129,12 @@ def _sequence_range(run: Run) -> tuple[int, int]:
 def _merge_tree(
     streams: Sequence[Iterator[pa.RecordBatch]], spec: MergeSpec, *, ordered: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Merge adjacent groups of streams first when there are too many for one merge; the newest version still wins."""
-    while len(streams) > MAX_FAN_IN:
+    """Merge adjacent groups of streams first when there are too many for one merge; the newest version still wins.
+
+    Engines that compute values see all versions of a key at once, whatever it costs: what they make of some of them
+    does not always go on to the right result (format chapter 12, section 7).
+    """
+    while len(streams) > MAX_FAN_IN and spec.engine is None:
         streams = [
             merge_batches(streams[start : start + MAX_FAN_IN], spec) for start in range(0, len(streams), MAX_FAN_IN)
         ]

@@ -34,6 +34,21 @@ def pick_compaction(levels: Levels, options: CompactionOptions) -> CompactUnit |
     return None if unit is None or _changes_nothing(unit) else unit
 
 
+def force_up_level_0(levels: Levels, options: CompactionOptions) -> CompactUnit | None:
+    """The compaction that is due, and if none is, one of all level-0 files (Java ``ForceUpLevel0Compaction``).
+
+    Whatever is picked takes all of level 0 along, because nothing is ever put on level 0.
+    """
+    unit = pick_compaction(levels, options)
+    if unit is not None or not levels.level0:
+        return unit
+    runs, count = levels.runs, len(levels.level0)
+    unit = _for_size_ratio(runs, levels.max_level, options.size_ratio, first=count) or _unit(
+        runs, count, levels.max_level
+    )
+    return None if _changes_nothing(unit) else unit
+
+
 def full_compaction(levels: Levels) -> CompactUnit | None:
     """All files to the highest level; nothing when they are there already."""
     runs = levels.runs

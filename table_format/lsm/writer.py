@@ -17,16 +17,19 @@ import pyarrow as pa
 from table_format.formats.batch_rows import MAX_BATCH_ROWS
 from table_format.formats.bucket_files import BucketFiles
 from table_format.io.table_store import TableStore
+from table_format.kernels.aggregates import initial_values
+from table_format.kernels.engines import Aggregation, PartialUpdate
 from table_format.kernels.sort import sort_and_merge
 from table_format.limits import MIB
 from table_format.lsm.buffer import WriteBuffer
 from table_format.lsm.changes import Changes
-from table_format.lsm.compact import physical_batch, run_compaction
+from table_format.lsm.compact import due_compaction, physical_batch, run_compaction
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.levels import levels_of, replace_files
 from table_format.lsm.merge_spec import merge_spec
+from table_format.lsm.retracts import check_retracts
 from table_format.lsm.runs import is_add
-from table_format.lsm.universal import CompactUnit, full_compaction, pick_compaction
+from table_format.lsm.universal import CompactUnit, full_compaction
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
@@ -82,10 +85,13 @@ class MergeTreeWriter:
         """Take rows in: the table's columns and ``_VALUE_KIND`` (int8). May flush, and compact.
 
         Raises:
+            RetractNotSupported: a row takes back what the merge engine cannot.
             CorruptionError: a file to be compacted is missing or damaged.
         """
         if self._spec.ignore_delete:
             batch = batch.filter(is_add(batch.column(VALUE_KIND.name)))
+        elif self._spec.engine is not None:
+            check_retracts(batch, self._spec.engine)
         numbers = np.arange(self._next_sequence, self._next_sequence + batch.num_rows, dtype=np.int64)
         self._next_sequence += batch.num_rows
         rows = batch.append_column(SEQUENCE_NUMBER.name, pa.array(numbers))
@@ -94,7 +100,7 @@ class MergeTreeWriter:
             if self._buffer.is_full:
                 self._flush()
                 if not self._bucket.options.compaction.write_only:
-                    self._compact(pick_compaction(self._levels, self._bucket.options.compaction))
+                    self._compact(due_compaction(self._levels, self._bucket.options))
 
     def prepare(self, *, compact: bool | Literal["full"]) -> CommitMessage:
         """Flush, compact what is due (or everything), and hand over all changes since the last call."""
@@ -102,7 +108,7 @@ class MergeTreeWriter:
         if compact == "full":
             self._compact(full_compaction(self._levels))
         elif compact:
-            self._compact(pick_compaction(self._levels, self._bucket.options.compaction))
+            self._compact(due_compaction(self._levels, self._bucket.options))
         return self._changes.drain()
 
     def abort(self) -> None:
@@ -114,13 +120,23 @@ class MergeTreeWriter:
         rows = self._buffer.drain()
         if rows is None:
             return
-        merged = physical_batch(sort_and_merge(rows, self._spec), self._bucket.schema)
+        merged = physical_batch(sort_and_merge(self._with_initial_values(rows), self._spec), self._bucket.schema)
         with self._bucket.writing(level=0, source=FileSource.APPEND) as writer:
             for start in range(0, merged.num_rows, MAX_BATCH_ROWS):
                 writer.write(merged.slice(start, MAX_BATCH_ROWS))
             files = writer.close()
         self._changes.flushed(files)
         self._levels = replace_files(self._levels, (), files, self._key_range)
+
+    def _with_initial_values(self, rows: pa.Table) -> pa.Table:
+        if not isinstance(self._spec.engine, Aggregation | PartialUpdate):
+            return rows
+        for spec in self._spec.engine.aggregates:
+            if spec.partial_counts:
+                at = rows.schema.get_field_index(spec.field.name)
+                values = initial_values(spec, rows.column(at).combine_chunks())
+                rows = rows.set_column(at, rows.schema.field(at), values)
+        return rows
 
     def _compact(self, unit: CompactUnit | None) -> None:
         if unit is None:

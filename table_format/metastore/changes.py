@@ -7,10 +7,7 @@ from dataclasses import dataclass, replace
 
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
-from table_format.model.manifest import FileKind, IndexFileMeta, IndexManifestEntry, ManifestEntry
-
-DELETION_VECTORS = "DELETION_VECTORS"
-HASH = "HASH"
+from table_format.model.manifest import DELETION_VECTORS, FileKind, IndexFileMeta, IndexManifestEntry, ManifestEntry
 
 
 @dataclass(frozen=True, slots=True)

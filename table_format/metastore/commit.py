@@ -21,10 +21,12 @@ from table_format.metastore.manifests import ManifestStore
 from table_format.metastore.partitions import Partitions, PartitionSpec
 from table_format.metastore.schemas import SchemaStore
 from table_format.metastore.snapshots import SnapshotStore
+from table_format.metastore.statistics import write_statistics
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from table_format.model.statistics import Statistics
 from table_format.options.bucket import POSTPONE
 from table_format.options.table_options import TableOptions
 
@@ -176,6 +178,27 @@ class TableCommit:
     def truncate(self, *, identifier: int = BATCH_COMMIT_IDENTIFIER) -> tuple[Snapshot, ...]:
         """Remove all rows; raises as ``commit``."""
         return self._remove(({},), identifier)
+
+    def analyze(self, statistics: Statistics, *, identifier: int = BATCH_COMMIT_IDENTIFIER) -> Snapshot:
+        """Publish what was counted of the table, in a snapshot without changes; raises as ``commit``."""
+        c = self._context
+        name = write_statistics(c.store, statistics)
+        nothing = Proposal(Changes())
+        job = CommitJob(
+            identifier=identifier,
+            kind=CommitKind.ANALYZE,
+            propose=lambda _latest: nothing,
+            check_conflicts=False,
+            statistics=name,
+        )
+        try:
+            return self._loop.land(job)
+        except OutcomeUnknownError:
+            raise
+        except (OSError, TableFormatError):
+            with suppress(OSError):
+                c.store.io.delete(c.store.paths.statistics(name))
+            raise
 
     def abort(self, messages: Iterable[CommitMessage]) -> None:
         """Delete the files of messages that were surely not committed; what cannot be deleted stays as an orphan.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from table_format.errors import ConflictError
+from table_format.errors import ConflictError, CorruptionError
 from table_format.io.table_store import TableStore
 from table_format.lsm.keys import key_ranges
 from table_format.metastore.changes import Changes
@@ -24,6 +24,7 @@ from table_format.metastore.plan import may_hold_partitions
 from table_format.metastore.replay import ReplayError
 from table_format.metastore.schemas import SchemaStore
 from table_format.metastore.snapshots import SnapshotStore
+from table_format.metastore.statistics import read_statistics
 from table_format.model.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
@@ -48,6 +49,7 @@ class CommitJob:
     check_conflicts: bool
     watermark: int | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
+    statistics: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,8 +246,18 @@ def _snapshot(
         delta_record_count=changed,
         changelog_record_count=sum(e.file.row_count for e in changes.changelog),
         watermark=max(watermarks, default=None),
-        # Statistics were made for the schema they were committed under, and hold for no other.
-        statistics=latest.statistics if latest is not None and latest.schema_id == schema_id else None,
+        statistics=job.statistics or _inherited_statistics(c, latest, schema_id),
         properties=dict(job.properties),
         next_row_id=None if latest is None else latest.next_row_id,
     )
+
+
+def _inherited_statistics(c: CommitContext, latest: Snapshot | None, schema_id: int) -> str | None:
+    """The statistics of the snapshot before: they hold for the schema they were made of, and for no other."""
+    if latest is None or latest.statistics is None or latest.schema_id != schema_id:
+        return None
+    try:
+        found = read_statistics(c.store, latest)
+    except CorruptionError:
+        return None  # rows are worth more than what was once counted of them
+    return latest.statistics if found is not None and found.schema_id == schema_id else None

@@ -8,8 +8,8 @@ statistics list the columns they cover.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
 from table_format.codecs.binary_row import deserialize_row
 from table_format.kernels.pruning import ColumnBounds
@@ -17,9 +17,20 @@ from table_format.metastore.type_changes import keeps_bounds
 from table_format.model.data_file import DataFileMeta, SimpleStats
 from table_format.model.manifest import ManifestFileMeta
 from table_format.model.schema import TableSchema
-from table_format.model.types import NESTED, DataField, DataType, InternalValue
+from table_format.model.types import (
+    NESTED,
+    CharType,
+    DataField,
+    DataType,
+    InternalValue,
+    LocalZonedTimestampType,
+    TimestampType,
+)
 
 _Layout: TypeAlias = tuple[int, tuple[str, ...] | None, tuple[str, ...] | None]
+
+_GREGORIAN_START_NANOS: Final = -12_219_292_800_000_000_000
+"""1582-10-15."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +42,15 @@ class _StatsColumns:
     positions: tuple[int, ...]
     absent: tuple[str, ...]
 
-    def bounds(self, stats: SimpleStats, row_count: int) -> dict[str, ColumnBounds]:
+    def bounds(self, stats: SimpleStats, row_count: int, *, in_orc: bool = False) -> dict[str, ColumnBounds]:
         found = dict.fromkeys(self.absent, ColumnBounds(None, None, row_count, row_count))
         if self.positions:
             minima = deserialize_row(self.types, stats.min_values, columns=self.positions)
             maxima = deserialize_row(self.types, stats.max_values, columns=self.positions)
             for name, i, minimum, maximum in zip(self.names, self.positions, minima, maxima, strict=True):
                 nulls = stats.null_counts[i] if i < len(stats.null_counts) else None
-                found[name] = column_bounds(minimum, maximum, nulls, row_count)
+                bounds = column_bounds(minimum, maximum, nulls, row_count)
+                found[name] = bounds_in_orc(bounds, self.types[i]) if in_orc else bounds
         return found
 
 
@@ -58,7 +70,7 @@ class FileBounds:
             written = self._schemas[file.schema_id]
             columns = _locate(self._wanted, written.select(written.trimmed_primary_keys), absent=())
             self._keys[file.schema_id] = columns
-        return columns.bounds(file.key_stats, file.row_count)
+        return columns.bounds(file.key_stats, file.row_count, in_orc=_is_orc(file))
 
     def of_values(self, file: DataFileMeta) -> Mapping[str, ColumnBounds]:
         """Bounds from the statistics of all columns; a column without statistics has no item."""
@@ -66,7 +78,7 @@ class FileBounds:
         columns = self._values.get(layout)
         if columns is None:
             columns = self._values[layout] = self._value_columns(file)
-        return columns.bounds(file.value_stats, file.row_count)
+        return columns.bounds(file.value_stats, file.row_count, in_orc=_is_orc(file))
 
     def _value_columns(self, file: DataFileMeta) -> _StatsColumns:
         written = self._schemas[file.schema_id]
@@ -87,6 +99,29 @@ def column_bounds(minimum: InternalValue, maximum: InternalValue, nulls: int | N
     if minimum != minimum or maximum != maximum:
         return ColumnBounds(None, None, nulls, row_count)
     return ColumnBounds(minimum, maximum, nulls, row_count)
+
+
+def bounds_in_orc(bounds: ColumnBounds, data_type: DataType) -> ColumnBounds:
+    """Bounds of what is read from an ORC file, where it differs from what Java measured.
+
+    CHAR was measured with the spaces that reading takes away. Timestamps before the Gregorian calendar were stored by
+    the Julian one, which moves them by days.
+
+    >>> bounds_in_orc(ColumnBounds("a  ", "b  ", 0, 2), CharType(3)).minimum
+    'a'
+    """
+    minimum = bounds.minimum
+    if isinstance(data_type, CharType) and isinstance(minimum, str):
+        return replace(bounds, minimum=minimum.rstrip(" "))
+    if isinstance(data_type, TimestampType | LocalZonedTimestampType) and (
+        isinstance(minimum, int) and minimum < _GREGORIAN_START_NANOS
+    ):
+        return replace(bounds, minimum=None, maximum=None)
+    return bounds
+
+
+def _is_orc(file: DataFileMeta) -> bool:
+    return file.file_name.endswith(".orc")
 
 
 def partition_bounds(fields: Sequence[DataField], manifest: ManifestFileMeta) -> Mapping[str, ColumnBounds]:

@@ -16,7 +16,8 @@ class FileFilter:
     Predicates name columns of the schema the scan reads with: ``partition_predicate`` partition keys,
     ``key_predicate`` columns of the trimmed primary key, ``value_predicate`` any column. ``partitions`` are serialised
     BinaryRows. ``key_hashes`` are hashes of bucket keys; the bucket follows from them and the bucket count a file was
-    written with.
+    written with. Files below ``min_level`` are not wanted. ``is_merged`` says that no two of the files wanted hold live
+    rows of one key, whatever their key ranges: then each is judged by its own statistics.
     """
 
     partition_predicate: Predicate | None = None
@@ -24,8 +25,10 @@ class FileFilter:
     buckets: frozenset[int] | None = None
     key_hashes: frozenset[int] | None = None
     levels: frozenset[int] | None = None
+    min_level: int = 0
     key_predicate: Predicate | None = None
     value_predicate: Predicate | None = None
+    is_merged: bool = False
 
     @classmethod
     def of(
@@ -35,6 +38,9 @@ class FileFilter:
         *,
         buckets: frozenset[int] | None = None,
         key_hashes: frozenset[int] | None = None,
+        levels: frozenset[int] | None = None,
+        min_level: int = 0,
+        is_merged: bool = False,
     ) -> FileFilter:
         """The strongest conditions that a predicate over rows puts on files."""
         keys = frozenset(schema.trimmed_primary_keys)
@@ -42,6 +48,9 @@ class FileFilter:
             partition_predicate=only_on(predicate, frozenset(schema.partition_keys)),
             buckets=buckets,
             key_hashes=key_hashes,
+            levels=levels,
+            min_level=min_level,
+            is_merged=is_merged,
             key_predicate=only_on(predicate, keys) if keys else None,
             value_predicate=predicate,
         )

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from table_format.errors import FileConflict
-from table_format.metastore.changes import DELETION_VECTORS
-from table_format.model.manifest import FileKind, IndexManifestEntry
+from table_format.model.manifest import DELETION_VECTORS, FileKind, IndexManifestEntry
 
 _GIVE_UP = "File deletion conflicts detected! Give up committing."
 

@@ -165,6 +165,7 @@ def _choose_manifests(
         for m in manifests
         if _meets(wanted.buckets, m.min_bucket, m.max_bucket)
         and _meets(wanted.levels, m.min_level, m.max_level)
+        and (m.max_level is None or m.max_level >= wanted.min_level)
         and (not partitions.is_needed or partitions.may_hold(m))
     ]
     counts["manifests"] = len(manifests)
@@ -189,9 +190,13 @@ def _choose_entries(
     if wanted.buckets is not None:
         buckets = wanted.buckets
         entries = _keep(entries, lambda e: e.bucket in buckets, "entries_dropped_by_bucket", counts)
-    if wanted.levels is not None:
-        levels = wanted.levels
-        entries = _keep(entries, lambda e: e.file.level in levels, "entries_dropped_by_level", counts)
+    if wanted.levels is not None or wanted.min_level > 0:
+        levels, lowest = wanted.levels, wanted.min_level
+
+        def has_level(entry: ManifestEntry) -> bool:
+            return entry.file.level >= lowest and (levels is None or entry.file.level in levels)
+
+        entries = _keep(entries, has_level, "entries_dropped_by_level", counts)
     return entries
 
 
@@ -230,7 +235,7 @@ def _drop_by_stats(
 
         before = len(entries)
         if schema.is_primary_key_table:
-            entries = _drop_by_bucket(entries, test, schema, engine)
+            entries = _drop_by_bucket(entries, test, schema, engine, is_merged=wanted.is_merged)
         else:
             entries = [entry for entry in entries if test(entry)]
         counts["files_dropped_by_value_stats"] = before - len(entries)
@@ -242,6 +247,8 @@ def _drop_by_bucket(
     test: Callable[[ManifestEntry], bool],
     schema: TableSchema,
     engine: MergeEngine,
+    *,
+    is_merged: bool,
 ) -> list[ManifestEntry]:
     """Value statistics of files whose keys overlap decide for the bucket as a whole, or not at all.
 
@@ -254,7 +261,9 @@ def _drop_by_bucket(
     for _, group in groupby(numbered, key=lambda item: (item[1].partition, item[1].bucket)):
         members = list(group)
         ranges = sorted(range_of(entry.file) for _, entry in members)
-        if all(left[1] < right[0] for left, right in pairwise(ranges)):
+        # A retract row takes back what another file holds, so it has to be merged.
+        apart = is_merged and all(entry.file.delete_row_count == 0 for _, entry in members)
+        if apart or all(left[1] < right[0] for left, right in pairwise(ranges)):
             keep.update(i for i, entry in members if test(entry))
         elif engine not in (MergeEngine.DEDUPLICATE, MergeEngine.FIRST_ROW) or any(test(e) for _, e in members):
             keep.update(i for i, _ in members)
@@ -271,3 +280,26 @@ def by_bucket(entries: Iterable[ManifestEntry]) -> dict[tuple[bytes, int], list[
     for entry in entries:
         groups.setdefault((entry.partition, entry.bucket), []).append(entry)
     return groups
+
+
+def changed_files(
+    manifests: ManifestStore,
+    changed: Sequence[ManifestFileMeta],
+    *,
+    schema: TableSchema,
+    filter: FileFilter = ALL_FILES,
+) -> FilePlan:
+    """The entries of some manifests, additions and removals as they stand, pruned by what identifies a file.
+
+    For lists of changes (deltas, changelogs), where no entry cancels another.
+
+    Raises:
+        CorruptionError: a manifest is missing or broken.
+    """
+    counts: Counter[str] = Counter()
+    partitions = PartitionTest(Partitions(schema, manifests.options), filter)
+    chosen = _choose_manifests(changed, partitions, filter, counts)
+    entries = [e for manifest in chosen for e in _choose_entries(manifests.read(manifest), partitions, filter, counts)]
+    kept = _keep(entries, lambda e: filter.admits_bucket(e.bucket, e.total_buckets), "files_dropped_by_bucket", counts)
+    counts["files"] = len(kept)
+    return FilePlan(tuple(kept), PlanCounts(**counts))

@@ -71,7 +71,7 @@ class SnapshotStore:
                 return latest
             self._seen = 0
             self._pause(attempt)
-        if self._listed():
+        if self.listed_ids():
             message = (
                 f"{self._store.paths.snapshot_directory}: the listing names snapshots that do not exist; try again"
             )
@@ -118,11 +118,17 @@ class SnapshotStore:
 
         A lone id below a hole is no part of the history: what a crashed expiry or a lost race has left.
         """
-        found = self._listed()
+        found = self.listed_ids()
         first = len(found) - 1
         while first > 0 and found[first - 1] == found[first] - 1:
             first -= 1
         return found[max(first, 0) :]
+
+    def listed_ids(self) -> list[int]:
+        """Every id of which there is a file, ascending, whether history leads there or not."""
+        children = self._store.io.list(self._store.paths.snapshot_directory)
+        ids = (snapshot_id_of(child.name) for child in children)
+        return sorted(i for i in ids if i is not None and i >= FIRST_SNAPSHOT_ID)
 
     def load(self, snapshot_id: int) -> Snapshot:
         """The snapshot of that id.
@@ -180,6 +186,13 @@ class SnapshotStore:
                 continue  # expiry went past the lower end while we searched
         message = "snapshots expire faster than they can be searched; try again"
         raise SnapshotNotFound(message)
+
+    def before(self, time_ms: int) -> Snapshot | None:
+        """The last snapshot committed before ``time_ms`` (epoch milliseconds); ``None`` when none is retained."""
+        try:
+            return self.at_or_before(time_ms - 1)
+        except SnapshotNotFound:
+            return None
 
     def latest_of_user(self, commit_user: str, *, after: int = 0) -> Snapshot | None:
         """The user's last snapshot with an id above ``after``, as far back as history is retained."""
@@ -283,13 +296,8 @@ class SnapshotStore:
         except OSError:
             return None  # a hint that cannot be read is no hint
 
-    def _listed(self) -> list[int]:
-        children = self._store.io.list(self._store.paths.snapshot_directory)
-        ids = (snapshot_id_of(child.name) for child in children)
-        return sorted(i for i in ids if i is not None and i >= FIRST_SNAPSHOT_ID)
-
     def _listed_latest(self) -> int | None:
-        found = self._listed()
+        found = self.listed_ids()
         return found[-1] if found else None
 
     def _search(self, low: int, high: int, time_ms: int) -> Snapshot:

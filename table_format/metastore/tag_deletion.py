@@ -31,6 +31,7 @@ from table_format.metastore.snapshots import SnapshotStore
 from table_format.metastore.tags import TagStore
 from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import Snapshot
+from table_format.model.tag import Tag
 from table_format.options.table_options import TableOptions
 
 _TRIES: Final = 3
@@ -47,11 +48,36 @@ def delete_tag(store: TableStore, options: TableOptions, name: str) -> Deletions
     tags = TagStore(store)
     snapshot = tags.load(name).snapshot
     others = [tag.snapshot for other, tag in tags.all().items() if other != name]
-    deletions = Deletions()
-    if SnapshotStore(store).is_going(snapshot.id) and all(other.id != snapshot.id for other in others):
-        deletions = _plan_beside_expiry(store, options, snapshot, others)
-        deletions.apply(store)
+    deletions = _delete_what_only_it_kept(store, options, snapshot, others)
     tags.remove(name)
+    return deletions
+
+
+def replace_tag(
+    store: TableStore, options: TableOptions, name: str, snapshot: Snapshot, *, time_retained_ms: int | None = None
+) -> Tag:
+    """Let a tag keep another snapshot, and delete what only the old one kept.
+
+    Raises:
+        TagNotFound: there is no such tag.
+        CorruptionError: what its neighbours need cannot be determined; the tag is replaced, and nothing was deleted.
+        OSError: the store failed; what only the old snapshot needs may stay behind.
+    """
+    tags = TagStore(store)
+    before = tags.load(name).snapshot
+    replaced = tags.replace(name, snapshot, time_retained_ms=time_retained_ms)
+    # Last, since until then the old snapshot is what the tag promises.
+    _delete_what_only_it_kept(store, options, before, [tag.snapshot for tag in tags.all().values()])
+    return replaced
+
+
+def _delete_what_only_it_kept(
+    store: TableStore, options: TableOptions, snapshot: Snapshot, others: Sequence[Snapshot]
+) -> Deletions:
+    if not SnapshotStore(store).is_going(snapshot.id) or any(other.id == snapshot.id for other in others):
+        return Deletions()
+    deletions = _plan_beside_expiry(store, options, snapshot, others)
+    deletions.apply(store)
     return deletions
 
 

@@ -61,15 +61,56 @@ class TagStore:
 
         Raises:
             AlreadyExistsError: there is a tag of that name.
-            SnapshotExpired: the snapshot is gone.
+            SnapshotExpired: the snapshot is gone, and no other tag keeps it.
             InvalidIdentifier: the name is not legal.
             OutcomeUnknownError: the store did not answer.
         """
-        clock = self._store.runtime.clock
-        created = None if time_retained_ms is None else clock.local_now_ms()
-        tag = Tag(snapshot, create_time_ms=created, time_retained_ms=time_retained_ms)
+        tag = self._made_now(snapshot, time_retained_ms)
+        self._put(name, tag)
+        if not self._is_kept(snapshot, beside=name):
+            # Expired between reading and tagging: its files may be gone, and a tag must not promise them.
+            self.remove(name)
+            message = f"snapshot {snapshot.id} was expired before tag '{name}' could keep it"
+            raise SnapshotExpired(message)
+        return tag
+
+    def replace(self, name: str, snapshot: Snapshot, *, time_retained_ms: int | None = None) -> Tag:
+        """Let a tag keep another snapshot, or the same for another time; what only the old one kept is not deleted.
+
+        Raises:
+            OSError: the store failed.
+        """
+        tag = self._made_now(snapshot, time_retained_ms)
+        self._store.io.overwrite(self._store.paths.tag(name), encode_tag(tag))
+        return tag
+
+    def rename(self, name: str, new_name: str) -> None:
+        """Give a tag another name. Between the two steps it has both.
+
+        Raises:
+            TagNotFound: there is none of the old name.
+            AlreadyExistsError: there is one of the new name.
+            OutcomeUnknownError: the store did not answer.
+        """
+        self._put(new_name, self.load(name))
+        self.remove(name)
+
+    def keeping(self, snapshot_id: int) -> Mapping[str, Tag]:
+        """The tags that keep a snapshot."""
+        return {name: tag for name, tag in self.all().items() if tag.snapshot.id == snapshot_id}
+
+    def remove(self, name: str) -> None:
+        """Delete the tag's file and nothing else; nothing happens when there is none."""
+        self._store.io.delete(self._store.paths.tag(name))
+
+    def _made_now(self, snapshot: Snapshot, time_retained_ms: int | None) -> Tag:
+        created = None if time_retained_ms is None else self._store.runtime.clock.local_now_ms()
+        return Tag(snapshot, create_time_ms=created, time_retained_ms=time_retained_ms)
+
+    def _put(self, name: str, tag: Tag) -> None:
         path = self._store.paths.tag(name)
-        put = put_if_absent(self._store, path, encode_tag(tag), give_up_ms=clock.monotonic_ms() + _GIVE_UP_AFTER_MS)
+        give_up_ms = self._store.runtime.clock.monotonic_ms() + _GIVE_UP_AFTER_MS
+        put = put_if_absent(self._store, path, encode_tag(tag), give_up_ms=give_up_ms)
         match put.outcome:
             case PutOutcome.OTHERS:
                 message = f"tag '{name}' exists already; delete it or choose another name"
@@ -79,13 +120,9 @@ class TagStore:
             case PutOutcome.UNKNOWN | PutOutcome.REFUSED:
                 message = f"{path}: the store did not say whether the tag was created; look before trying again"
                 raise OutcomeUnknownError(message) from put.error
-        if SnapshotStore(self._store).is_going(snapshot.id):
-            # Expired between reading and tagging: its files may be gone, and a tag must not promise them.
-            self.remove(name)
-            message = f"snapshot {snapshot.id} was expired before tag '{name}' could keep it"
-            raise SnapshotExpired(message)
-        return tag
 
-    def remove(self, name: str) -> None:
-        """Delete the tag's file and nothing else; nothing happens when there is none."""
-        self._store.io.delete(self._store.paths.tag(name))
+    def _is_kept(self, snapshot: Snapshot, *, beside: str) -> bool:
+        """Whether the snapshot is retained, or a tag beside this one keeps it."""
+        if not SnapshotStore(self._store).is_going(snapshot.id):
+            return True
+        return any(name != beside for name in self.keeping(snapshot.id))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from table_format.model.data_file import DataFileMeta, SimpleStats
+
+DELETION_VECTORS: Final = "DELETION_VECTORS"
+HASH: Final = "HASH"
 
 
 class FileKind(IntEnum):

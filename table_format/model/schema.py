@@ -113,6 +113,11 @@ class TableSchema:
             return self.fields
         return (*self.key_fields, SEQUENCE_NUMBER, VALUE_KIND, *self.fields)
 
+    @property
+    def thin_fields(self) -> tuple[DataField, ...]:
+        """The columns of a data file in thin mode: keys are among the values only."""
+        return (SEQUENCE_NUMBER, VALUE_KIND, *self.fields) if self.primary_keys else self.fields
+
 
 @dataclass(frozen=True, slots=True)
 class Schema:

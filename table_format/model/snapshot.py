@@ -12,6 +12,9 @@ FIRST_SNAPSHOT_ID: Final = 1
 BATCH_COMMIT_IDENTIFIER: Final = 9_223_372_036_854_775_807
 """The identifier of jobs that commit once under a user of their own."""
 
+NO_WATERMARK: Final = -(1 << 63)
+"""What engines without watermarks write."""
+
 
 class CommitKind(StrEnum):
     APPEND = "APPEND"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import DeletionVectorRange
@@ -16,12 +17,26 @@ class DeletionFile:
     range: DeletionVectorRange
 
 
+class SplitContent(StrEnum):
+    """What the files of a split hold, and so how they are read."""
+
+    STATE = "state"
+    """Versions of rows, of which the newest counts."""
+    CHANGES = "changes"
+    """Changes in the order they were made in, each of which counts: delta or changelog files."""
+    DIFFERENCE = "difference"
+    """Two states, ``before_files`` and ``files``, of which what differs counts."""
+    REPLACEMENT = "replacement"
+    """Rows taken back, those of ``before_files``, and then rows put in their place."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSplit:
     """Files of one bucket to be read together.
 
     ``raw_convertible`` means that concatenating the files is the answer: no merge is needed. ``deletion_files`` is
-    empty, or has one item (or ``None``) for each file.
+    empty, or has one item (or ``None``) for each file. ``branch`` names the branch whose schemas and options the split
+    is read with, when that is not the scan's own.
     """
 
     snapshot_id: int
@@ -31,8 +46,12 @@ class DataSplit:
     files: tuple[DataFileMeta, ...]
     raw_convertible: bool
     deletion_files: tuple[DeletionFile | None, ...] = ()
+    content: SplitContent = SplitContent.STATE
+    before_files: tuple[DataFileMeta, ...] = ()
+    before_deletion_files: tuple[DeletionFile | None, ...] = ()
+    branch: str | None = None
 
     @property
     def row_count(self) -> int:
         """Physical rows in the files."""
-        return sum(file.row_count for file in self.files)
+        return sum(file.row_count for file in (*self.before_files, *self.files))

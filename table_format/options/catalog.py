@@ -18,6 +18,12 @@ METASTORE = Option(
 WAREHOUSE = Option("warehouse", optional(text), None, "Root directory of all databases. Required.")
 CATALOG_TYPE = Option("type", choice("paimon"), "paimon", "Always 'paimon'.")
 TABLE_DEFAULT = OptionPattern("table-default.<option>", text, "Option given to new tables that do not set it.")
+SHOWS_OPTIONS = Option(
+    "catalog-options-table.enabled",
+    boolean,
+    True,
+    "Whether there is a table 'sys.catalog_options'; secrets in it are masked. Off by default in the newest Paimon.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +32,7 @@ class CatalogOptions:
     warehouse: str | None = WAREHOUSE.field()
     catalog_type: str = CATALOG_TYPE.field()
     table_defaults: Mapping[str, str] = TABLE_DEFAULT.field()
+    shows_options: bool = SHOWS_OPTIONS.field()
 
 
 REFUSED: tuple[AnyOption, ...] = (
@@ -37,7 +44,6 @@ REFUSED: tuple[AnyOption, ...] = (
     unsupported("allow-upper-case", boolean, True, "Whether names may hold upper case letters."),
     unsupported("resolving-file-io.enabled", boolean, False, "Choose the store by path."),
     unsupported("local-cache.enabled", boolean, False, "Cache blocks on local disk."),
-    unsupported("catalog-options-table.enabled", boolean, False, "Show catalog options as a table."),
 )
 HINTS: tuple[AnyOption, ...] = (
     hint("lock-check-max-sleep", duration, 8_000, "Wait between attempts to lock."),

@@ -12,17 +12,22 @@ from difflib import get_close_matches
 from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.model.schema import TableSchema
 from table_format.options.bucket import BUCKET, BUCKET_KEY, POSTPONE
+from table_format.options.check_files import FILE_KEYS, check_files
+from table_format.options.check_merge import check_merge_options
+from table_format.options.check_stream import STREAM_KEYS, check_stream
 from table_format.options.declare import AnyOption, Operation, Option, OptionPattern, parse_value
+from table_format.options.deletion_vectors import ENABLED
 from table_format.options.expire import NUM_RETAINED_MAX, NUM_RETAINED_MIN
-from table_format.options.files import COLUMN_STATS_MODE
+from table_format.options.files import CODECS, COLUMN_STATS_MODE
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
 from table_format.options.merge import IGNORE_DELETE, IGNORE_UPDATE_BEFORE, MERGE_ENGINE, ROWKIND_FIELD, SEQUENCE_FIELDS
 from table_format.options.registry import BY_KEY, find
-from table_format.options.scan import TIME_TRAVEL
+from table_format.options.startup import given_starting_points, startup_mode
 from table_format.options.table_options import TableOptions
+from table_format.options.tags import CREATION_DELAY, CREATION_PERIOD, CREATION_PERIOD_DURATION
 
 _ONLY_WITH_PRIMARY_KEY = (SEQUENCE_FIELDS, MERGE_ENGINE)
-_ONE_WAY = (IGNORE_DELETE, IGNORE_UPDATE_BEFORE)
+_ONE_WAY = (IGNORE_DELETE, IGNORE_UPDATE_BEFORE, ENABLED)
 
 
 def check_options(options: Mapping[str, str]) -> None:
@@ -39,7 +44,7 @@ def check_options(options: Mapping[str, str]) -> None:
         parsed = parse_value(key, option.parser, value)
         if not _has_its_effect(option, parsed):
             raise _unsupported(option, key, value)
-    given = [option.key for option in TIME_TRAVEL if any(key in options for key in option.keys)]
+    given = [option.key for option in given_starting_points(options)]
     if len(given) > 1:
         message = f"may not be given together with {', '.join(given[1:])}: a scan has one starting point"
         raise InvalidOption(given[0], message)
@@ -59,9 +64,13 @@ def check_creatable(schema: TableSchema) -> None:
             raise InvalidOption(option.key, "is given in the schema and as an option; give it once")
     if PATH.key in schema.options:
         raise InvalidOption(PATH.key, "is decided by the catalog; leave it out")
+    startup_mode(schema.options)
     _check_bucket(schema, options)
     _check_retention(options)
+    _check_tags(options)
     _check_columns(schema, options)
+    check_files(schema, options.files)
+    check_stream(schema, options.stream)
 
 
 def check_alterable(old: TableSchema, new: TableSchema) -> None:
@@ -82,8 +91,14 @@ def check_alterable(old: TableSchema, new: TableSchema) -> None:
         _check_bucket(new, options)
     if touched & {NUM_RETAINED_MIN.key, NUM_RETAINED_MAX.key}:
         _check_retention(options)
+    if touched & {CREATION_DELAY.key, CREATION_PERIOD.key, CREATION_PERIOD_DURATION.key}:
+        _check_tags(options)
     if touched or old.fields != new.fields:
         _check_columns(new, options)
+    if touched & FILE_KEYS or (old.fields != new.fields and options.files.format in CODECS):
+        check_files(new, options.files)
+    if touched & STREAM_KEYS:
+        check_stream(new, options.stream)
 
 
 def check_dynamic(schema: TableSchema, options: Mapping[str, str]) -> None:
@@ -170,6 +185,7 @@ def _check_columns(schema: TableSchema, options: TableOptions) -> None:
         _check_column(schema, ROWKIND_FIELD.key, options.merge.rowkind_field)
     if options.merge.sequence_fields and not schema.primary_keys:
         raise InvalidOption(SEQUENCE_FIELDS.key, "orders rows of one key, and the table has no primary key")
+    check_merge_options(schema, options)
 
 
 def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
@@ -192,6 +208,14 @@ def _check_retention(options: TableOptions) -> None:
     if minimum > maximum:
         message = f"{minimum} is more than {NUM_RETAINED_MAX.key} = {maximum}"
         raise InvalidOption(NUM_RETAINED_MIN.key, message)
+
+
+def _check_tags(options: TableOptions) -> None:
+    delay_ms, period_ms = options.tags.creation_delay_ms, options.tags.period_ms
+    if delay_ms >= period_ms:
+        shown = CREATION_DELAY.parser.show
+        message = f"{shown(delay_ms)} is not shorter than the period of a tag, {shown(period_ms)}"
+        raise InvalidOption(CREATION_DELAY.key, message)
 
 
 def _check_column(schema: TableSchema, key: str, column: str) -> None:

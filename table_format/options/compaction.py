@@ -43,6 +43,9 @@ MIN_FILE_NUM = Option(
     "compaction.min.file-num", integer(1), 5, "Number of small files of an append table at which they are compacted."
 )
 FORCE_COMPACT = Option("commit.force-compact", boolean, False, "Every commit compacts what it wrote.")
+FULL_COMPACTION_DELTA_COMMITS = unsupported(
+    "full-compaction.delta-commits", optional(integer(1)), None, "Commits between full compactions."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,5 +89,5 @@ REFUSED: tuple[AnyOption, ...] = (
     unsupported("compaction.offpeak.end.hour", integer(-1, 23), -1, "End of the quiet hours."),
     unsupported("compaction.offpeak-ratio", integer(0, 100), 0, "Size ratio in the quiet hours."),
     unsupported("compaction.skip-expired-partitions", boolean, False, "Do not compact expired partitions."),
-    unsupported("full-compaction.delta-commits", optional(integer(1)), None, "Commits between full compactions."),
+    FULL_COMPACTION_DELTA_COMMITS,
 )

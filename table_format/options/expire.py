@@ -24,6 +24,12 @@ CLEAN_EMPTY_DIRECTORIES = Option(
     "Delete partition and bucket directories that expiry leaves empty.",
     fallback_keys=("snapshot.expire.clean-empty-directories",),
 )
+CONSUMER_EXPIRATION_TIME = Option(
+    "consumer.expiration-time",
+    optional(duration),
+    None,
+    "Consumers that have recorded no progress for that long are forgotten, so that they keep nothing from expiry.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,7 @@ class ExpireOptions:
     time_retained_ms: int = TIME_RETAINED.field()
     limit: int = LIMIT.field()
     clean_empty_directories: bool = CLEAN_EMPTY_DIRECTORIES.field()
+    consumer_retained_ms: int | None = CONSUMER_EXPIRATION_TIME.field()
 
 
 REFUSED: tuple[AnyOption, ...] = (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from table_format.limits import MIB
+from table_format.limits import KIB, MIB
 from table_format.options.declare import WRITES, AnyOption, Option, OptionPattern, unsupported
 from table_format.options.values import (
     MAX_LONG,
@@ -13,11 +13,21 @@ from table_format.options.values import (
     integer,
     levels,
     optional,
+    ratio,
     size,
     stats_mode,
     text,
     word,
 )
+
+_CODEC_ALIASES = {"uncompressed": "none", "null": "none", "zstandard": "zstd"}
+
+CODECS = {
+    "parquet": ("zstd", "snappy", "gzip", "lz4", "none"),
+    "orc": ("zstd", "snappy", "zlib", "lz4", "none"),
+    "avro": ("zstd", "snappy", "deflate", "none"),
+}
+"""The compressions that this version writes, by file format."""
 
 PRIMARY_KEY_TARGET_FILE_SIZE = 128 * MIB
 APPEND_TARGET_FILE_SIZE = 256 * MIB
@@ -26,19 +36,44 @@ FORMAT = Option(
     "file.format",
     word(),
     "parquet",
-    "Format of new data files; only Parquet is written by this version.",
-    honoured=("parquet",),
+    "Format of new data files.",
+    honoured=("parquet", "orc", "avro"),
     blocks=WRITES,
 )
 COMPRESSION = Option(
     "file.compression",
-    word(uncompressed="none", null="none"),
+    word(**_CODEC_ALIASES),
     "zstd",
-    "Compression of new data files.",
-    honoured=("zstd", "snappy", "gzip", "lz4", "none"),
+    "Compression of new data files: zstd, snappy and none in every format, gzip in Parquet, zlib in ORC, lz4 in both, "
+    "deflate in Avro.",
+    honoured=("zstd", "snappy", "gzip", "zlib", "lz4", "deflate", "none"),
     blocks=WRITES,
 )
-ZSTD_LEVEL = Option("file.compression.zstd-level", integer(1, 22), 1, "Effort of zstd; higher is smaller and slower.")
+FORMAT_PER_LEVEL = Option(
+    "file.format.per.level",
+    levels,
+    (),
+    "Format of new data files by level of the LSM tree, such as '0:avro,5:parquet'; file.format for the other levels.",
+)
+COMPRESSION_PER_LEVEL = Option(
+    "file.compression.per.level",
+    levels,
+    (),
+    "Compression of new data files by level of the LSM tree; file.compression for the other levels.",
+)
+THIN_MODE = Option(
+    "data-file.thin-mode",
+    boolean,
+    False,
+    "Data files of primary key tables without key columns, which are among the values anyway; readers of version 0.9 "
+    "cannot read such files.",
+)
+ZSTD_LEVEL = Option(
+    "file.compression.zstd-level",
+    integer(1, 22),
+    1,
+    "Effort of zstd; higher is smaller and slower. ORC knows two efforts: up to 2, and from 3.",
+)
 TARGET_FILE_SIZE = Option(
     "target-file-size",
     optional(size(1)),
@@ -46,7 +81,7 @@ TARGET_FILE_SIZE = Option(
     "A file that reaches this size is closed and the next begun; 128 mb on primary key tables, 256 mb on append "
     "tables when absent.",
 )
-BLOCK_SIZE = Option("file.block-size", optional(size(1)), None, "Size of a Parquet row group.")
+BLOCK_SIZE = Option("file.block-size", optional(size(1)), None, "Size of a Parquet row group or ORC stripe.")
 STATS_MODE = Option(
     "metadata.stats-mode",
     stats_mode,
@@ -79,6 +114,25 @@ PARQUET_DICTIONARY = Option(
     None,
     "Dictionary encoding of Parquet columns; decided for each column from its first rows when absent.",
 )
+ORC_STRIPE_SIZE = Option(
+    "orc.stripe.size", size(1), 64 * MIB, "Size of an ORC stripe before compression; file.block-size goes before it."
+)
+ORC_COMPRESSION_BLOCK_SIZE = Option(
+    "orc.compress.size", size(KIB), 256 * KIB, "Bytes that are compressed at once in ORC files."
+)
+ORC_ROW_INDEX_STRIDE = Option("orc.row.index.stride", integer(0), 10_000, "Rows between two entries of an ORC index.")
+ORC_DICTIONARY_KEY_THRESHOLD = Option(
+    "orc.dictionary.key.threshold",
+    ratio(0, 1),
+    0.8,
+    "Share of distinct texts up to which an ORC column gets a dictionary.",
+)
+ORC_COMPRESSION = Option(
+    "orc.compress", optional(word(**_CODEC_ALIASES)), None, "Compression of new ORC files, before file.compression."
+)
+AVRO_COMPRESSION = Option(
+    "avro.codec", optional(word(**_CODEC_ALIASES)), None, "Compression of new Avro files, before file.compression."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +148,35 @@ class FileOptions:
     partition_legacy_name: bool = PARTITION_LEGACY_NAME.field()
     path_directory: str | None = PATH_DIRECTORY.field()
     parquet_dictionary: bool | None = PARQUET_DICTIONARY.field()
+    format_per_level: tuple[tuple[int, str], ...] = FORMAT_PER_LEVEL.field()
+    compression_per_level: tuple[tuple[int, str], ...] = COMPRESSION_PER_LEVEL.field()
+    thin_mode: bool = THIN_MODE.field()
+    orc_stripe_size: int = ORC_STRIPE_SIZE.field()
+    orc_compression_block_size: int = ORC_COMPRESSION_BLOCK_SIZE.field()
+    orc_row_index_stride: int = ORC_ROW_INDEX_STRIDE.field()
+    orc_dictionary_key_threshold: float = ORC_DICTIONARY_KEY_THRESHOLD.field()
+    orc_compression: str | None = ORC_COMPRESSION.field()
+    avro_compression: str | None = AVRO_COMPRESSION.field()
+
+    def at_level(self, level: int) -> FileOptions:
+        """These options for new files of one level of an LSM tree.
+
+        >>> options = FileOptions(format_per_level=((0, "avro"),), compression_per_level=((5, "ZSTD"),))
+        >>> [(o.format, o.compression) for o in (options.at_level(0), options.at_level(5))]
+        [('avro', 'zstd'), ('parquet', 'zstd')]
+        """
+        file_format = dict(self.format_per_level).get(level, self.format)
+        compression = dict(self.compression_per_level).get(level, self.compression)
+        return replace(self, format=file_format.lower(), compression=COMPRESSION.parser(compression))
+
+    def codec_of(self, file_format: str) -> str:
+        """The compression of new files of one format.
+
+        >>> FileOptions(avro_compression="deflate").codec_of("avro"), FileOptions().codec_of("orc")
+        ('deflate', 'zstd')
+        """
+        own = {"orc": self.orc_compression, "avro": self.avro_compression}.get(file_format)
+        return own or self.compression
 
     def stats_mode_of(self, column: str) -> str:
         """The statistics mode of one column.
@@ -118,11 +201,8 @@ class FileOptions:
 
 
 REFUSED: tuple[AnyOption, ...] = (
-    unsupported("file.format.per.level", levels, (), "File format by level.", *WRITES),
-    unsupported("file.compression.per.level", levels, (), "Compression by level."),
     unsupported("file.suffix.include.compression", boolean, False, "Compression in the file name."),
     unsupported("data-file.prefix", text, "data-", "Prefix of data file names."),
-    unsupported("data-file.thin-mode", boolean, False, "Data files without key columns.", *WRITES),
     unsupported("data-file.external-paths", optional(text), None, "Data outside the table.", *WRITES),
     unsupported("data-file.external-paths.strategy", text, "none", "Which external path is used.", *WRITES),
     unsupported("data-file.external-paths.specific-fs", optional(text), None, "File system of external paths."),

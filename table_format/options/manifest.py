@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from table_format.limits import MIB
-from table_format.options.declare import READ_AND_WRITE, WRITES, AnyOption, Option, unsupported
+from table_format.options.declare import WRITES, AnyOption, Option, unsupported
 from table_format.options.values import boolean, choice, integer, size, word
 
 COMPRESSION = Option(
@@ -37,7 +37,9 @@ class ManifestOptions:
 
 
 REFUSED: tuple[AnyOption, ...] = (
-    unsupported("manifest.format", choice("avro", "parquet", "orc"), "avro", "Format of manifests.", *READ_AND_WRITE),
+    unsupported(
+        "manifest.format", choice("avro", "parquet", "orc"), "avro", "Format of manifests; all are read.", *WRITES
+    ),
     unsupported("manifest.delete-file-drop-stats", boolean, False, "Drop statistics of deleted files."),
     unsupported("manifest-sort.enabled", boolean, False, "Sort manifest entries by partition."),
 )

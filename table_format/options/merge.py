@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from table_format.options.declare import READ_AND_WRITE, WRITES, AnyOption, Option, OptionPattern, unsupported
-from table_format.options.values import boolean, choice, names, one_of, optional, text
+from table_format.options.values import boolean, choice, integer, names, one_of, optional, text, verbatim
 
 
 class MergeEngine(StrEnum):
@@ -16,14 +18,18 @@ class MergeEngine(StrEnum):
     FIRST_ROW = "first-row"
 
 
+LAST_VALUE: Final = "last_value"
+"""The function of sequence columns."""
+
+LAST_NON_NULL_VALUE: Final = "last_non_null_value"
+"""The function of columns of an aggregation that name none."""
+
 MERGE_ENGINE = Option(
     "merge-engine",
     one_of(MergeEngine),
     MergeEngine.DEDUPLICATE,
-    "How rows of one primary key become one row; this version has 'deduplicate', the last row wins.",
+    "How rows of one primary key become one row; with 'deduplicate' the last row wins.",
     immutable=True,
-    honoured=(MergeEngine.DEDUPLICATE,),
-    blocks=READ_AND_WRITE,
 )
 IGNORE_DELETE = Option(
     "ignore-delete",
@@ -50,6 +56,46 @@ ROWKIND_FIELD = Option(
     immutable=True,
 )
 
+REMOVE_ON_DELETE = Option(
+    "partial-update.remove-record-on-delete",
+    boolean,
+    False,
+    "-D removes the row of a partial update.",
+    immutable=True,
+)
+REMOVE_ON_SEQUENCE_GROUP = Option(
+    "partial-update.remove-record-on-sequence-group",
+    names,
+    (),
+    "Sequence columns whose group removes the row of a partial update by a -D that is not older.",
+    immutable=True,
+)
+AGGREGATION_REMOVE_ON_DELETE = Option(
+    "aggregation.remove-record-on-delete", boolean, False, "-D removes the row of an aggregation.", immutable=True
+)
+DEFAULT_AGGREGATE = Option(
+    "fields.default-aggregate-function", optional(text), None, "Aggregate function of columns without their own."
+)
+AGGREGATE_FUNCTION = OptionPattern("fields.<column>.aggregate-function", text, "Aggregate function of the column.")
+IGNORE_RETRACT = OptionPattern("fields.<column>.ignore-retract", boolean, "The aggregate ignores -U and -D rows.")
+LIST_AGG_DELIMITER = OptionPattern("fields.<column>.list-agg-delimiter", verbatim, "Separator of listagg; a comma.")
+DISTINCT = OptionPattern("fields.<column>.distinct", boolean, "collect and listagg keep one of equal values.")
+NESTED_KEY = OptionPattern("fields.<column>.nested-key", names, "Key of a nested table.")
+NESTED_KEY_NULL_STRATEGY = OptionPattern(
+    "fields.<column>.nested-key-null-strategy",
+    choice("merge", "ignore", "error"),
+    "What a null in the key of a nested table means.",
+)
+NESTED_SEQUENCE = OptionPattern(
+    "fields.<column>.nested-sequence-field", names, "Columns that order the rows of one key of a nested table."
+)
+COUNT_LIMIT = OptionPattern("fields.<column>.count-limit", integer(), "Rows a nested table holds at most.")
+TIMESTAMP_FIELD = OptionPattern("fields.<column>.ts-field", text, "Field with the time of a merge_map_with_keytime.")
+SEQUENCE_GROUP = OptionPattern(
+    "fields.<columns>.sequence-group", names, "Columns of a partial update that these columns order."
+)
+FORCE_LOOKUP = unsupported("force-lookup", boolean, False, "Compact by lookup.", *WRITES, immutable=True)
+
 
 @dataclass(frozen=True, slots=True)
 class MergeOptions:
@@ -59,53 +105,54 @@ class MergeOptions:
     sequence_fields: tuple[str, ...] = SEQUENCE_FIELDS.field()
     sequence_order: str = SEQUENCE_ORDER.field()
     rowkind_field: str | None = ROWKIND_FIELD.field()
+    remove_on_delete: bool = REMOVE_ON_DELETE.field()
+    remove_on_sequence_group: tuple[str, ...] = REMOVE_ON_SEQUENCE_GROUP.field()
+    aggregation_remove_on_delete: bool = AGGREGATION_REMOVE_ON_DELETE.field()
+    default_aggregate: str | None = DEFAULT_AGGREGATE.field()
+    aggregates: Mapping[str, str] = AGGREGATE_FUNCTION.field()
+    ignore_retract: Mapping[str, bool] = IGNORE_RETRACT.field()
+    list_agg_delimiters: Mapping[str, str] = LIST_AGG_DELIMITER.field()
+    distinct: Mapping[str, bool] = DISTINCT.field()
+    nested_keys: Mapping[str, tuple[str, ...]] = NESTED_KEY.field()
+    nested_key_null_strategies: Mapping[str, str] = NESTED_KEY_NULL_STRATEGY.field()
+    nested_sequences: Mapping[str, tuple[str, ...]] = NESTED_SEQUENCE.field()
+    count_limits: Mapping[str, int] = COUNT_LIMIT.field()
+    timestamp_fields: Mapping[str, str] = TIMESTAMP_FIELD.field()
+    sequence_groups: Mapping[str, tuple[str, ...]] = SEQUENCE_GROUP.field()
+    force_lookup: bool = FORCE_LOOKUP.field()
 
     @property
     def sequence_descending(self) -> bool:
         return self.sequence_order == "descending"
 
+    @property
+    def computes_values(self) -> bool:
+        """Whether a merged row may hold what no stored row holds: then stored values tell nothing about merged ones."""
+        return self.engine in (MergeEngine.PARTIAL_UPDATE, MergeEngine.AGGREGATION)
+
+    @property
+    def obstacle_to_delete(self) -> str | None:
+        """Why writing a row as -D would not remove it, and what to do about it; ``None`` if it would."""
+        if self.ignore_delete:
+            return f"{IGNORE_DELETE.key}=true drops -D rows"
+        with_engine = f"-D rows remove no row with {MERGE_ENGINE.key}={self.engine}"
+        match self.engine:
+            case MergeEngine.PARTIAL_UPDATE if not (self.remove_on_delete or self.remove_on_sequence_group):
+                return f"{with_engine}; create it with '{REMOVE_ON_DELETE.key}' or '{REMOVE_ON_SEQUENCE_GROUP.key}'"
+            case MergeEngine.AGGREGATION if not self.aggregation_remove_on_delete:
+                return f"{with_engine}; create it with '{AGGREGATION_REMOVE_ON_DELETE.key}'"
+            case MergeEngine.FIRST_ROW:
+                return with_engine
+            case _:
+                return None
+
 
 REFUSED: tuple[AnyOption, ...] = (
     unsupported("sequence.snapshot-ordering", boolean, False, "Order by snapshot.", *READ_AND_WRITE, immutable=True),
-    unsupported(
-        "partial-update.remove-record-on-delete",
-        boolean,
-        False,
-        "-D removes the row of a partial update.",
-        *READ_AND_WRITE,
-        immutable=True,
-    ),
-    unsupported(
-        "partial-update.remove-record-on-sequence-group",
-        names,
-        (),
-        "-D of a sequence group removes the row.",
-        *READ_AND_WRITE,
-        immutable=True,
-    ),
-    unsupported(
-        "aggregation.remove-record-on-delete",
-        boolean,
-        False,
-        "-D removes the row of an aggregation.",
-        *READ_AND_WRITE,
-        immutable=True,
-    ),
-    unsupported("fields.default-aggregate-function", optional(text), None, "Aggregate of columns without their own."),
     *(
         OptionPattern(f"fields.<column>.{suffix}", text, doc, supported=False)
         for suffix, doc in (
-            ("aggregate-function", "Aggregate of the column."),
-            ("ignore-retract", "Ignore retracts in the aggregate."),
-            ("list-agg-delimiter", "Separator of listagg."),
-            ("distinct", "Collect distinct values."),
-            ("nested-key", "Key of a nested table."),
-            ("nested-key-null-strategy", "Null keys of a nested table."),
-            ("nested-sequence-field", "Order in a nested table."),
-            ("count-limit", "Rows of a nested table."),
-            ("sequence-group", "Columns ordered by this one."),
             ("default-value", "Value shown for null."),
-            ("ts-field", "Time of merge_map_with_keytime."),
             ("map.storage-layout", "Layout of a map."),
             ("map.shared-shredding.max-columns", "Layout of a map."),
             ("map.shared-shredding.column-placement-policy", "Layout of a map."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from table_format.options import commit, compaction, expire, files, manifest, merge, scan
+from table_format.options import commit, compaction, deletion_vectors, expire, files, manifest, merge, scan
 from table_format.options.declare import (
     READ_AND_WRITE,
     WRITES,
@@ -18,13 +18,6 @@ from table_format.options.values import boolean, choice, duration, integer, opti
 _Options = tuple[Option[Any] | OptionPattern[Any], ...]
 
 _CHANGELOG: _Options = (
-    unsupported(
-        "changelog-producer",
-        choice("none", "input", "lookup", "full-compaction"),
-        "none",
-        "How changelog files are made.",
-        *WRITES,
-    ),
     unsupported("changelog-producer.row-deduplicate", boolean, False, "Drop changes that change nothing."),
     unsupported("changelog-producer.row-deduplicate-ignore-fields", optional(text), None, "Columns that do not count."),
     unsupported("changelog-file.prefix", text, "changelog-", "Prefix of changelog file names."),
@@ -32,7 +25,6 @@ _CHANGELOG: _Options = (
     unsupported("changelog-file.compression", optional(text), None, "Compression of changelog files."),
     unsupported("changelog-file.stats-mode", optional(text), None, "Statistics of changelog files."),
     unsupported("delete.force-produce-changelog", boolean, False, "DELETE makes a changelog.", *WRITES),
-    unsupported("force-lookup", boolean, False, "Compact by lookup.", *WRITES, immutable=True),
     unsupported("lookup-wait", boolean, True, "Commits wait for the lookup."),
     unsupported("changelog-producer.lookup-wait", boolean, True, "Commits wait for the lookup."),
     unsupported("lookup-compact", choice("radical", "gentle"), "radical", "How eagerly level 0 is compacted."),
@@ -40,13 +32,6 @@ _CHANGELOG: _Options = (
     unsupported("lookup.remote-file.enabled", boolean, False, "Remote lookup files."),
     unsupported("key-value.sequence_number.enabled", boolean, False, "Show sequence numbers."),
     unsupported("table-read.sequence-number.enabled", boolean, False, "Show sequence numbers."),
-)
-_DELETION_VECTORS: _Options = (
-    unsupported("deletion-vectors.enabled", boolean, False, "Mark deleted rows by position.", *READ_AND_WRITE),
-    unsupported("deletion-vectors.bitmap64", boolean, False, "64-bit deletion vectors."),
-    unsupported("deletion-vectors.modifiable", boolean, False, "deletion-vectors.enabled may change."),
-    unsupported("deletion-vectors.merge-on-read", boolean, False, "Merge level 0 when reading."),
-    unsupported("deletion-vector.index-file.target-size", size(1), 2 << 20, "Size of a deletion vector file."),
 )
 _INDEXES: _Options = (
     OptionPattern("file-index.<type>.columns", text, "Columns with a file index.", supported=False),
@@ -72,16 +57,8 @@ _BUCKETS: _Options = (
     OptionPattern("postpone.<setting>", text, "Postponed bucketing.", supported=False),
 )
 _TAGS: _Options = (
-    unsupported(
-        "tag.automatic-creation",
-        choice("none", "process-time", "watermark", "batch"),
-        "none",
-        "Tags made by commits.",
-        Operation.WRITE,
-    ),
-    OptionPattern("tag.<setting>", text, "A setting of automatic tags.", supported=False),
+    OptionPattern("tag.<setting>", text, "Files and callbacks of tags.", supported=False),
     OptionPattern("consumer.<setting>", text, "Consumers of streaming reads.", supported=False),
-    unsupported("consumer-id", optional(text), None, "Consumer of a streaming read.", Operation.READ),
     unsupported("metastore.partitioned-table", boolean, False, "Partitions in a metastore."),
     unsupported("metastore.tag-to-partition", optional(text), None, "Tags as partitions in a metastore."),
     unsupported("metastore.tag-to-partition.preview", text, "none", "Tags as partitions in a metastore."),
@@ -93,13 +70,7 @@ _PARTITIONS: _Options = (
     unsupported("end-input.check-partition-expire", boolean, False, "Drop old partitions at the end of a job."),
 )
 _STREAMING: _Options = (
-    unsupported("streaming-read-overwrite", boolean, False, "Stream overwrites."),
-    unsupported("streaming-read-append-overwrite", boolean, False, "Stream overwrites."),
-    unsupported("streaming.read.snapshot.delay", optional(duration), None, "Delay of streaming reads."),
-    unsupported("scan.bounded.watermark", optional(integer(0)), None, "End of a streaming read."),
     unsupported("snapshot.watermark-idle-timeout", optional(duration), None, "Watermarks of idle jobs."),
-    unsupported("sink.watermark-time-zone", text, "UTC", "Zone of watermark tags."),
-    unsupported("sink.process-time-zone", optional(text), None, "Zone of process-time tags."),
     unsupported("stream-scan-mode", text, "none", "Scan of a compaction job."),
     unsupported("batch-scan-mode", text, "none", "Scan of a compaction job.", Operation.READ),
     unsupported("write.sequence-number-init-mode", text, "scan", "Where sequence numbers begin.", Operation.WRITE),
@@ -152,7 +123,7 @@ REFUSED: _Options = (
     *expire.REFUSED,
     *scan.REFUSED,
     *_CHANGELOG,
-    *_DELETION_VECTORS,
+    *deletion_vectors.REFUSED,
     *_INDEXES,
     *_BUCKETS,
     *_TAGS,

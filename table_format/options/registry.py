@@ -9,6 +9,7 @@ from table_format.options.bucket import BucketOptions
 from table_format.options.commit import CommitOptions
 from table_format.options.compaction import CompactionOptions
 from table_format.options.declare import AnyOption, Option, OptionPattern, declared_in
+from table_format.options.deletion_vectors import DeletionVectorOptions
 from table_format.options.expire import ExpireOptions
 from table_format.options.files import FileOptions
 from table_format.options.hints import HINTS
@@ -17,6 +18,8 @@ from table_format.options.manifest import ManifestOptions
 from table_format.options.merge import MergeOptions
 from table_format.options.refused import REFUSED
 from table_format.options.scan import ScanOptions
+from table_format.options.stream import StreamOptions
+from table_format.options.tags import TagOptions
 from table_format.options.write import WriteOptions
 
 GROUPS: Final[tuple[type[object], ...]] = (
@@ -25,10 +28,13 @@ GROUPS: Final[tuple[type[object], ...]] = (
     ManifestOptions,
     MergeOptions,
     CompactionOptions,
+    DeletionVectorOptions,
     WriteOptions,
     CommitOptions,
     ExpireOptions,
     ScanOptions,
+    StreamOptions,
+    TagOptions,
 )
 
 

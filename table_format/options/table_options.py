@@ -14,11 +14,14 @@ from table_format.options.bucket import BucketOptions
 from table_format.options.commit import CommitOptions
 from table_format.options.compaction import CompactionOptions
 from table_format.options.declare import parse_group
+from table_format.options.deletion_vectors import DeletionVectorOptions
 from table_format.options.expire import ExpireOptions
 from table_format.options.files import FileOptions
 from table_format.options.manifest import ManifestOptions
-from table_format.options.merge import MergeOptions
+from table_format.options.merge import MergeEngine, MergeOptions
 from table_format.options.scan import ScanOptions
+from table_format.options.stream import ChangelogProducer, StreamOptions
+from table_format.options.tags import TagOptions
 from table_format.options.write import WriteOptions
 
 
@@ -66,6 +69,30 @@ class TableOptions:
         return parse_group(CompactionOptions, self.raw)
 
     @cached_property
+    def deletion_vectors(self) -> DeletionVectorOptions:
+        return parse_group(DeletionVectorOptions, self.raw)
+
+    @property
+    def merges_on_write(self) -> bool:
+        """Whether above level 0 each key is live in one file at most, so that nothing is left to merge."""
+        return self.deletion_vectors.enabled or self.merge.engine is MergeEngine.FIRST_ROW
+
+    @property
+    def compacts_by_lookup(self) -> bool:
+        """Whether compaction takes in what higher levels hold of a key, which is not taken away there.
+
+        Of the versions above level 0 the one on the lowest level then stands for all (Java ``needLookup``).
+        """
+        by_lookup = self.stream.changelog_producer is ChangelogProducer.LOOKUP or self.merge.force_lookup
+        return by_lookup or self.merges_on_write
+
+    @property
+    def skips_level_0(self) -> bool:
+        """Whether batch scans of a primary-key table read compacted files only (Java ``batchScanSkipLevel0``)."""
+        vectors = self.deletion_vectors
+        return self.merges_on_write and not (vectors.enabled and vectors.merge_on_read)
+
+    @cached_property
     def write(self) -> WriteOptions:
         return parse_group(WriteOptions, self.raw)
 
@@ -80,3 +107,11 @@ class TableOptions:
     @cached_property
     def scan(self) -> ScanOptions:
         return parse_group(ScanOptions, self.raw)
+
+    @cached_property
+    def tags(self) -> TagOptions:
+        return parse_group(TagOptions, self.raw)
+
+    @cached_property
+    def stream(self) -> StreamOptions:
+        return parse_group(StreamOptions, self.raw)

@@ -80,6 +80,8 @@ def _parse_text(value: str) -> str:
 
 text: Final = Parser("a text that is not blank", _parse_text)
 
+verbatim: Final = Parser("a text", str)
+
 
 def _parse_names(value: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in value.split(","))

@@ -30,9 +30,9 @@ from table_format.spark.types import spark_schema
 from table_format.spark.write import check_frame
 from table_format.table.commit import fresh_user
 from table_format.table.facts import TableFacts
+from table_format.table.fallback import read_planned
 from table_format.table.plan import Plan
-from table_format.table.read import read_split
-from table_format.table.system_table import SystemTable
+from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 from table_format.table.write import TableWrite
 
@@ -125,16 +125,7 @@ class PaimonReader(datasource.DataSourceReader):
         plan = self._plan
         # Spark wants exactly this schema, with instants in UTC whatever the session's zone is.
         wanted = to_arrow_schema(spark_schema(plan.fields), timezone="UTC", prefers_large_types=False)
-        rows = read_split(
-            self._facts.store,
-            plan.schemas,
-            plan.schema,
-            self._facts.options,
-            partition.split,
-            plan.fields,
-            plan.predicate,
-        )
-        for batch in rows:
+        for batch in read_planned(self._facts, plan, partition.split):
             columns = [column.cast(field.type) for column, field in zip(batch.columns, wanted, strict=True)]
             yield pa.RecordBatch.from_arrays(columns, schema=wanted)
 

@@ -16,10 +16,12 @@ from table_format.spark.data_source import PaimonDataSource
 from table_format.spark.names import quoted
 from table_format.spark.read import frame_of
 from table_format.spark.ship import ship_code
+from table_format.spark.system import system_frame
 from table_format.spark.write import with_constants, write_frame
 from table_format.table.filters import bound_filter
 from table_format.table.partition_values import partition_spec
-from table_format.table.system_table import SystemTable
+from table_format.table.scan import shown_schema
+from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ class Lake:
 
         A ``filter`` given here prunes partitions, buckets and files before Spark sees them; conditions put on the frame
         later are pushed by Spark into the files that need no merge. ``options`` are dynamic options such as
-        ``**{"scan.snapshot-id": "3"}``.
+        ``**{"scan.snapshot-id": "3"}``. System tables, ``db.t$files`` or ``sys.tables``, are read in the same way.
 
         Raises:
             NotFoundError: the table, a column, or the snapshot or tag named by the options does not exist.
@@ -70,14 +72,11 @@ class Lake:
         """
         opened = self.catalog.load_table(name)
         if isinstance(opened, SystemTable):
-            if options:
-                message = f"'{name}' shows the table's metadata as it is; it takes no options"
-                raise InvalidInputError(message)
-            rows = opened.scan(columns=columns, filter=filter).to_arrow()
-            return self.spark.createDataFrame(rows)
+            return system_frame(self.spark, opened, columns=columns, filter=filter, options=options)
         table = opened.copy(options)
-        predicate = bound_filter(filter, table.schema.fields)
-        wanted = table.schema.field_names if columns is None else tuple(columns)
+        schema = shown_schema(table.facts)
+        predicate = bound_filter(filter, schema.fields)
+        wanted = schema.field_names if columns is None else tuple(columns)
         needed = columns_of(predicate) if predicate is not None else frozenset()
         hidden = tuple(sorted(needed.difference(wanted)))
         plan = table.scan(columns=(*wanted, *hidden), filter=predicate).plan()

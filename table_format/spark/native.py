@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
 from table_format.io.paths import extension_of
+from table_format.model.data_file import DataFileMeta
 from table_format.model.schema import TableSchema
 from table_format.model.split import DataSplit
 from table_format.model.types import (
@@ -60,13 +61,30 @@ def divide(plan: Plan, facts: TableFacts) -> Division:
     simple = {i: _is_simple(schema, plan.fields) for i, schema in plan.schemas.items()}
     for split in plan.splits:
         readable = all(simple[file.schema_id] and extension_of(file.file_name) == "parquet" for file in split.files)
-        if not (split.raw_convertible and readable and not any(split.deletion_files)):
+        if not (split.raw_convertible and readable):
             python.append(split)
             continue
         text = facts.partitions.text(split.partition)
-        for file in split.files:
+        whole, marked = apart(split)
+        for file in whole:
             native[file.schema_id].append(facts.store.paths.data_file(text, split.bucket, file))
+        if marked is not None:
+            python.append(marked)
     return Division(dict(native), tuple(python))
+
+
+def apart(split: DataSplit) -> tuple[tuple[DataFileMeta, ...], DataSplit | None]:
+    """The files of a split that have all their rows, and a split of those that have deletion vectors, if any has.
+
+    For splits whose files are read one after the other; Spark's own reader knows nothing of deletion vectors.
+    """
+    if not any(split.deletion_files):
+        return split.files, None
+    pairs = list(zip(split.files, split.deletion_files, strict=True))
+    marked = [(file, found) for file, found in pairs if found is not None]
+    files, deletion_files = zip(*marked, strict=True)
+    rest = replace(split, files=files, deletion_files=deletion_files)
+    return tuple(file for file, found in pairs if found is None), rest
 
 
 def read_native(spark: SparkSession, native: dict[int, list[str]], plan: Plan) -> DataFrame | None:

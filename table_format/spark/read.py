@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from table_format.model.split import DataSplit
@@ -25,6 +26,9 @@ def frame_of(spark: SparkSession, facts: TableFacts, plan: Plan) -> DataFrame:
     Raises:
         UnsupportedFeature: a column has a type Spark has not.
     """
+    if plan.fallback is not None:
+        frames = (frame_of(spark, part.facts or facts, part) for part in plan.parts)
+        return reduce(lambda left, right: left.unionByName(right), frames)
     division = divide(plan, facts)
     native = read_native(spark, division.native, plan)
     if native is not None and plan.predicate is not None:

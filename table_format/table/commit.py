@@ -7,11 +7,15 @@ reference; that never makes the commit fail.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 from table_format.errors import InvalidInputError, TableFormatError
+from table_format.metastore.automatic_tags import create_batch_tag, create_period_tags
+from table_format.metastore.consumers import expire_consumers
 from table_format.metastore.expire import expire_snapshots
 from table_format.metastore.partitions import PartitionSpec
+from table_format.metastore.tag_expiry import expire_tags
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.table.facts import TableFacts
@@ -112,6 +116,7 @@ class BatchCommit:
             self._facts.delete_file(left.partition, left.bucket, left.file)
         if snapshots:
             expire_after_commit(self._facts)
+            tag_after_batch(self._facts)
 
 
 def fresh_user(facts: TableFacts) -> str:
@@ -122,14 +127,49 @@ def fresh_user(facts: TableFacts) -> str:
 
 
 def expire_after_commit(facts: TableFacts) -> None:
-    """Expire snapshots by the options of the table; a failure is logged and otherwise without effect."""
+    """Make the tags that are due, and expire tags, consumers and snapshots, by the options of the table.
+
+    A failure is logged and otherwise without effect: the rows are committed, and the next commit catches up.
+    """
     if facts.options.compaction.write_only:
         return
+    for what, work in _UPKEEP:
+        _attempt(facts, what, work)
+
+
+def tag_after_batch(facts: TableFacts) -> None:
+    """Move the tag of the day to the latest snapshot, where the options ask for it; a failure is logged."""
+    _attempt(facts, "the tag of the batch could not be made", lambda f: create_batch_tag(f.store, f.options))
+
+
+def _expire_tags(facts: TableFacts) -> None:
+    if facts.options.tags.time_expire_enabled:
+        expire_tags(facts.store, facts.options)
+
+
+def _expire_consumers(facts: TableFacts) -> None:
+    retained_ms = facts.options.expire.consumer_retained_ms
+    if retained_ms is not None:
+        expire_consumers(facts.store, retained_ms=retained_ms)
+
+
+_UPKEEP: Final[tuple[tuple[str, Callable[[TableFacts], object]], ...]] = (
+    ("tags by period could not be made", lambda f: create_period_tags(f.store, f.options)),
+    ("tags could not be expired", _expire_tags),
+    ("consumers could not be forgotten", _expire_consumers),
+    (
+        "snapshots could not be expired",
+        lambda f: expire_snapshots(f.store, f.options, snapshots=f.snapshots, manifests=f.manifests),
+    ),
+)
+"""In the order of the reference: what a consumer or a tag has let go may be expired at once."""
+
+
+def _attempt(facts: TableFacts, what: str, work: Callable[[TableFacts], object]) -> None:
     try:
-        expire_snapshots(facts.store, facts.options, snapshots=facts.snapshots, manifests=facts.manifests)
+        work(facts)
     except (TableFormatError, OSError):
-        # The rows are committed; the next commit expires what this one could not.
-        _log.warning("%s: snapshots could not be expired after a commit", facts.name, exc_info=True)
+        _log.warning("%s: %s after a commit", facts.name, what, exc_info=True)
 
 
 def _committable(

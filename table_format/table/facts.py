@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
-from table_format.errors import UnsupportedFeature
+from table_format.indexes.deletion_vectors import deletion_files
 from table_format.io.table_store import TableStore
 from table_format.metastore.commit import TableCommit
 from table_format.metastore.manifests import ManifestStore
@@ -15,8 +16,9 @@ from table_format.metastore.partitions import Partitions
 from table_format.metastore.schemas import SchemaStore
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.model.data_file import DataFileMeta
-from table_format.model.identifier import MAIN_BRANCH
 from table_format.model.schema import TableSchema
+from table_format.model.snapshot import Snapshot
+from table_format.model.split import DeletionFile
 from table_format.options.check import require
 from table_format.options.declare import Operation
 from table_format.options.table_options import TableOptions
@@ -82,6 +84,19 @@ class TableFacts:
             manifests=self.manifests,
         )
 
+    def deletion_files(self, snapshot: Snapshot) -> Mapping[tuple[bytes, int], Mapping[str, DeletionFile]]:
+        """The deletion files of a snapshot by partition and bucket, and there by data file.
+
+        Raises:
+            CorruptionError: the index manifest is missing or broken.
+        """
+        return deletion_files(
+            self.manifests.index_entries(snapshot),
+            self.store.paths,
+            self.partitions.text,
+            beside_data=self.options.bucket.index_in_data_file_dir,
+        )
+
     def delete_file(self, partition: bytes, bucket: int, file: DataFileMeta) -> None:
         """Delete a data file that nothing names; what cannot be deleted stays as an orphan."""
         text = self.partitions.text(partition)
@@ -94,11 +109,13 @@ class TableFacts:
         """Refuse an operation whose result would be wrong.
 
         Raises:
-            UnsupportedFeature: names the option and its value, or the branch.
+            UnsupportedFeature: names the option and its value.
         """
-        branch = self.store.paths.branch
-        if operation is not Operation.READ and branch != MAIN_BRANCH:
-            message = f"table '{self.name}': this version can {operation.value} the main branch only, not '{branch}'"
-            feature = f"{operation.value} on a branch"
-            raise UnsupportedFeature(feature, message)
         require(self.schema, self.options, operation)
+
+
+class HasFacts(Protocol):
+    """An opened table, for functions that are methods of it."""
+
+    @property
+    def facts(self) -> TableFacts: ...

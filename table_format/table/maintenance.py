@@ -16,11 +16,11 @@ from table_format.append.compact import compact_append_files
 from table_format.errors import CommitOutcomeUnknown, UnsupportedFeature
 from table_format.formats.bucket_files import BucketFiles
 from table_format.lsm.compact import compact_bucket
-from table_format.metastore.changes import DELETION_VECTORS
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import by_bucket, live_files
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import DELETION_VECTORS
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.options.declare import Operation
 from table_format.table.commit import expire_after_commit

@@ -17,15 +17,16 @@ from typing import Final
 
 import pyarrow as pa
 
-from table_format.errors import UnsupportedFeature
 from table_format.formats.data_file_reader import DataFileReader
+from table_format.indexes.deletion_vectors import DeletionVectors
 from table_format.io.table_store import TableStore
 from table_format.lsm.merge_read import read_bucket, read_raw
 from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
-from table_format.model.split import DataSplit
+from table_format.model.split import DataSplit, SplitContent
 from table_format.model.types import DataField
 from table_format.options.table_options import TableOptions
+from table_format.table.changelog_rows import read_rows
 
 MAX_THREADS: Final = 8
 """Splits read side by side at most: each holds a few decoded batches."""
@@ -49,18 +50,38 @@ def read_split(
 
     Raises:
         CorruptionError: a file is missing or damaged.
-        UnsupportedFeature: the split has deletion vectors, or a file a format, that this version cannot read.
+        UnsupportedFeature: a file has a format that this version cannot read, or the split must be merged in a way
+            that it cannot.
     """
-    if any(split.deletion_files):
-        feature = "deletion vectors"
-        raise UnsupportedFeature(feature)
+    if split.content is not SplitContent.STATE:
+        yield from read_rows(store, schemas, read_schema, options, split, fields, predicate)
+        return
     reader = DataFileReader(store, schemas, read_schema, options)
+    deletions = deletions_of(store, split)
     if split.raw_convertible:
-        yield from read_raw(reader, split.partition, split.bucket, split.files, read_schema, fields, predicate)
+        yield from read_raw(
+            reader, split.partition, split.bucket, split.files, read_schema, fields, predicate, deletions
+        )
     else:
         yield from read_bucket(
-            reader, split.partition, split.bucket, split.files, read_schema, options, fields, predicate
+            reader,
+            split.partition,
+            split.bucket,
+            split.files,
+            read_schema,
+            options,
+            fields,
+            predicate,
+            deletions=deletions,
         )
+
+
+def deletions_of(store: TableStore, split: DataSplit) -> DeletionVectors | None:
+    """The deletion vectors of a split's files, if any has one; nothing is read yet."""
+    if not any(split.deletion_files):
+        return None
+    pairs = zip(split.files, split.deletion_files, strict=True)
+    return DeletionVectors(store.io, {file.file_name: found for file, found in pairs if found is not None})
 
 
 def read_in_order(

@@ -2,58 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import product
-from math import prod
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from table_format.errors import InvalidData, UnsupportedFeature
+from table_format.errors import UnsupportedFeature
 from table_format.io.paths import POSTPONE_BUCKET
-from table_format.kernels.hashing import row_hashes
-from table_format.kernels.pruning import may_match
-from table_format.kernels.values import array_of
-from table_format.metastore.changes import DELETION_VECTORS
-from table_format.metastore.file_bounds import FileBounds
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import live_files
 from table_format.model.arrow_types import arrow_schema
-from table_format.model.data_file import DataFileMeta
-from table_format.model.predicate import Compare, CompareOp, In, Predicate, columns_of, conjuncts
+from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
 from table_format.model.split import DataSplit
-from table_format.model.types import DataField, DoubleType, FloatType, InternalValue
 from table_format.options.declare import Operation
-from table_format.options.table_options import TableOptions
+from table_format.options.startup import StartupMode, startup_mode
 from table_format.table.facts import TableFacts
+from table_format.table.fallback import read_planned, with_fallback
+from table_format.table.file_tests import bucket_key_hashes, check_whole_plan, file_test, is_made_since
 from table_format.table.filters import bound_filter
+from table_format.table.incremental import incremental_plan
 from table_format.table.plan import Plan
-from table_format.table.read import read_in_order, read_split
+from table_format.table.read import read_in_order
 from table_format.table.splits import make_splits
-from table_format.table.time_travel import starting_point
+from table_format.table.time_travel import Starting, starting_point
 
 if TYPE_CHECKING:
     import duckdb
     import pandas as pd
     import polars as pl
 
-MAX_BUCKET_KEYS = 4096
-"""Combinations of bucket key values that are hashed to find buckets; beyond, all buckets are read."""
-
 
 @dataclass(frozen=True)
 class Scan:
     """One reading of a table; nothing happens before it is planned or read, and it is planned once.
 
-    ``columns`` of ``None`` means all; ``filter`` is SQL text or a predicate.
+    ``columns`` of ``None`` means all; ``filter`` is SQL text or a predicate. With ``levels`` only what lies on these
+    levels is read.
     """
 
     facts: TableFacts
     columns: tuple[str, ...] | None = None
     filter: str | Predicate | None = None
+    levels: frozenset[int] | None = None
 
     @cached_property
     def _plan(self) -> Plan:
@@ -71,9 +64,7 @@ class Scan:
 
     def read(self, split: DataSplit) -> Generator[pa.RecordBatch]:
         """The rows of one split of the plan."""
-        plan = self._plan
-        store, options = self.facts.store, self.facts.options
-        return read_split(store, plan.schemas, plan.schema, options, split, plan.fields, plan.predicate)
+        return read_planned(self.facts, self._plan, split)
 
     def to_batches(self, *, threads: int | None = None) -> Generator[pa.RecordBatch]:
         """The rows in batches, with bounded memory; in the order of the splits.
@@ -117,30 +108,72 @@ class Scan:
 def _make_plan(scan: Scan) -> Plan:
     facts = scan.facts
     facts.require(Operation.READ)
-    start = starting_point(facts)
+    if startup_mode(facts.options.raw) is StartupMode.INCREMENTAL:
+        if scan.levels is not None:
+            feature = "changes of a read-optimized table"
+            raise UnsupportedFeature(feature)
+        return incremental_plan(facts, scan.columns, scan.filter)
+    return with_fallback(
+        facts, lambda f: state_plan(f, starting_point(f), scan.columns, scan.filter, levels=scan.levels)
+    )
+
+
+def state_plan(
+    facts: TableFacts,
+    start: Starting,
+    columns: Sequence[str] | None,
+    filter: str | Predicate | None,
+    *,
+    min_level: int | None = None,
+    levels: frozenset[int] | None = None,
+) -> Plan:
+    """The splits of one state of the table as a batch sees it, or of what of it lies on ``min_level`` and above.
+
+    With ``levels`` only what lies on these levels.
+
+    Raises:
+        UnsupportedFeature: the state has a feature without which its rows would be wrong.
+    """
     schema = start.schema
-    fields = schema.fields if scan.columns is None else schema.select(scan.columns)
-    predicate = bound_filter(scan.filter, schema.fields)
-    plan = partial(Plan, table=facts.name, snapshot=start.snapshot, schema=schema, fields=fields, predicate=predicate)
+    fields = schema.fields if columns is None else schema.select(columns)
+    predicate = bound_filter(filter, schema.fields)
+    plan = partial(
+        Plan,
+        table=facts.name,
+        snapshot=start.snapshot,
+        schema=schema,
+        fields=fields,
+        predicate=predicate,
+        facts=facts,
+    )
     if start.snapshot is None:
         return plan()
-    for index in facts.manifests.index_entries(start.snapshot):
-        if index.index_file.index_type == DELETION_VECTORS:
-            feature = "deletion vectors"
-            message = (
-                f"snapshot {start.snapshot.id} of {facts.name} has deletion vectors, which this version cannot read"
-            )
-            raise UnsupportedFeature(feature, message)
-    wanted = FileFilter.of(schema, predicate, key_hashes=bucket_key_hashes(schema, predicate))
+    keyed, options = schema.is_primary_key_table, facts.options
+    lowest = int(keyed and options.skips_level_0) if min_level is None else min_level
+    is_merged = keyed and lowest > 0 and options.merges_on_write
+    wanted = FileFilter.of(
+        schema,
+        predicate,
+        key_hashes=bucket_key_hashes(schema, predicate),
+        levels=levels,
+        min_level=lowest,
+        is_merged=is_merged,
+    )
     found = live_files(facts.manifests, start.snapshot, schema=schema, schemas=facts.schemas, filter=wanted)
+    deletion_files = facts.deletion_files(start.snapshot)
+    check_whole_plan(facts, start.snapshot, found, deletion_files)
     # Postponed rows are not part of the table until a compaction gives them their bucket.
     entries = [entry for entry in found.entries if entry.bucket != POSTPONE_BUCKET]
+    if start.files_since_ms is not None:
+        entries = [entry for entry in entries if is_made_since(entry.file, start.files_since_ms)]
     splits = make_splits(
         entries,
         schema,
-        facts.options.scan,
+        options.scan,
         snapshot_id=start.snapshot.id,
-        may_match=_file_test(predicate, schema, facts),
+        may_match=file_test(predicate, schema, facts),
+        is_merged=is_merged,
+        deletion_files=deletion_files,
     )
     kept = [file for split in splits for file in split.files]
     counts = replace(
@@ -152,51 +185,11 @@ def _make_plan(scan: Scan) -> Plan:
     return plan(splits=splits, counts=counts, schemas={schema_id: facts.schemas[schema_id] for schema_id in needed})
 
 
-def _file_test(predicate: Predicate | None, schema: TableSchema, facts: TableFacts) -> Callable[[DataFileMeta], bool]:
-    """Whether the statistics of a file admit a row that the predicate selects."""
-    if predicate is None:
-        return lambda _file: True
-    bounds = FileBounds(schema, facts.schemas, columns_of(predicate))
-    return lambda file: may_match(predicate, bounds.of_values(file))
-
-
-def bucket_key_hashes(schema: TableSchema, predicate: Predicate | None) -> frozenset[int] | None:
-    """The hashes a row's bucket key can have, when the predicate fixes every column of it; ``None`` when not."""
-    if TableOptions.parse(schema.options).bucket.function != "default":
-        return None
-    fields = schema.select(schema.bucket_keys)
-    choices = [_values_of(field, predicate) for field in fields]
-    if not choices or any(values is None for values in choices):
-        return None
-    sets = [values for values in choices if values is not None]
-    if prod(len(values) for values in sets) > MAX_BUCKET_KEYS:
-        return None
-    rows = list(product(*sets))
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(fields)
-    try:
-        arrays = [array_of(column, field.type) for column, field in zip(columns, fields, strict=True)]
-    except InvalidData:
-        return None  # a value finer than the type: it is in no bucket, which the filter itself finds out
-    return frozenset(row_hashes([field.type for field in fields], arrays).tolist())
-
-
-def _values_of(field: DataField, predicate: Predicate | None) -> tuple[InternalValue, ...] | None:
-    """The values a column may have under a conjunction; of several conditions the strictest."""
-    # 0.0 and -0.0 are equal and hash differently; NaN has many forms.
-    if isinstance(field.type, FloatType | DoubleType):
-        return None
-    found: tuple[InternalValue, ...] | None = None
-    for part in conjuncts(predicate):
-        match part:
-            case Compare(column=column, op=CompareOp.EQ, value=value) if column == field.name:
-                values: tuple[InternalValue, ...] = (value,)
-            case In(column=column, values=values) if column == field.name:
-                pass
-            case _:
-                continue
-        if found is None or len(values) < len(found):
-            found = values
-    return found
+def shown_schema(facts: TableFacts) -> TableSchema:
+    """The schema a scan shows rows in: that of the snapshot it travels to, or the table's."""
+    if startup_mode(facts.options.raw) is StartupMode.INCREMENTAL:
+        return facts.schema
+    return starting_point(facts).schema
 
 
 def columns_argument(columns: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -13,34 +13,35 @@ from functools import cached_property
 import pyarrow as pa
 
 from table_format.errors import (
-    AlreadyExistsError,
     ConflictError,
     InvalidInputError,
-    SnapshotNotFound,
     UnsupportedFeature,
 )
 from table_format.io.table_store import TableStore
 from table_format.metastore.expire import ExpiryReport, expire_snapshots
-from table_format.metastore.tag_deletion import delete_tag
-from table_format.metastore.tags import TagStore
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.identifier import Identifier
 from table_format.model.predicate import Predicate
 from table_format.model.row_kind import ROW_KIND_COLUMN, RowKind
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
-from table_format.model.tag import Tag
 from table_format.options.check import check_dynamic
 from table_format.options.declare import Operation
-from table_format.options.scan import TIME_TRAVEL
+from table_format.options.scan import MODE, STARTING_POINTS
 from table_format.options.table_options import TableOptions
+from table_format.table import branch_actions, consumer_actions, tag_actions
+from table_format.table.analyze import analyze
 from table_format.table.commit import BatchCommit, expire_after_commit, fresh_user
 from table_format.table.facts import TableFacts
+from table_format.table.fallback import own_branch_only
 from table_format.table.input import Rows
 from table_format.table.maintenance import compact
 from table_format.table.partition_values import partition_spec, rows_of_partition
 from table_format.table.scan import Scan, columns_argument
+from table_format.table.stream import StreamScan
 from table_format.table.write import TableWrite
+
+_STARTING_POINTS = tuple(key for option in STARTING_POINTS for key in option.keys)
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,9 @@ class Table:
     def options(self) -> TableOptions:
         """The table's options with the dynamic ones on top."""
         stored = dict(self.schema.options)
-        starting_points = [key for option in TIME_TRAVEL for key in option.keys]
-        if any(key in self.dynamic_options for key in starting_points):
+        if any(key in self.dynamic_options for key in _STARTING_POINTS):
             # One starting point replaces another.
-            stored = {key: value for key, value in stored.items() if key not in starting_points}
+            stored = {key: value for key, value in stored.items() if key not in (*_STARTING_POINTS, *MODE.keys)}
         return TableOptions.parse({**stored, **self.dynamic_options})
 
     @cached_property
@@ -84,9 +84,8 @@ class Table:
         """
         check_dynamic(self.schema, options)
         kept = dict(self.dynamic_options)
-        starting_points = [key for option in TIME_TRAVEL for key in option.keys]
-        if any(key in options for key in starting_points):
-            kept = {key: value for key, value in kept.items() if key not in starting_points}
+        if any(key in options for key in _STARTING_POINTS):
+            kept = {key: value for key, value in kept.items() if key not in (*_STARTING_POINTS, *MODE.keys)}
         return Table(self.identifier, self.store, self.schema, {**kept, **options})
 
     # --- reading ----------------------------------------------------------------------------------------------------
@@ -104,6 +103,22 @@ class Table:
         """
         facts = self.copy(options).facts if options else self.facts
         return Scan(facts, columns_argument(columns), filter)
+
+    def stream(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | Predicate | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> StreamScan:
+        """A reading of the table as it grows: plan after plan, each of rows with their kinds.
+
+        It starts as ``scan.mode`` says, without one with the latest state; a ``consumer-id`` goes on where it was.
+
+        Raises:
+            InvalidOption, UnsupportedFeature: an option is not acceptable, or a stream cannot start so.
+        """
+        facts = self.copy(options).facts if options else self.facts
+        return StreamScan(facts, columns_argument(columns), filter)
 
     def snapshots(self) -> tuple[Snapshot, ...]:
         """The retained snapshots, oldest first."""
@@ -178,16 +193,17 @@ class Table:
         """Delete the rows a filter selects, in one commit; on tables with a primary key.
 
         Raises:
-            UnsupportedFeature: the table has no primary key, or drops deletes (``ignore-delete``).
+            UnsupportedFeature: the table has no primary key, or its merge engine removes no rows.
         """
         if not self.schema.is_primary_key_table:
             feature = "delete on a table without primary key"
             raise UnsupportedFeature(feature)
         merge = self.options.merge
-        if merge.ignore_delete:
-            feature = "delete with ignore-delete=true"
-            raise UnsupportedFeature(feature)
-        scan = self.scan(filter=where)
+        if (obstacle := merge.obstacle_to_delete) is not None:
+            feature = "delete with ignore-delete=true" if merge.ignore_delete else f"delete with {merge.engine}"
+            raise UnsupportedFeature(feature, f"table {self.identifier}: rows cannot be deleted: {obstacle}")
+        # Rows of a fallback branch are not this table's to delete.
+        scan = Scan(own_branch_only(self.facts), None, where)
         kind_column = merge.rowkind_field or ROW_KIND_COLUMN
         deletes = pa.RecordBatchReader.from_batches(
             _with_kind(pa.RecordBatch.from_pylist([], schema=scan.schema), kind_column).schema,
@@ -256,6 +272,19 @@ class Table:
         """
         return compact(self.facts, fresh_user(self.facts), full=full, partitions=partitions)
 
+    def analyze(self, columns: Sequence[str] | None = None) -> tuple[Snapshot, ...]:
+        """Count the rows, and of the given columns distinct values, nulls, bounds and lengths; one ANALYZE snapshot.
+
+        ``$statistics`` shows the result. Nothing happens on a table without snapshots.
+
+        Raises:
+            ColumnNotFound: there is no such column.
+            UnsupportedFeature: a column holds ARRAY, MAP, MULTISET or ROW.
+        """
+        snapshots = analyze(self.facts, fresh_user(self.facts), columns_argument(columns) or ())
+        expire_after_commit(self.facts)
+        return snapshots
+
     def expire_snapshots(
         self,
         *,
@@ -286,36 +315,27 @@ class Table:
             retain_floor_ms=retain_floor_ms,
         )
 
-    def create_tag(self, name: str, snapshot_id: int | None = None, *, time_retained_ms: int | None = None) -> Tag:
-        """Give a snapshot (the latest without ``snapshot_id``) a name that keeps it, for ever or for some time.
+    # --- what keeps snapshots, and going back: the functions say what each does ---------------------------------------
 
-        Raises:
-            AlreadyExistsError: there is a tag of that name.
-            SnapshotNotFound: there is no such snapshot.
-        """
-        self.facts.require(Operation.EXPIRE)
-        snapshot = self.latest_snapshot() if snapshot_id is None else self.facts.snapshots.load(snapshot_id)
-        if snapshot is None:
-            message = f"tag '{name}' cannot be made: {self.identifier} has no snapshot yet"
-            raise SnapshotNotFound(message)
-        tags = TagStore(self.store)
-        if tags.find(name) is not None:
-            message = f"tag '{name}' of {self.identifier} exists already; delete it or choose another name"
-            raise AlreadyExistsError(message)
-        return tags.create(name, snapshot, time_retained_ms=time_retained_ms)
+    tags = tag_actions.tags
+    create_tag = tag_actions.create_tag
+    replace_tag = tag_actions.replace_tag
+    rename_tag = tag_actions.rename_tag
+    delete_tag = tag_actions.delete_tag
+    create_automatic_tags = tag_actions.create_automatic_tags
+    expire_tags = tag_actions.expire_tags
 
-    def delete_tag(self, name: str) -> None:
-        """Remove a tag and the files that only it needs.
+    branches = branch_actions.branches
+    create_branch = branch_actions.create_branch
+    delete_branch = branch_actions.delete_branch
+    rename_branch = branch_actions.rename_branch
+    fast_forward = branch_actions.fast_forward
+    rollback_to = branch_actions.rollback_to
+    rollback_to_timestamp = branch_actions.rollback_to_timestamp
 
-        Raises:
-            TagNotFound: there is none of that name.
-        """
-        self.facts.require(Operation.EXPIRE)
-        delete_tag(self.store, self.options, name)
-
-    def tags(self) -> Mapping[str, Tag]:
-        """All tags by name."""
-        return TagStore(self.store).all()
+    consumers = consumer_actions.consumers
+    reset_consumer = consumer_actions.reset_consumer
+    delete_consumer = consumer_actions.delete_consumer
 
     def rewrite_file_index(self) -> tuple[Snapshot, ...]:
         """Not supported by this version.

@@ -21,6 +21,7 @@ from table_format.model.schema import VALUE_KIND, TableSchema
 from table_format.model.types import ArrayType, DataField, DataType, MapType, MultisetType, RowType
 from table_format.options.merge import MergeOptions
 from table_format.table.casts import cast_column
+from table_format.table.map_keys import with_single_keys
 
 # Arrow imports pandas with the first array it makes of Python values, which is not for the import of this module to do.
 
@@ -67,6 +68,7 @@ class RowRules:
             InvalidData: a value, a null or a row kind that the table cannot hold.
         """
         columns = [cast_column(batch.column(f.name), f.type, f.name, first_row=first_row) for f in self.schema.fields]
+        columns = [with_single_keys(c, f.type) for c, f in zip(columns, self.schema.fields, strict=True)]
         for field, column in zip(self.schema.fields, columns, strict=True):
             _check_nulls(field, column, first_row)
         schema = arrow_schema(self.schema.fields)

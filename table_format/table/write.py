@@ -146,7 +146,9 @@ class TableWrite:
             self._prepare_all(compact=False)
 
     def _hand_over(self) -> tuple[CommitMessage, ...]:
-        compact = not (self._replacing or self._facts.options.compaction.write_only)
+        options = self._facts.options
+        # An overwrite has nothing to merge with; but what readers skip on level 0 has to move up.
+        compact = not options.compaction.write_only and (not self._replacing or options.skips_level_0)
         self._prepare_all(compact=compact)
         folded = fold(self._flushed)
         for left in folded.left_over:

@@ -220,11 +220,6 @@ def test_a_missing_branch_is_told_from_a_missing_table(warehouse: Warehouse) -> 
         warehouse.catalog.load_table("db.u$branch_b")
 
 
-def test_system_tables_of_the_catalog_are_refused_by_name(warehouse: Warehouse) -> None:
-    with pytest.raises(UnsupportedFeature, match=r"sys\.all_table_options"):
-        warehouse.catalog.load_table("sys.all_table_options")
-
-
 def test_default_options_are_given_to_new_tables() -> None:
     catalog = load_catalog(
         {"warehouse": "/w", "table-default.bucket": "4", "table-default.write-only": "true"}, file_io=MemoryFileIO()

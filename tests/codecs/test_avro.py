@@ -210,8 +210,8 @@ def test_bytes_that_are_no_such_file_are_refused(data):
 
 
 def test_a_codec_outside_the_format_is_unsupported():
-    with pytest.raises(UnsupportedFeature, match="f: Avro codec 'xz'"):
-        read(container(SCHEMA, [(1, b"x")], codec="xz"))
+    with pytest.raises(UnsupportedFeature, match="f: Avro codec 'lzo'"):
+        read(container(SCHEMA, [(1, b"x")], codec="lzo"))
     with pytest.raises(UnsupportedFeature, match="compression 'lzo'"):
         write_container(CONTAINER, [], compression="lzo")
 
@@ -245,7 +245,7 @@ def test_a_block_that_declares_more_records_than_bytes_is_refused(count):
 )
 def test_schemas_that_make_values_of_no_bytes_or_without_end_are_refused(extra):
     schema = SCHEMA | {"fields": [*SCHEMA["fields"], {"name": "extra", "type": extra}]}
-    with pytest.raises(BadEncoding, match="expected an Avro type of manifests"):
+    with pytest.raises(BadEncoding, match="expected an Avro type of the format"):
         read(container(schema, []))
 
 

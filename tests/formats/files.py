@@ -12,6 +12,7 @@ from table_format.formats.data_file_reader import DataFileReader
 from table_format.formats.parquet_reader import ParquetFileReader
 from table_format.formats.parquet_writer import ParquetFileWriter
 from table_format.formats.protocol import WrittenFile
+from table_format.formats.registry import format_of
 from table_format.formats.rolling_writer import RollingDataFileWriter
 from table_format.io.memory import MemoryFileIO
 from table_format.io.paths import TablePaths
@@ -138,4 +139,27 @@ def read_parquet(data: bytes, fields: Sequence[DataField], *, batch_rows: int = 
     batches = list(reader.batches(fields, row_groups=None, batch_rows=batch_rows))
     for batch in batches:
         batch.validate(full=True)
+    return pa.Table.from_batches(batches, schema=arrow_schema(fields))
+
+
+def format_bytes(
+    file_format: str, fields: Sequence[DataField], *batches: pa.RecordBatch, options: FileOptions | None = None
+) -> tuple[bytes, WrittenFile]:
+    """A file of any format and what its writer says about it."""
+    sink = pa.BufferOutputStream()
+    writer = format_of(file_format).open_writer(sink, fields, options or FileOptions())
+    for batch in batches:
+        writer.write(batch)
+    written = writer.close()
+    return sink.getvalue().to_pybytes(), written
+
+
+def read_format(file_format: str, data: bytes, fields: Sequence[DataField], *, batch_rows: int = 1000) -> pa.Table:
+    """All rows of a file of any format: sound arrays, and no more rows at once than asked for."""
+    reader = format_of(file_format).open_reader(pa.BufferReader(data), f"/f.{file_format}", use_threads=False)
+    batches = list(reader.batches(fields, row_groups=None, batch_rows=batch_rows))
+    for batch in batches:
+        batch.validate(full=True)
+        assert 0 < batch.num_rows <= batch_rows
+    assert sum(batch.num_rows for batch in batches) == reader.row_count
     return pa.Table.from_batches(batches, schema=arrow_schema(fields))

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from table_format.errors import MissingFile, UnsupportedFeature
+from table_format.errors import MissingFile
 from table_format.lsm.intervals import partition_into_sections
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.merge_read import is_raw_convertible, read_raw
@@ -156,14 +156,6 @@ def test_a_reader_that_stops_early_leaves_no_thread_behind():
     batches.close()
     gc.collect()
     assert threading.active_count() == before
-
-
-@pytest.mark.parametrize("engine", ["partial-update", "aggregation", "first-row"])
-def test_other_merge_engines_are_refused_by_name(engine):
-    bucket = a_bucket()
-    bucket.options = {"merge-engine": engine}
-    with pytest.raises(UnsupportedFeature, match=engine):
-        bucket.read()
 
 
 @pytest.mark.parametrize(

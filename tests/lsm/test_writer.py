@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from table_format.errors import UnsupportedFeature
 from table_format.model.data_file import FileSource
 from tests.lsm.tables import UA, A, Bucket, D, batch_of
 
@@ -129,9 +126,3 @@ def test_one_writer_can_serve_many_commits():
         bucket.commit(writer.prepare(compact=True))
     assert bucket.read("k", "v") == [(0, "9"), (1, "10"), (2, "11")]
     assert len(bucket.levels.runs) <= 5
-
-
-@pytest.mark.parametrize("engine", ["partial-update", "aggregation", "first-row"])
-def test_other_merge_engines_are_refused_by_name(engine):
-    with pytest.raises(UnsupportedFeature, match=engine):
-        Bucket({"merge-engine": engine}).writer()

@@ -19,6 +19,8 @@ import org.apache.paimon.catalog.Catalog;
 import org.apache.paimon.catalog.CatalogContext;
 import org.apache.paimon.catalog.CatalogFactory;
 import org.apache.paimon.catalog.Identifier;
+import org.apache.paimon.consumer.Consumer;
+import org.apache.paimon.consumer.ConsumerManager;
 import org.apache.paimon.data.BinaryRow;
 import org.apache.paimon.data.BinaryString;
 import org.apache.paimon.data.Decimal;
@@ -47,6 +49,7 @@ import org.apache.paimon.table.sink.BatchWriteBuilder;
 import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.table.source.Split;
+import org.apache.paimon.table.source.StreamTableScan;
 import org.apache.paimon.types.ArrayType;
 import org.apache.paimon.types.DataField;
 import org.apache.paimon.types.DataType;
@@ -104,10 +107,18 @@ public class PaimonPeer {
                 return snapshots(request);
             case "read":
                 return read(request);
+            case "changes":
+                return changes(request);
+            case "stream":
+                return stream(request);
             case "write":
                 return write(request);
             case "compact":
                 return compact(request);
+            case "history":
+                return history(request);
+            case "kept":
+                return kept(request);
             default:
                 throw new IllegalArgumentException("unknown operation " + request.get("op"));
         }
@@ -200,6 +211,58 @@ public class PaimonPeer {
         return answer;
     }
 
+    /** A batch read of a table or system table, with the kind of each row. */
+    private static ObjectNode changes(JsonNode request) throws Exception {
+        Table table = catalog(request).getTable(Identifier.fromString(request.get("table").asText()));
+        ReadBuilder builder = table.copy(texts(request.get("options"))).newReadBuilder();
+        ObjectNode answer = NODES.objectNode();
+        ArrayNode columns = answer.putArray("columns");
+        ArrayNode types = answer.putArray("types");
+        for (DataField field : builder.readType().getFields()) {
+            columns.add(field.name());
+            types.add(field.type().asSQLString());
+        }
+        addChanges(builder, builder.newScan().plan().splits(), answer.putArray("rows"));
+        return answer;
+    }
+
+    /** The plans of a streaming read that hold something, until it has come to the latest snapshot. */
+    private static ObjectNode stream(JsonNode request) throws Exception {
+        FileStoreTable table = table(request);
+        ReadBuilder builder = table.newReadBuilder();
+        StreamTableScan scan = builder.newStreamScan();
+        Long latest = table.snapshotManager().latestSnapshotId();
+        ObjectNode answer = NODES.objectNode();
+        ArrayNode plans = answer.putArray("plans");
+        for (int i = 0; i < 200; i++) {
+            List<Split> splits = scan.plan().splits();
+            Long next = scan.checkpoint();
+            if (!splits.isEmpty()) {
+                ObjectNode plan = plans.addObject();
+                plan.put("snapshot", next - 1);
+                addChanges(builder, splits, plan.putArray("rows"));
+            } else if (next == null || latest == null || next > latest) {
+                break;
+            }
+        }
+        return answer;
+    }
+
+    private static void addChanges(ReadBuilder builder, List<Split> splits, ArrayNode rows) throws Exception {
+        for (Split split : splits) {
+            IOManager spill = IOManager.create(System.getProperty("java.io.tmpdir"));
+            try (RecordReaderIterator<InternalRow> records =
+                    new RecordReaderIterator<>(builder.newRead().withIOManager(spill).createReader(split))) {
+                while (records.hasNext()) {
+                    InternalRow row = records.next();
+                    ArrayNode change = rows.addArray();
+                    change.add(row.getRowKind().shortString());
+                    change.add(fromRow(row, builder.readType()));
+                }
+            }
+        }
+    }
+
     private static ObjectNode write(JsonNode request) throws Exception {
         FileStoreTable table = table(request);
         BatchWriteBuilder builder = table.newBatchWriteBuilder();
@@ -213,6 +276,61 @@ public class PaimonPeer {
             commit.commit(write.prepareCommit());
         }
         return NODES.objectNode();
+    }
+
+    /** One step on tags, branches, consumers or the history: {"step": [verb, argument...]}. */
+    private static ObjectNode history(JsonNode request) throws Exception {
+        FileStoreTable table = table(request);
+        List<String> step = strings(request.get("step"));
+        switch (step.get(0)) {
+            case "create_tag":
+                table.createTag(step.get(1));
+                break;
+            case "tag_snapshot":
+                table.createTag(step.get(1), Long.parseLong(step.get(2)));
+                break;
+            case "delete_tag":
+                table.deleteTag(step.get(1));
+                break;
+            case "create_branch":
+                table.createBranch(step.get(1));
+                break;
+            case "branch_from_tag":
+                table.createBranch(step.get(1), step.get(2));
+                break;
+            case "delete_branch":
+                table.deleteBranch(step.get(1));
+                break;
+            case "fast_forward":
+                table.fastForward(step.get(1));
+                break;
+            case "rollback_to_snapshot":
+                table.rollbackTo(Long.parseLong(step.get(1)));
+                break;
+            case "rollback_to_tag":
+                table.rollbackTo(step.get(1));
+                break;
+            case "reset_consumer":
+                new ConsumerManager(table.fileIO(), table.location())
+                        .resetConsumer(step.get(1), new Consumer(Long.parseLong(step.get(2))));
+                break;
+            default:
+                throw new IllegalArgumentException("unknown step " + step);
+        }
+        return NODES.objectNode();
+    }
+
+    /** Tags with their snapshots, branches, and consumers with the snapshots they read next. */
+    private static ObjectNode kept(JsonNode request) throws Exception {
+        FileStoreTable table = table(request);
+        ObjectNode answer = NODES.objectNode();
+        ObjectNode tags = answer.putObject("tags");
+        table.tagManager().tags().forEach((snapshot, names) -> names.forEach(name -> tags.put(name, snapshot.id())));
+        ArrayNode branches = answer.putArray("branches");
+        table.branchManager().branches().stream().sorted().forEach(branches::add);
+        ObjectNode consumers = answer.putObject("consumers");
+        new ConsumerManager(table.fileIO(), table.location()).consumers().forEach(consumers::put);
+        return answer;
     }
 
     private static ObjectNode compact(JsonNode request) throws Exception {

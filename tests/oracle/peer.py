@@ -43,6 +43,19 @@ class PaimonPeer:
         """Columns and rows at one snapshot."""
         return self._call("read", warehouse, table, options={"scan.snapshot-id": str(snapshot_id)})
 
+    def changes(self, warehouse: Path, table: str, options: dict[str, str] | None = None) -> list[list[Any]]:
+        """Rows of a batch read of a table or system table, each ``[kind, values]``."""
+        return self._call("changes", warehouse, table, options=options or {})["rows"]
+
+    def system_table(self, warehouse: Path, table: str, options: dict[str, str] | None = None) -> dict[str, Any]:
+        """``columns``, ``types`` and ``rows`` of a system table."""
+        answer = self._call("changes", warehouse, table, options=options or {})
+        return {**answer, "rows": [values for _, values in answer["rows"]]}
+
+    def stream(self, warehouse: Path, table: str, options: dict[str, str]) -> list[dict[str, Any]]:
+        """The plans of a streaming read so far: ``snapshot`` and ``rows``, each ``[kind, values]``."""
+        return self._call("stream", warehouse, table, options=options)["plans"]
+
     def snapshot_ids(self, warehouse: Path, table: str) -> list[int]:
         """The ids of the snapshots that exist."""
         return self._call("snapshots", warehouse, table)["ids"]
@@ -51,9 +64,17 @@ class PaimonPeer:
         """Commit ``[[kind, [values]], ...]`` in one batch."""
         self._call("write", warehouse, table, rows=rows, options=options)
 
-    def compact(self, warehouse: Path, table: str) -> None:
-        """Compact every bucket in full."""
-        self._call("compact", warehouse, table)
+    def compact(self, warehouse: Path, table: str, options: dict[str, str] | None = None) -> None:
+        """Compact every bucket in full, with dynamic options."""
+        self._call("compact", warehouse, table, options=options or {})
+
+    def history(self, warehouse: Path, table: str, *step: str | int) -> None:
+        """A step on tags, branches, consumers or the history, such as ``"create_tag", "t1"``."""
+        self._call("history", warehouse, table, step=[str(part) for part in step])
+
+    def kept(self, warehouse: Path, table: str) -> dict[str, Any]:
+        """``tags`` with their snapshot ids, ``branches``, and ``consumers`` with the ids they read next."""
+        return self._call("kept", warehouse, table)
 
     def create_table(self, warehouse: Path, table: str, **request: Any) -> None:
         """Create a table: ``columns`` [[name, type]], ``primary_keys``, ``partition_keys``, ``options``."""

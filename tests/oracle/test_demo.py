@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent.parent
 DAYS, EVENTS = 9, 400
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A warehouse that the demo has filled, with the schema change of day 8 behind it."""
     directory = tmp_path_factory.mktemp("demo")

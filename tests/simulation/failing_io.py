@@ -32,21 +32,37 @@ class Mode(StrEnum):
         return self in (Mode.CRASH_BEFORE, Mode.CRASH_AFTER)
 
 
-class OneFailure:
-    """FileIO over a memory store; call number ``fail_at`` fails. After a crash every call does: the process is gone."""
+_LOOKING = frozenset({"read", "open_input", "status", "list"})
 
-    def __init__(self, inner: MemoryFileIO, fail_at: int | None = None, mode: Mode = Mode.ERROR_BEFORE) -> None:
+
+class OneFailure:
+    """FileIO over a memory store; call number ``fail_at`` fails. After a crash every call does: the process is gone.
+
+    With ``changes_only`` calls that only look are not counted: after one of them the store is as after the one before.
+    """
+
+    def __init__(
+        self,
+        inner: MemoryFileIO,
+        fail_at: int | None = None,
+        mode: Mode = Mode.ERROR_BEFORE,
+        *,
+        changes_only: bool = False,
+    ) -> None:
         self._inner = inner
         self._fail_at = fail_at
         self._mode = mode
+        self._changes_only = changes_only
         self._is_dead = False
         self.calls = 0
 
     def _call(self, verb: str, *arguments: Any) -> Any:
         if self._is_dead:
             raise Crash
-        number, self.calls = self.calls, self.calls + 1
         perform = getattr(self._inner, verb)
+        if self._changes_only and verb in _LOOKING:
+            return perform(*arguments)
+        number, self.calls = self.calls, self.calls + 1
         if number != self._fail_at:
             return perform(*arguments)
         if self._mode.takes_effect:

@@ -40,6 +40,11 @@ def main(warehouse: Path) -> None:
     spark.range(1).selectExpr("id", "'c' AS v").write.format("paimon").mode("append").save(path)
     print("source", spark.read.format("paimon").load(path).where("v = 'c'").collect())
     print("snapshots", lake.table("s.t$snapshots").count())
+    lake.table("s.t$snapshots").createOrReplaceTempView("snapshots")
+    lake.table("s.t$schemas").createOrReplaceTempView("schemas")
+    print("joined", spark.sql("SELECT commit_kind, schema_id FROM snapshots JOIN schemas USING (schema_id)").first())
+    print("empty", lake.table("s.t$table_indexes").count())
+    print("audited", lake.table("s.t$audit_log", columns=["rowkind"], filter="id = 7").collect())
     spark.stop()
 
 

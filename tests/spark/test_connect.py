@@ -19,6 +19,9 @@ compacted 1
 native [Row(v='a', count=40), Row(v='b', count=5)]
 source [Row(id=0, v='c')]
 snapshots 4
+joined Row(commit_kind='APPEND', schema_id=0)
+empty 0
+audited [Row(rowkind='+I')]
 """
 
 

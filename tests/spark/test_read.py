@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from table_format.errors import ColumnNotFound, InvalidFilter, InvalidInputError, SnapshotNotFound, TableNotFound
+from table_format.errors import ColumnNotFound, InvalidFilter, SnapshotNotFound, TableNotFound
 from table_format.model.schema_change import AddColumn, AlterColumnType, RenameColumn
 from table_format.model.types import BigIntType, DecimalType, VarCharType
 from table_format.spark.native import divide
@@ -135,6 +135,17 @@ def test_an_empty_table_and_an_empty_plan_are_frames_without_rows(lake: TestLake
     assert lake.rows() == []
 
 
+def test_a_snapshot_is_shown_in_the_schema_it_was_made_with(lake: TestLake) -> None:
+    lake.create()
+    lake.write([(1, "a"), (2, "b")])
+    lake.lake.catalog.alter_table("s.t", [RenameColumn("v", "w"), AddColumn("n", BigIntType())])
+    lake.write([(2, "c", 5)], "id long, w string, n long")
+    at_first = {"scan.snapshot-id": "1"}
+    assert lake.lake.table("s.t", **at_first).columns == ["id", "v"]
+    assert rows_of(lake.lake.table("s.t", columns=["id"], filter="v = 'b'", **at_first)) == [(2,)]
+    assert rows_of(lake.lake.table("s.t")) == [(1, "a", None), (2, "c", 5)]
+
+
 def test_system_tables_show_metadata_as_frames(lake: TestLake) -> None:
     lake.create()
     lake.write([(1, "a")])
@@ -144,5 +155,4 @@ def test_system_tables_show_metadata_as_frames(lake: TestLake) -> None:
     assert lake.lake.table("s.t$snapshots").count() == 2
     for name in ("files", "schemas", "options"):
         lake.lake.table(f"s.t${name}").collect()
-    with pytest.raises(InvalidInputError, match="takes no options"):
-        lake.lake.table("s.t$snapshots", **{"scan.snapshot-id": "1"})
+    assert lake.lake.table("s.t$files", **{"scan.snapshot-id": "1"}).count() == 1

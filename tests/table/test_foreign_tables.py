@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from table_format import Table, load_catalog
@@ -28,11 +29,8 @@ def first_table(case: str) -> str:
     [
         ("pk_aggregation", "'merge-engine' = 'aggregation'"),
         ("pk_partial_update", "'merge-engine' = 'partial-update'"),
-        ("pk_first_row", "'merge-engine' = 'first-row'"),
-        ("pk_deletion_vectors", "'deletion-vectors.enabled' = 'true'"),
         ("types_orc", "file format 'orc'"),
         ("types_avro", "file format 'avro'"),
-        ("fallback_branch", "'scan.fallback-branch' = "),
     ],
 )
 def test_rows_that_would_be_wrong_are_not_read(case: str, feature: str) -> None:
@@ -47,6 +45,8 @@ def test_rows_that_would_be_wrong_are_not_read(case: str, feature: str) -> None:
     [
         ("pk_dynamic_bucket", r"'bucket' = '-1' \(dynamic bucket\)"),
         ("pk_postpone_bucket", r"'bucket' = '-2' \(postpone bucket\)"),
+        ("pk_deletion_vectors", "'deletion-vectors.enabled' = 'true'"),
+        ("append_deletion_vectors", "'deletion-vectors.enabled' = 'true'"),
         ("thin_mode", "'data-file.thin-mode' = 'true'"),
         ("append_row_tracking", "'row-tracking.enabled' = 'true'"),
     ],
@@ -63,15 +63,20 @@ def test_what_may_be_read_and_not_written(case: str, feature: str, tmp_path: Pat
         table.append(rows)
 
 
-def test_a_branch_is_read_and_not_written(tmp_path: Path) -> None:
-    golden = golden_case("tags_branches")
-    name, facts = next((n, f) for n, f in golden.tables.items() if f.get("branches"))
-    branch, state = next(iter(facts["branches"].items()))
-    table = opened("tags_branches", f"{name}$branch_{branch}", golden.writable_copy(tmp_path))
-    fields = table.scan().plan().fields
-    assert json_rows(table.scan().to_arrow(), fields) == rows_with_floats(state["latest"]["rows"], fields)
-    with pytest.raises(UnsupportedFeature, match=f"main branch only, not '{branch}'"):
-        table.append(table.scan().to_arrow())
+@pytest.mark.parametrize("case", ["tags_branches", "tags_branches__1.4.2"])
+def test_a_branch_of_paimon_takes_our_rows(case: str, tmp_path: Path) -> None:
+    golden = golden_case(case)
+    warehouse = golden.writable_copy(tmp_path)
+    branch = opened(case, "db.t$branch_from_t2", warehouse)
+    before = branch.scan().to_arrow().sort_by("k")
+    branch.append(before.set_column(1, before.schema.field(1), pa.array(["ours"] * len(before))))
+    branch.compact(full=True)
+    after = branch.scan().to_arrow().sort_by("k")
+    assert after["k"] == before["k"]
+    assert after["v"].to_pylist() == ["ours"] * len(before)
+    main = opened(case, "db.t", warehouse)
+    fields = main.scan().plan().fields
+    assert json_rows(main.scan().to_arrow(), fields) == golden.tables["db.t"]["latest"]["rows"]
 
 
 def test_a_table_of_paimon_takes_our_rows(tmp_path: Path) -> None:

@@ -60,7 +60,9 @@ def test_buckets_are_apart() -> None:
 
 def test_files_whose_keys_overlap_stay_together_whatever_the_size() -> None:
     entries = [entry("a", 0, 5), entry("b", 4, 9), entry("c", 10, 12), entry("d", 13, 14)]
-    assert names(entries, KEYED, split_target_size=10) == [(["a", "b"], False), (["c"], False), (["d"], False)]
+    # A file alone holds each key once.
+    assert names(entries, KEYED, split_target_size=10) == [(["a", "b"], False), (["c"], True), (["d"], True)]
+    assert names(entries, KEYED) == [(["a", "b", "c", "d"], False)]
 
 
 def test_compacted_files_of_one_level_are_read_as_they_are() -> None:

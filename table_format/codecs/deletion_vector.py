@@ -1,0 +1,190 @@
+"""Deletion vectors: which rows of a data file are deleted, by position (format chapter 08, section 2).
+
+A vector is stored as its size, a magic number with a Roaring bitmap in the portable format, and a CRC-32 of the two.
+There are two encodings: 32-bit (Java ``BitmapDeletionVector``) and, since 1.2, 64-bit (``Bitmap64DeletionVector``); the
+magic number tells them apart. An index file is a version byte and vectors one after the other.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from pyroaring import BitMap, BitMap64
+
+from table_format.errors import BadEncoding, InvalidInputError, LimitExceeded
+from table_format.limits import MAX_DELETION_VECTOR_BYTES
+from table_format.model.manifest import DeletionVectorRange
+
+VERSION: Final = 1
+"""The first byte of an index file."""
+
+MAX_NARROW_POSITION: Final = 2**31 - 1
+"""The last row that the 32-bit encoding can mark."""
+
+_INT: Final = struct.Struct(">i")
+_MAGIC: Final = (1581511376).to_bytes(4, "big")
+_WIDE_MAGIC: Final = (1681511377).to_bytes(4, "little")
+_FRAME_BYTES: Final = 2 * _INT.size
+"""The size before a vector and the checksum after it."""
+
+_CONTAINER_ROWS: Final = 1 << 16
+_CONTAINER_BYTES: Final = 8192 + 32
+"""The largest container of a bitmap, with what the header says about it."""
+
+
+@dataclass(frozen=True)
+class DeletionVector:
+    """Positions of deleted rows, counted from the first row of the file; the kind of bitmap tells the encoding.
+
+    >>> vector = DeletionVector.of([0, 2])
+    >>> vector.cardinality, vector.last, 2 in vector, vector.kept(0, 4).tolist()
+    (2, 2, True, [False, True, False, True])
+    """
+
+    positions: BitMap | BitMap64
+
+    @classmethod
+    def of(cls, positions: Iterable[int] = (), *, is_wide: bool = False) -> DeletionVector:
+        """A vector of these positions."""
+        return cls(BitMap64(positions) if is_wide else BitMap(positions))
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the encoding is the 64-bit one."""
+        return isinstance(self.positions, BitMap64)
+
+    @property
+    def cardinality(self) -> int:
+        """How many rows are deleted."""
+        return len(self.positions)
+
+    @property
+    def last(self) -> int | None:
+        """The last deleted position."""
+        return int(self.positions.max()) if self.positions else None
+
+    def __contains__(self, position: int) -> bool:
+        return position in self.positions
+
+    def union(self, positions: Iterable[int]) -> DeletionVector:
+        """A vector in the same encoding that has further positions."""
+        more = self.positions.copy()
+        more.update(positions)
+        return DeletionVector(more)
+
+    def kept(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
+        """For each row of a range of positions whether it is left."""
+        mask = np.ones(stop - start, np.bool_)
+        if isinstance(self.positions, BitMap64):
+            found = (self.positions & BitMap64(range(start, stop))).to_array()
+        else:
+            found = (self.positions & BitMap(range(start, stop))).to_array()
+        mask[np.asarray(found, np.int64) - start] = False
+        return mask
+
+    def encoded(self) -> bytes:
+        """The vector as it stands in an index file: size, magic number, bitmap, checksum.
+
+        >>> DeletionVector.of([0, 2]).encoded().hex()
+        '000000185e43f2d03a300000010000000000010010000000000002007b8a0ff7'
+        """
+        if not self.is_wide and self.last is not None and self.last > MAX_NARROW_POSITION:
+            message = f"row {self.last} is beyond what a 32-bit deletion vector can mark; use 64-bit vectors"
+            raise InvalidInputError(message)
+        bitmap = self.positions.copy()
+        bitmap.run_optimize()
+        body = (_WIDE_MAGIC if self.is_wide else _MAGIC) + bitmap.serialize()
+        return _INT.pack(len(body)) + body + zlib.crc32(body).to_bytes(_INT.size, "big")
+
+
+def encode_index_file(vectors: Mapping[str, DeletionVector]) -> tuple[bytes, tuple[DeletionVectorRange, ...]]:
+    """The bytes of an index file with the vectors of some data files, and where each of them lies.
+
+    Without vectors it is the version byte alone, which is how a bucket says that it has none any more.
+
+    >>> data, ranges = encode_index_file({"data-0.parquet": DeletionVector.of([0, 2])})
+    >>> len(data), ranges
+    (33, (DeletionVectorRange(data_file='data-0.parquet', offset=1, length=24, cardinality=2),))
+    """
+    parts = [bytes([VERSION])]
+    position = 1
+    ranges = []
+    for data_file, vector in vectors.items():
+        record = vector.encoded()
+        # The 64-bit encoding counts the size and the checksum, the 32-bit one does not.
+        length = len(record) if vector.is_wide else len(record) - _FRAME_BYTES
+        ranges.append(DeletionVectorRange(data_file, position, length, vector.cardinality))
+        parts.append(record)
+        position += len(record)
+    return b"".join(parts), tuple(ranges)
+
+
+def stored_bytes(length: int) -> int:
+    """At most so many bytes, from its offset on, belong to a vector whose range states this length."""
+    return length + _FRAME_BYTES
+
+
+def check_length(range_: DeletionVectorRange, row_count: int, *, path: str) -> None:
+    """Refuse, before anything is read, a range that no vector of a file with that many rows can have.
+
+    Raises:
+        LimitExceeded: it is too long.
+    """
+    containers = row_count // _CONTAINER_ROWS + 1
+    bound = min(MAX_DELETION_VECTOR_BYTES, (containers + 1) * _CONTAINER_BYTES)
+    if range_.length > bound:
+        message = (
+            f"the deletion vector of '{range_.data_file}' is stated to take {range_.length} bytes; "
+            f"for {row_count} rows at most {bound} are accepted"
+        )
+        raise LimitExceeded(path, message)
+
+
+def check_version(first: bytes, *, path: str) -> None:
+    """Look at the first byte of an index file.
+
+    Raises:
+        BadEncoding: the file is empty, or of another version.
+    """
+    if first != bytes([VERSION]):
+        found = f"version {first[0]}" if first else "an empty file"
+        raise BadEncoding(path, f"expected an index file of deletion vectors in version {VERSION}, found {found}")
+
+
+def decode_vector(data: bytes, range_: DeletionVectorRange, row_count: int, *, path: str) -> DeletionVector:
+    """Decode the vector of a data file with that many rows; ``data`` begins at the offset of its range.
+
+    Raises:
+        BadEncoding: it is truncated or damaged, or says other than its range or the data file.
+    """
+    size = _INT.unpack_from(data)[0] if len(data) >= _INT.size else -1
+    body = data[_INT.size : _INT.size + size] if size >= 0 else b""
+    magic = body[: _INT.size]
+    if magic not in (_MAGIC, _WIDE_MAGIC) or len(body) != size:
+        raise _bad(path, range_, f"no deletion vector of {size} bytes at offset {range_.offset}")
+    is_wide = magic == _WIDE_MAGIC
+    if range_.length != size + (_FRAME_BYTES if is_wide else 0):
+        raise _bad(path, range_, f"expected {range_.length} bytes, found {size}")
+    checksum = data[_INT.size + size : _FRAME_BYTES + size]
+    if checksum != zlib.crc32(body).to_bytes(_INT.size, "big"):
+        raise _bad(path, range_, "the checksum does not fit the bytes")
+    try:
+        bitmap = (BitMap64 if is_wide else BitMap).deserialize(body[_INT.size :])
+    except (ValueError, IndexError) as error:
+        raise _bad(path, range_, f"no sound bitmap: {error}") from error
+    vector = DeletionVector(bitmap)
+    if vector.last is not None and vector.last >= row_count:
+        raise _bad(path, range_, f"row {vector.last} is deleted and the data file has {row_count} rows")
+    if range_.cardinality is not None and range_.cardinality != vector.cardinality:
+        raise _bad(path, range_, f"expected {range_.cardinality} deleted rows, found {vector.cardinality}")
+    return vector
+
+
+def _bad(path: str, range_: DeletionVectorRange, what: str) -> BadEncoding:
+    return BadEncoding(path, f"deletion vector of '{range_.data_file}': {what}")

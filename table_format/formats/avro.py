@@ -1,0 +1,26 @@
+"""Avro data files (format chapter 06; Java ``AvroFileFormat``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from table_format.formats.avro_reader import AvroFileReader
+from table_format.formats.avro_writer import AvroFileWriter
+from table_format.formats.protocol import FormatReader, FormatWriter
+from table_format.model.types import DataField
+from table_format.options.files import FileOptions
+
+
+class AvroFormat:
+    """Files with the extension ``avro``."""
+
+    identifier: Final = "avro"
+
+    def open_writer(self, sink: pa.NativeFile, fields: Sequence[DataField], options: FileOptions) -> FormatWriter:
+        return AvroFileWriter(sink, fields, options)
+
+    def open_reader(self, source: pa.NativeFile, path: str, *, use_threads: bool) -> FormatReader:  # noqa: ARG002
+        return AvroFileReader(source, path)

@@ -1,0 +1,105 @@
+"""Values as fastavro decodes them, logical types left aside, as Arrow columns; nested ones column by column too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, chain
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from table_format.formats.avro_types import is_array_map, timestamp_unit_of
+from table_format.formats.leaves import entry_types
+from table_format.model.arrow_types import arrow_type
+from table_format.model.types import (
+    ArrayType,
+    DataType,
+    DateType,
+    DecimalType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowType,
+    TimestampType,
+    TimeType,
+)
+
+_DECIMAL_BYTES: Final = 16
+
+
+def decoded_column(values: Sequence[Any], data_type: DataType) -> pa.Array:
+    """An array of exactly ``arrow_type(data_type)``.
+
+    >>> from table_format.model.types import IntType
+    >>> decoded_column([[1, None], None], ArrayType(element=IntType())).to_pylist()
+    [[1, None], None]
+
+    Raises:
+        pa.ArrowInvalid: a value does not fit the type.
+        ValueError: a decimal has too many digits.
+    """
+    target = arrow_type(data_type)
+    match data_type:
+        case DateType():
+            return pa.array(values, pa.int32()).view(target)
+        case TimeType():
+            times = pa.array(values, pa.int32()).view(target)
+            times.validate(full=True)
+            return times
+        case TimestampType() | LocalZonedTimestampType():
+            stored = pa.timestamp(timestamp_unit_of(data_type), target.tz)
+            return pa.array(values, pa.int64()).view(stored).cast(target, safe=False)
+        case DecimalType():
+            return _decimals(values, data_type, target)
+        case ArrayType(element=element):
+            items = decoded_column(list(chain.from_iterable(v for v in values if v is not None)), element)
+            return _nested(target, values, [_offsets(values), items])
+        case MapType() | MultisetType():
+            return _maps(values, data_type, target)
+        case RowType(fields=fields):
+            members = [decoded_column([None if v is None else v[f.name] for v in values], f.type) for f in fields]
+            return _nested(target, values, [None, *members])
+    return pa.array(values, target)
+
+
+def _maps(values: Sequence[Any], data_type: MapType | MultisetType, target: pa.DataType) -> pa.Array:
+    key_type, value_type = entry_types(data_type)
+    present = [v for v in values if v is not None]
+    if is_array_map(data_type):
+        keys = [entry["key"] for entries in present for entry in entries]
+        items = [entry["value"] for entries in present for entry in entries]
+    else:
+        keys = list(chain.from_iterable(present))
+        items = list(chain.from_iterable(entries.values() for entries in present))
+    columns = [decoded_column(keys, key_type), decoded_column(items, value_type)]
+    fields = [target.key_field, target.item_field]
+    return _nested(target, values, [_offsets(values), pa.StructArray.from_arrays(columns, fields=fields)])
+
+
+def _nested(target: pa.DataType, values: Sequence[Any], parts: list[Any]) -> pa.Array:
+    """A list, map or struct from its offsets, if it has any, and its children."""
+    valid = np.fromiter((v is not None for v in values), np.bool_, len(values))
+    validity = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    offsets, *children = parts
+    buffers = [validity] if offsets is None else [validity, offsets]
+    return pa.Array.from_buffers(target, len(values), buffers, int(len(values) - valid.sum()), children=children)
+
+
+def _offsets(values: Sequence[Any]) -> pa.Buffer:
+    counts = accumulate((0 if v is None else len(v) for v in values), initial=0)
+    return pa.py_buffer(np.fromiter(counts, np.int32, len(values) + 1))
+
+
+def _decimals(values: Sequence[bytes | None], data_type: DecimalType, target: pa.DataType) -> pa.Array:
+    limit = 10**data_type.precision
+    words = bytearray()
+    for value in values:
+        unscaled = int.from_bytes(value or b"", "big", signed=True)
+        if abs(unscaled) >= limit:
+            message = f"{unscaled} has more digits than {data_type}"
+            raise ValueError(message)
+        words += unscaled.to_bytes(_DECIMAL_BYTES, "little", signed=True)
+    valid = np.fromiter((v is not None for v in values), np.bool_, len(values))
+    validity = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(target, len(values), [validity, pa.py_buffer(bytes(words))])

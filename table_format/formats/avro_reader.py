@@ -1,0 +1,146 @@
+"""Reading one Avro file: its blocks are found first, then decoded one after the other into bounded batches.
+
+Rows are decoded whole, whatever columns are wanted: Avro has no columns. There are no statistics to leave blocks out
+by, and no checksums beyond those of the compression: a damaged value may go unnoticed in an uncompressed file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from table_format.codecs.avro import SYNC_BYTES, ContainerHeader, Cursor, decode_block, read_header
+from table_format.codecs.avro_schema import reading_schema
+from table_format.codecs.block_compression import decompress
+from table_format.codecs.pretty_json import load_json_value
+from table_format.errors import BadEncoding, Truncated
+from table_format.formats.avro_decoding import decoded_column
+from table_format.formats.avro_types import avro_schema
+from table_format.formats.nested import empty_columns
+from table_format.formats.protocol import RowGroupFilter
+from table_format.limits import KIB, MAX_AVRO_BLOCK_BYTES, MIB
+from table_format.model.arrow_types import arrow_schema
+from table_format.model.types import DataField
+
+_FIRST_READ: Final = 64 * KIB
+_BLOCK_HEADER_BYTES: Final = 20
+_BATCH_BYTES: Final = 8 * MIB
+"""Encoded rows that become one batch at most: as Python objects they take many times that."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    offset: int
+    size: int
+    rows: int
+
+
+class AvroFileReader:
+    """Reads one file; see ``FormatReader``."""
+
+    def __init__(self, source: pa.NativeFile, path: str) -> None:
+        self._source = source
+        self._path = path
+        self._size = source.size()
+        self._header, start = self._read_header()
+        self._blocks = list(self._find_blocks(start))
+        self._names = _column_names(self._header.schema, path)
+
+    @property
+    def row_count(self) -> int:
+        return sum(block.rows for block in self._blocks)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self._names
+
+    def batches(
+        self,
+        fields: Sequence[DataField],
+        *,
+        row_groups: RowGroupFilter | None,  # noqa: ARG002 - there are no bounds to test
+        batch_rows: int,
+    ) -> Iterator[pa.RecordBatch]:
+        if not fields:
+            for start in range(0, self.row_count, batch_rows):
+                yield empty_columns(min(batch_rows, self.row_count - start))
+            return
+        # Of thin files, one column may be asked for twice: as a key and as a value.
+        wanted = json.dumps(avro_schema(list({f.name: f for f in fields}.values()))).encode()
+        schema = reading_schema(self._header.schema, wanted, path=self._path)
+        records: list[dict[str, Any]] = []
+        size = 0
+        for block in self._blocks:
+            data = self._read(block.offset, block.size)
+            rows = decompress(self._header.codec, data, path=self._path, allowance=MAX_AVRO_BLOCK_BYTES)
+            records += decode_block(schema, rows, block.rows, self._path)
+            size += len(rows)
+            if len(records) >= batch_rows or size >= _BATCH_BYTES:
+                yield from self._batches_of(records, fields, batch_rows)
+                records, size = [], 0
+        yield from self._batches_of(records, fields, batch_rows)
+
+    def _batches_of(
+        self, records: list[dict[str, Any]], fields: Sequence[DataField], batch_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        for start in range(0, len(records), batch_rows):
+            rows = records[start : start + batch_rows]
+            try:
+                columns = [decoded_column([row.get(f.name) for row in rows], f.type) for f in fields]
+                batch = pa.RecordBatch.from_arrays(columns, schema=arrow_schema(fields))
+            except (pa.ArrowException, ValueError, KeyError, OverflowError) as error:
+                raise BadEncoding(self._path, f"not a sound Avro file: {error}") from error
+            yield batch
+
+    def _read_header(self) -> tuple[ContainerHeader, int]:
+        """The header and where it ends."""
+        size = min(_FIRST_READ, self._size)
+        while True:
+            cursor = Cursor(self._read(0, size), self._path)
+            try:
+                return read_header(cursor), cursor.at
+            except Truncated:
+                if size == self._size:
+                    raise
+                size = min(size * 2, self._size)
+
+    def _find_blocks(self, start: int) -> Iterator[_Block]:
+        """Where the blocks are; the mark behind each is checked."""
+        mark = b""
+        while True:
+            ahead = self._read(start, min(len(mark) + _BLOCK_HEADER_BYTES, self._size - start))
+            if ahead[: len(mark)] != mark:
+                raise BadEncoding(self._path, f"the sync marker is missing at byte {start}")
+            start += len(mark)
+            if start == self._size:
+                return
+            cursor = Cursor(ahead[len(mark) :], self._path)
+            rows, size = cursor.long(), cursor.long()
+            start += cursor.at
+            if rows < 1 or not 0 <= size <= self._size - start - SYNC_BYTES:
+                raise BadEncoding(self._path, f"a block of {rows} rows and {size} bytes at byte {start}")
+            yield _Block(start, size, rows)
+            start += size
+            mark = self._header.sync
+
+    def _read(self, offset: int, size: int) -> bytes:
+        self._source.seek(offset)
+        data: bytes = self._source.read(size)
+        if len(data) != size:
+            raise Truncated(self._path, expected_bytes=offset + size, found_bytes=offset + len(data))
+        return data
+
+
+def _column_names(schema: bytes, path: str) -> tuple[str, ...]:
+    root = load_json_value(schema, path=path)
+    if isinstance(root, list):
+        # So did release 0.9 write records.
+        root = next((branch for branch in root if isinstance(branch, dict)), None)
+    fields = root.get("fields") if isinstance(root, dict) else None
+    if not isinstance(fields, list) or not all(isinstance(f, dict) and isinstance(f.get("name"), str) for f in fields):
+        raise BadEncoding(path, "the schema in the header is not one of records")
+    return tuple(f["name"] for f in fields)

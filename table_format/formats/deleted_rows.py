@@ -1,0 +1,54 @@
+"""Leaving out the rows that a deletion vector marks, batch by batch (Java ``ApplyDeletionVectorReader``).
+
+A vector counts positions from the first row of the file, while a reader gives out only the rows of the row groups that
+are needed; so the reader says which positions its rows have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from table_format.codecs.deletion_vector import DeletionVector
+from table_format.errors import BadEncoding
+from table_format.formats.nested import empty_columns
+
+
+def without_deleted(
+    batches: Iterable[pa.RecordBatch], deleted: DeletionVector, positions: Sequence[range], *, path: str = ""
+) -> Iterator[pa.RecordBatch]:
+    """The rows that are left of batches; one after the other, the rows have these positions in the file.
+
+    Raises:
+        BadEncoding: there are more rows than positions.
+
+    >>> batches = [pa.record_batch({"v": [4, 5, 8]}), pa.record_batch({"v": [9]})]
+    >>> kept = without_deleted(batches, DeletionVector.of([0, 4, 9]), [range(4, 6), range(8, 10)])
+    >>> [batch.column("v").to_pylist() for batch in kept]
+    [[5, 8]]
+    """
+    waiting = list(reversed(positions))
+    for batch in batches:
+        mask = np.concatenate([deleted.kept(p.start, p.stop) for p in _taken(waiting, batch.num_rows, path)])
+        left = int(np.count_nonzero(mask))
+        if left == batch.num_rows:
+            yield batch
+        elif left:
+            # A batch without columns has nothing to apply a mask to.
+            yield batch.filter(pa.array(mask)) if batch.num_columns else empty_columns(left)
+
+
+def _taken(waiting: list[range], rows: int, path: str) -> Iterator[range]:
+    """Take so many positions from the end of the list."""
+    yield range(0)
+    while rows > 0:
+        if not waiting:
+            raise BadEncoding(path, f"{rows} rows more than its row groups are stated to have")
+        head = waiting.pop()
+        if len(head) > rows:
+            waiting.append(head[rows:])
+            head = head[:rows]
+        rows -= len(head)
+        yield head

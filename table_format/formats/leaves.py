@@ -1,0 +1,83 @@
+"""Changing the scalars of a column, however deep in ARRAYs, MAPs, MULTISETs and ROWs they are.
+
+File formats store some scalars in another form than ``arrow_type``; the containers around them stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from table_format.formats.nested import (
+    list_values,
+    map_entries,
+    struct_fields,
+    with_list_values,
+    with_map_entries,
+    with_struct_fields,
+)
+from table_format.model.types import ArrayType, DataField, DataType, IntType, MapType, MultisetType, RowType
+
+Leaf: TypeAlias = Callable[[pa.Array, DataType, pa.DataType], pa.Array]
+"""What becomes of the scalars of one type: the values, their type, and the Arrow type that is wanted."""
+
+
+def convert_leaves(
+    array: pa.Array, data_type: DataType, target: pa.DataType, leaf: Leaf, *, spread_nulls: bool = False
+) -> pa.Array:
+    """The array as ``target``, an Arrow type of the same nesting; ROW fields are found by their names.
+
+    With ``spread_nulls`` the fields of a null ROW are null, too, and not anything.
+
+    >>> from table_format.model.types import ArrayType, IntType
+    >>> column = pa.array([[1], None, [2, 3]], pa.list_(pa.int32()))
+    >>> def cast(values, data_type, target):
+    ...     return values.cast(target)
+    >>> convert_leaves(column, ArrayType(element=IntType()), pa.list_(pa.string()), cast).to_pylist()
+    [['1'], None, ['2', '3']]
+
+    Raises:
+        pa.ArrowInvalid: the array has another nesting, or a ROW lacks a field.
+    """
+    below = partial(convert_leaves, leaf=leaf, spread_nulls=spread_nulls)
+    match data_type:
+        case ArrayType(element=element) if pa.types.is_list(array.type):
+            values = below(list_values(array), element, target.value_type)
+            return with_list_values(array, values, target)
+        case MapType() | MultisetType() if pa.types.is_map(array.type):
+            key_type, item_type = entry_types(data_type)
+            keys, items = map_entries(array)
+            keys = below(keys, key_type, target.key_type)
+            return with_map_entries(array, keys, below(items, item_type, target.item_type), target)
+        case RowType(fields=fields) if pa.types.is_struct(array.type):
+            members = _members(array, fields, array.flatten() if spread_nulls else struct_fields(array))
+            columns = [
+                below(column, field.type, target.field(i).type)
+                for i, (column, field) in enumerate(zip(members, fields, strict=True))
+            ]
+            return with_struct_fields(array, columns, target)
+    return leaf(array, data_type, target)
+
+
+def entry_types(data_type: MapType | MultisetType) -> tuple[DataType, DataType]:
+    """The types of keys and values; a MULTISET counts its elements.
+
+    >>> from table_format.model.types import VarCharType
+    >>> [str(t) for t in entry_types(MultisetType(element=VarCharType(5)))]
+    ['VARCHAR(5)', 'INT NOT NULL']
+    """
+    if isinstance(data_type, MapType):
+        return data_type.key, data_type.value
+    return data_type.element, IntType(nullable=False)
+
+
+def _members(array: pa.StructArray, fields: tuple[DataField, ...], members: list[pa.Array]) -> list[pa.Array]:
+    columns = dict(zip((f.name for f in array.type), members, strict=True))
+    missing = [f.name for f in fields if f.name not in columns]
+    if missing:
+        message = f"ROW field '{missing[0]}' is not in the file; its fields are {', '.join(columns)}"
+        raise pa.ArrowInvalid(message)
+    return [columns[f.name] for f in fields]

@@ -1,0 +1,26 @@
+"""ORC data files (format chapter 06; Java ``OrcFileFormat``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from table_format.formats.orc_reader import OrcFileReader
+from table_format.formats.orc_writer import OrcFileWriter
+from table_format.formats.protocol import FormatReader, FormatWriter
+from table_format.model.types import DataField
+from table_format.options.files import FileOptions
+
+
+class OrcFormat:
+    """Files with the extension ``orc``."""
+
+    identifier: Final = "orc"
+
+    def open_writer(self, sink: pa.NativeFile, fields: Sequence[DataField], options: FileOptions) -> FormatWriter:
+        return OrcFileWriter(sink, fields, options)
+
+    def open_reader(self, source: pa.NativeFile, path: str, *, use_threads: bool) -> FormatReader:  # noqa: ARG002
+        return OrcFileReader(source, path)

@@ -1,0 +1,146 @@
+"""Timestamps of ORC files beyond the years 1677 to 2262, which Arrow's reader refuses: it counts in nanoseconds.
+
+A stripe is read as a small file of its own in which its timestamps are declared as numbers: Arrow then gives the
+seconds, with nulls and nesting in place. The fractions of the seconds are taken from their stream here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import orc
+
+from table_format.errors import UnsupportedFeature
+from table_format.formats.leaves import entry_types
+from table_format.formats.nested import (
+    list_values,
+    map_entries,
+    struct_fields,
+    with_list_values,
+    with_map_entries,
+    with_struct_fields,
+)
+from table_format.formats.orc_runs import unsigned_values
+from table_format.formats.orc_tail import LONG, TIMESTAMP, TIMESTAMP_INSTANT, ColumnType, Stripe, StripeStreams, Tail
+from table_format.formats.orc_types import UNITS_PER_SECOND
+from table_format.model.arrow_types import arrow_type
+from table_format.model.types import (
+    ArrayType,
+    DataField,
+    DataType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowType,
+    TimestampType,
+)
+
+_TIMESTAMPS: Final = (TIMESTAMP, TIMESTAMP_INSTANT)
+_EPOCH_SECONDS: Final = 1_420_070_400
+"""Seconds are counted from 2015-01-01."""
+
+_FRACTION_STREAM: Final = 5
+_RUNS_OF_VERSION_2: Final = (2, 3)
+_UTC: Final = ("", "UTC", "GMT", "Etc/UTC", "Z")
+_SECOND_IS_ABOVE_FROM_NANOS: Final = 999_999
+
+
+def holds_timestamps(data_type: DataType) -> bool:
+    """Whether a timestamp is stored for the type or anywhere below it."""
+    match data_type:
+        case TimestampType() | LocalZonedTimestampType():
+            return True
+        case ArrayType(element=element):
+            return holds_timestamps(element)
+        case MapType() | MultisetType():
+            return any(holds_timestamps(t) for t in entry_types(data_type))
+        case RowType(fields=fields):
+            return any(holds_timestamps(f.type) for f in fields)
+    return False
+
+
+def read_wide_stripe(
+    source: pa.NativeFile, tail: Tail, stripe: Stripe, fields: Sequence[DataField], positions: Sequence[int]
+) -> dict[str, pa.Array]:
+    """The columns of a stripe by name, timestamps in the unit of their type.
+
+    Raises:
+        UnsupportedFeature: a timestamp does not fit its Arrow type, or was written in another time zone than UTC.
+        ValueError: the stripe does not hold what its footer says.
+    """
+    source.seek(stripe.offset)
+    data = source.read(stripe.length)
+    if len(data) != stripe.length:
+        message = f"a stripe of {stripe.length} bytes where {len(data)} are left"
+        raise ValueError(message)
+    types = tail.types
+    kinds = {i: LONG for i, t in enumerate(types) if t.kind in _TIMESTAMPS}
+    batch = orc.ORCFile(pa.BufferReader(tail.with_kinds(stripe, data, kinds))).read_stripe(0, columns=list(positions))
+    streams = StripeStreams.of(tail, stripe, data)
+    if streams.time_zone not in _UTC:
+        feature = f"ORC timestamps beyond the years 1677 to 2262 written in the time zone '{streams.time_zone}'"
+        raise UnsupportedFeature(feature)
+    reader = _Timestamps(tail, types, streams)
+    columns = dict(zip(types[0].names, types[0].children, strict=True))
+    return {f.name: reader.restored(batch.column(f.name), f.type, columns[f.name]) for f in fields}
+
+
+class _Timestamps:
+    """Puts the timestamps of one stripe together."""
+
+    def __init__(self, tail: Tail, types: Sequence[ColumnType], streams: StripeStreams) -> None:
+        self._tail = tail
+        self._types = types
+        self._streams = streams
+
+    def restored(self, array: pa.Array, data_type: DataType, column: int) -> pa.Array:
+        """The array with timestamps in place of seconds."""
+        if not holds_timestamps(data_type):
+            return array
+        children = self._types[column].children
+        match data_type:
+            case ArrayType(element=element):
+                values = self.restored(list_values(array), element, children[0])
+                return with_list_values(array, values, pa.list_(values.type))
+            case MapType() | MultisetType():
+                parts = [
+                    self.restored(part, t, child)
+                    for part, t, child in zip(map_entries(array), entry_types(data_type), children, strict=True)
+                ]
+                return with_map_entries(array, parts[0], parts[1], pa.map_(parts[0].type, parts[1].type))
+            case RowType(fields=fields):
+                types = {f.name: f.type for f in fields}
+                names = self._types[column].names
+                members = [
+                    self.restored(part, types[name], child) if name in types else part
+                    for part, name, child in zip(struct_fields(array), names, children, strict=True)
+                ]
+                return with_struct_fields(array, members, pa.struct(zip(names, (m.type for m in members), strict=True)))
+        return self._timestamps(array, arrow_type(data_type), column)
+
+    def _timestamps(self, array: pa.Array, target: pa.DataType, column: int) -> pa.Array:
+        per_second = UNITS_PER_SECOND[target.unit]
+        valid = array.is_valid().to_numpy(zero_copy_only=False)
+        seconds = array.drop_null().to_numpy() + _EPOCH_SECONDS
+        nanos = self._fractions(column, len(seconds))
+        seconds = seconds - ((seconds < 0) & (nanos > _SECOND_IS_ABOVE_FROM_NANOS))
+        limit = (1 << 63) // per_second - 1
+        if np.any(np.abs(seconds) > limit):
+            feature = f"a timestamp {seconds[np.argmax(np.abs(seconds))]:+} seconds from 1970-01-01"
+            message = f"{feature} does not fit into Arrow's {target}; cast the column to TIMESTAMP(6) to read it"
+            raise UnsupportedFeature(feature, message)
+        values = np.zeros(len(array), np.int64)
+        values[valid] = seconds * per_second + nanos // (1_000_000_000 // per_second)
+        return pa.array(values, mask=~valid).view(target)
+
+    def _fractions(self, column: int, count: int) -> np.ndarray:
+        if self._streams.encoding(column) not in _RUNS_OF_VERSION_2:
+            feature = "ORC timestamps beyond the years 1677 to 2262 in files of ORC 0.11"
+            raise UnsupportedFeature(feature)
+        stored = unsigned_values(self._tail.plain(self._streams.stored(column, _FRACTION_STREAM)), count)
+        # The lowest three bits say how many zeros were cut off, less one.
+        zeros = stored & 7
+        return (stored >> 3) * np.power(10, np.where(zeros > 0, zeros + 1, 0))

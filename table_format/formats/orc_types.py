@@ -1,0 +1,124 @@
+"""The ORC schema of a data file and the scalars that ORC stores otherwise than Arrow (format chapter 06, section 3).
+
+TIME is a plain int of milliseconds; CHAR is padded with spaces when it is written and loses them when it is read. Each
+type carries its field id in the attribute ``paimon.id``. Java ``OrcTypeUtil``, ``OrcFileFormat``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_format.errors import InvalidData
+from table_format.formats.leaves import convert_leaves, entry_types
+from table_format.model.arrow_types import arrow_type
+from table_format.model.field_ids import element_id, key_id, value_id
+from table_format.model.types import (
+    ArrayType,
+    CharType,
+    DataField,
+    DataType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowType,
+    TimestampType,
+    TimeType,
+)
+
+_ID: Final = "paimon.id"
+UNITS_PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+
+def orc_schema(fields: Sequence[DataField]) -> pa.Schema:
+    """The Arrow schema that Arrow's writer turns into Java's ORC schema."""
+    return pa.schema([_orc_field(f) for f in fields])
+
+
+def to_storage(array: pa.Array, data_type: DataType) -> pa.Array:
+    """Values of ``arrow_type(data_type)`` as they are handed to Arrow's writer.
+
+    Raises:
+        InvalidData: a timestamp before 1970 has parts of a millisecond.
+    """
+    target = _orc_type(data_type, 0, 0)
+    # Arrow's ORC writer stores the fields of null rows, unless they are null themselves, and no reader expects them.
+    return convert_leaves(array, data_type, target, _stored, spread_nulls=True)
+
+
+def from_storage(array: pa.Array, data_type: DataType) -> pa.Array:
+    """Values as Arrow's reader gave them, as ``arrow_type(data_type)`` of the column in the file's schema.
+
+    Raises:
+        pa.ArrowInvalid: the file holds something else in this column.
+    """
+    return convert_leaves(array, data_type, arrow_type(data_type), _restored)
+
+
+def _stored(array: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:
+    if array.offset:
+        # Below rows, Arrow's ORC writer takes a slice for an array of its own.
+        array = pa.concat_arrays([array])
+    match data_type:
+        case CharType(length=length):
+            return pc.utf8_rpad(array, length, " ")
+        case TimestampType() | LocalZonedTimestampType():
+            _check_timestamps(array, data_type)
+    return array if array.type == target else array.cast(target)
+
+
+def _restored(array: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:
+    if pa.types.is_timestamp(array.type) and pa.types.is_timestamp(target):
+        return array.cast(target, safe=False)
+    restored = array if array.type == target else array.cast(target)
+    if pa.types.is_string(target) or pa.types.is_decimal(target) or pa.types.is_time(target):
+        # ORC has no checksums; at least no array is given out that breaks Arrow's promises.
+        restored.validate(full=True)
+    return pc.utf8_rtrim(restored, " ") if isinstance(data_type, CharType) else restored
+
+
+def _check_timestamps(array: pa.Array, data_type: DataType) -> None:
+    per_milli = UNITS_PER_SECOND[array.type.unit] // 1000
+    if per_milli <= 1:
+        return
+    ticks = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    finer = ticks[(ticks < 0) & (ticks % per_milli != 0)]
+    if len(finer):
+        # Arrow stores such a fraction as a negative number, which Java does not read.
+        shown = pa.array(finer[:1]).view(pa.timestamp(array.type.unit)).cast(pa.string())[0]
+        message = (
+            f"{shown} as {data_type}: a timestamp before 1970 with parts of a millisecond cannot be stored in ORC by "
+            "this version; store the table as Parquet (file.format = parquet)"
+        )
+        raise InvalidData(message)
+
+
+def _orc_field(field: DataField) -> pa.Field:
+    return _field(field.name, _orc_type(field.type, field.id, 0), field.type.nullable, field.id)
+
+
+def _field(name: str, arrow: pa.DataType, nullable: bool, field_id: int) -> pa.Field:  # noqa: FBT001
+    return pa.field(name, arrow, nullable, {_ID: str(field_id)})
+
+
+def _orc_type(data_type: DataType, column_id: int, depth: int) -> pa.DataType:
+    """``column_id`` is the id of the enclosing column or ROW field, ``depth`` the containers passed since."""
+    below = depth + 1
+    match data_type:
+        case TimeType():
+            return pa.int32()
+        case ArrayType(element=element):
+            child = _orc_type(element, column_id, below)
+            return pa.list_(_field("element", child, element.nullable, element_id(column_id, below)))
+        case MapType() | MultisetType():
+            key, value = entry_types(data_type)
+            return pa.map_(
+                _field("key", _orc_type(key, column_id, below), False, key_id(column_id, below)),
+                _field("value", _orc_type(value, column_id, below), value.nullable, value_id(column_id, below)),
+            )
+        case RowType(fields=fields):
+            return pa.struct([_orc_field(f) for f in fields])
+    return arrow_type(data_type)

@@ -1,0 +1,88 @@
+"""Writing one ORC file as Java Paimon would: same schema and field ids, stripes and dictionaries of its defaults.
+
+Bounds are measured while rows are written: Arrow does not give out the statistics of its ORC files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+import pyarrow as pa
+from pyarrow import orc
+
+from table_format.errors import InvalidData
+from table_format.formats.codecs import checked_codec
+from table_format.formats.measured_bounds import MeasuredBounds
+from table_format.formats.orc_types import orc_schema, to_storage
+from table_format.formats.protocol import WrittenFile
+from table_format.formats.sinks import CountingSink
+from table_format.model.arrow_types import arrow_type
+from table_format.model.types import DataField
+from table_format.options.files import FileOptions
+
+_LEAST_THOROUGH_LEVEL: Final = 3
+"""ORC knows two efforts; zstd's own default level is the higher of them."""
+
+_UNSEEN_RATIO: Final = 0.2
+"""What Java takes for the share of buffered bytes that reach the file."""
+
+
+class OrcFileWriter:
+    """Writes one file; see ``FormatWriter``."""
+
+    def __init__(self, sink: pa.NativeFile, fields: Sequence[DataField], options: FileOptions) -> None:
+        self._fields = tuple(fields)
+        self._types = [arrow_type(f.type) for f in fields]
+        self._schema = orc_schema(fields)
+        self._bounds = MeasuredBounds(fields)
+        self._sink = CountingSink(sink)
+        self._rows = 0
+        self._buffered = 0
+        self._flushed = 0
+        codec = checked_codec("orc", options)
+        thorough = options.zstd_level >= _LEAST_THOROUGH_LEVEL
+        self._writer = orc.ORCWriter(
+            self._sink,
+            compression="uncompressed" if codec == "none" else codec,
+            compression_strategy="compression" if thorough else "speed",
+            compression_block_size=options.orc_compression_block_size,
+            stripe_size=options.block_size or options.orc_stripe_size,
+            row_index_stride=options.orc_row_index_stride,
+            dictionary_key_size_threshold=options.orc_dictionary_key_threshold,
+        )
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        if batch.schema.types != self._types:
+            message = f"expected columns of types {list(map(str, self._types))}, found {batch.schema}"
+            raise InvalidData(message)
+        self._bounds.add(batch)
+        self._write([to_storage(c, f.type) for c, f in zip(batch.columns, self._fields, strict=True)])
+        self._rows += batch.num_rows
+        before, after = self._flushed, self._sink.tell()
+        # A stripe is written when it is full; what came before it is in the file now.
+        self._buffered = self._buffered + batch.nbytes if after == before else 0
+        self._flushed = after
+
+    def reaches(self, target_bytes: int) -> bool:
+        return self._flushed + self._buffered * _UNSEEN_RATIO >= target_bytes
+
+    def close(self) -> WrittenFile:
+        if not self._rows:
+            # Without a table the writer would not know its columns.
+            self._write([pa.array([], f.type) for f in self._schema])
+        self._writer.close()
+        return WrittenFile(self._rows, self._sink.tell(), self._bounds.result())
+
+    def discard(self) -> None:
+        # Closing writes a footer; nobody needs it, nor what may be wrong with it after a failed write.
+        with suppress(pa.ArrowException, OSError, RuntimeError):
+            self._writer.close()
+
+    def _write(self, columns: list[pa.Array]) -> None:
+        try:
+            self._writer.write(pa.Table.from_arrays(columns, schema=self._schema))
+        except pa.ArrowInvalid as error:
+            message = f"rows cannot be stored in an ORC file: {error}"
+            raise InvalidData(message) from error

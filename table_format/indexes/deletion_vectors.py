@@ -1,0 +1,118 @@
+"""Deletion vectors of a table: where each data file's vector lies, and reading it (format chapter 08, section 2).
+
+Java ``DeletionVectorsIndexFile``. The index manifest of a snapshot names the live index files; a range in one of them
+belongs to one data file. Index files lie in the table's ``index`` directory, or beside the data files
+(``index-file-in-data-file-dir``), or wherever an external path says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from table_format.codecs.deletion_vector import (
+    DeletionVector,
+    check_length,
+    check_version,
+    decode_vector,
+    stored_bytes,
+)
+from table_format.errors import BadEncoding, MissingFile, UnsupportedFeature
+from table_format.io.file_io import FileIO
+from table_format.io.paths import TablePaths, is_plain_path, without_scheme
+from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import DELETION_VECTORS, IndexManifestEntry
+from table_format.model.split import DeletionFile
+
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionVectors:
+    """The vectors of some data files, by name; each is read when its data file is."""
+
+    io: FileIO
+    files: Mapping[str, DeletionFile]
+
+    def of(self, file: DataFileMeta) -> DeletionVector | None:
+        """The vector of a data file, if it has one with deleted rows.
+
+        Raises:
+            CorruptionError: the index file is missing or damaged, or does not fit the data file.
+        """
+        found = self.files.get(file.file_name)
+        if found is None:
+            return None
+        vector = read_deletion_vector(self.io, found, file.row_count)
+        return vector if vector.cardinality else None
+
+
+def read_deletion_vector(io: FileIO, file: DeletionFile, row_count: int) -> DeletionVector:
+    """The vector of a data file with that many rows.
+
+    Raises:
+        CorruptionError: the index file is missing or damaged, or does not fit the data file.
+    """
+    check_length(file.range, row_count, path=file.path)
+    try:
+        source = io.open_input(file.path)
+    except FileNotFoundError as error:
+        raise MissingFile(file.path) from error
+    with source:
+        check_version(source.read(1), path=file.path)
+        if file.range.offset > source.size():
+            raise BadEncoding(file.path, f"expected a deletion vector at offset {file.range.offset}, found the end")
+        source.seek(file.range.offset)
+        data = source.read(stored_bytes(file.range.length))
+    return decode_vector(data, file.range, row_count, path=file.path)
+
+
+def deletion_files(
+    entries: Iterable[IndexManifestEntry],
+    paths: TablePaths,
+    partition_text: Callable[[bytes], str],
+    *,
+    beside_data: bool,
+) -> dict[tuple[bytes, int], dict[str, DeletionFile]]:
+    """The deletion files of a snapshot by partition and bucket, and there by data file.
+
+    ``beside_data`` is the option ``index-file-in-data-file-dir``.
+
+    Raises:
+        UnsupportedFeature: an index file lies outside the file system.
+        BadEncoding: two live vectors belong to one data file.
+    """
+    found: dict[tuple[bytes, int], dict[str, DeletionFile]] = {}
+    for entry in entries:
+        if entry.index_file.index_type != DELETION_VECTORS:
+            continue
+        path = index_file_path(entry, paths, partition_text, beside_data=beside_data)
+        files = found.setdefault((entry.partition, entry.bucket), {})
+        for range_ in entry.index_file.deletion_vector_ranges or ():
+            if range_.data_file in files:
+                other = files[range_.data_file].path
+                raise BadEncoding(path, f"the data file '{range_.data_file}' has another deletion vector in '{other}'")
+            files[range_.data_file] = DeletionFile(path, range_)
+    return found
+
+
+def index_file_path(
+    entry: IndexManifestEntry, paths: TablePaths, partition_text: Callable[[bytes], str], *, beside_data: bool
+) -> str:
+    """Where an index file lies.
+
+    Raises:
+        UnsupportedFeature: it lies outside the file system.
+    """
+    file = entry.index_file
+    if file.external_path is not None:
+        path = without_scheme(file.external_path)
+        if _SCHEME.match(path) or not is_plain_path(path):
+            feature = f"the index file '{file.external_path}' outside the file system"
+            raise UnsupportedFeature(feature)
+        return path
+    if beside_data:
+        return paths.file_in_bucket(partition_text(entry.partition), entry.bucket, file.file_name)
+    return paths.index(file.file_name)

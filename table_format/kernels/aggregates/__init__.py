@@ -1,0 +1,7 @@
+"""Aggregate functions of the aggregation engine and of sequence groups (format chapter 12, section 6)."""
+
+from table_format.kernels.aggregates.check import check_aggregate
+from table_format.kernels.aggregates.fold import fold, initial_values
+from table_format.kernels.aggregates.spec import Action, AggregateSpec, NestedKeyNullStrategy
+
+__all__ = ["Action", "AggregateSpec", "NestedKeyNullStrategy", "check_aggregate", "fold", "initial_values"]

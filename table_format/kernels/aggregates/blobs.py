@@ -1,0 +1,98 @@
+"""``rbm32``, ``rbm64``, ``theta_sketch`` and ``hll_sketch``: serialised sets that are united, two at a time.
+
+A group with one operand keeps its bytes; only the others are decoded at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyroaring import BitMap
+
+from table_format.errors import InvalidData
+from table_format.kernels.aggregates.buffers import validity
+from table_format.kernels.aggregates.roaring import decode_bitmap32, encode_bitmap32, has_runs, union_bitmap32
+from table_format.kernels.aggregates.roaring64 import Bitmap64, decode_bitmap64, encode_bitmap64
+from table_format.kernels.aggregates.segments import Segments, piecewise, take_rows
+from table_format.kernels.aggregates.sketches import unite_hll, unite_theta
+from table_format.kernels.aggregates.spec import Action, AggregateSpec
+
+
+@dataclass(frozen=True)
+class Union:
+    """How stored sets are united: decoded once, united one after the other, encoded once."""
+
+    unite: Callable[[Any, Any], Any]
+    decode: Callable[[bytes], Any] = bytes
+    encode: Callable[[Any], bytes] = bytes
+
+
+def unite_bitmaps32(older: bytes, newer: bytes) -> bytes:
+    """The union of two 32-bit bitmaps."""
+    if has_runs(older) or has_runs(newer):
+        return encode_bitmap32(union_bitmap32(decode_bitmap32(older), decode_bitmap32(newer)))
+    union = BitMap.deserialize(older) | BitMap.deserialize(newer)
+    # Without runs on either side the C library arrives at the same containers.
+    union.run_optimize()
+    return bytes(union.serialize())
+
+
+def unite_bitmaps64(older: Bitmap64, newer: Bitmap64) -> Bitmap64:
+    """The older bitmap, with the values of the newer one put in."""
+    older.unite(newer)
+    return older
+
+
+def fold_united(union: Union, spec: AggregateSpec, segments: Segments) -> pa.Array:
+    """The union of all inputs.
+
+    Raises:
+        InvalidData: an input is not what the function unites.
+    """
+    chosen = segments.select(validity(segments.values) & (segments.actions != Action.SKIP))
+    several = np.zeros(segments.count, np.bool_)
+    several[chosen.groups[np.diff(chosen.starts, append=len(chosen.rows)) > 1]] = True
+    if not several.any():
+        return take_rows(segments, chosen, chosen.rows[chosen.starts])
+    return piecewise(segments, several, partial(fold_united, union, spec), lambda s: _united(union, spec, s))
+
+
+def _united(union: Union, spec: AggregateSpec, segments: Segments) -> pa.Array:
+    values, actions = segments.values.to_pylist(), segments.actions.tolist()
+    spans = zip(segments.starts.tolist(), segments.lengths.tolist(), strict=True)
+    try:
+        results = [_union_of(union, values, actions, range(start, start + length)) for start, length in spans]
+    except (ValueError, RuntimeError, IndexError) as e:
+        message = (
+            f"column '{spec.field.name}': '{spec.function}' cannot unite its inputs, because one of them is not what "
+            f"the function stores: {e}"
+        )
+        raise InvalidData(message) from e
+    return pa.array(results, segments.values.type)
+
+
+def _union_of(union: Union, values: list[bytes | None], actions: list[int], rows: range) -> bytes | None:
+    accumulator = None
+    for row in rows:
+        value = values[row]
+        if actions[row] == Action.SKIP or value is None:
+            continue
+        operand = union.decode(value)
+        if accumulator is None:
+            accumulator = operand
+        elif actions[row] == Action.REVERSED:
+            accumulator = union.unite(operand, accumulator)
+        else:
+            accumulator = union.unite(accumulator, operand)
+    return None if accumulator is None else union.encode(accumulator)
+
+
+fold_rbm32 = partial(fold_united, Union(unite_bitmaps32))
+fold_rbm64 = partial(fold_united, Union(unite_bitmaps64, decode_bitmap64, encode_bitmap64))
+fold_theta_sketch = partial(fold_united, Union(unite_theta))
+fold_hll_sketch = partial(fold_united, Union(unite_hll))

@@ -1,0 +1,83 @@
+"""Arrow arrays as numpy arrays and back, without copies where the layout allows it (format chapter 06, section 3)."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+_WORD: Final = 64
+_LOW: Final = 2**64 - 1
+
+
+def validity(array: pa.Array) -> Mask:
+    """Which values are not null."""
+    if not array.null_count:
+        return np.ones(len(array), np.bool_)
+    valid: Mask = array.is_valid().to_numpy(zero_copy_only=False)
+    return valid
+
+
+def numbers(array: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """The fixed-width values of an array; whatever stands at nulls is kept."""
+    dtype = np.dtype(dtype)
+    if len(array) == 0:
+        return np.empty(0, dtype)
+    return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)
+
+
+def bits(array: pa.Array) -> Mask:
+    """The values of a boolean array; null reads as false."""
+    values: Mask = array.fill_null(False).to_numpy(zero_copy_only=False)
+    return values
+
+
+def array_of_numbers(values: npt.NDArray[Any], valid: Mask, arrow: pa.DataType) -> pa.Array:
+    """An array of a fixed-width type with those bytes.
+
+    >>> array_of_numbers(np.array([1, 2], np.int32), np.array([True, False]), pa.int32()).to_pylist()
+    [1, None]
+    """
+    if arrow == pa.bool_():
+        return pa.array(values, arrow, mask=~valid)
+    bitmap = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    data = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(arrow, len(valid), [bitmap, data])
+
+
+def decimal_words(array: pa.Array) -> tuple[npt.NDArray[np.uint64], Ints]:
+    """Low and high words of the unscaled values of a decimal array."""
+    words = numbers(array, np.dtype((np.void, 16))).view(np.uint64).reshape(-1, 2)
+    return words[:, 0], words[:, 1].view(np.int64)
+
+
+def decimals_of_words(low: npt.NDArray[np.uint64], high: Ints, valid: Mask, arrow: pa.DataType) -> pa.Array:
+    """A decimal array of unscaled values; they may have more digits than the type, as in the reference."""
+    return array_of_numbers(np.stack([low, high.view(np.uint64)], axis=1), valid, arrow)
+
+
+def unscaled_ints(array: pa.Array) -> list[int | None]:
+    """The unscaled values of a decimal array as exact integers."""
+    low, high = decimal_words(array)
+    pairs = zip(low.tolist(), high.tolist(), validity(array).tolist(), strict=True)
+    return [(h << _WORD) | lo if valid else None for lo, h, valid in pairs]
+
+
+def decimals_of_ints(unscaled: list[int | None], arrow: pa.DataType) -> pa.Array:
+    """A decimal array of exact unscaled integers of at most 128 bits."""
+    low = np.array([0 if v is None else v & _LOW for v in unscaled], np.uint64)
+    high = np.array([0 if v is None else v >> _WORD for v in unscaled], np.int64)
+    return decimals_of_words(low, high, np.array([v is not None for v in unscaled], np.bool_), arrow)
+
+
+def take_or_null(array: pa.Array, rows: Ints) -> pa.Array:
+    """The values at those rows; null where the row is negative."""
+    missing = rows < 0
+    if not missing.any():
+        return array.take(pa.array(rows))
+    return array.take(pa.array(np.where(missing, 0, rows), mask=missing))

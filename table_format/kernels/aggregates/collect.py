@@ -1,0 +1,125 @@
+"""``collect``: the elements of the inputs in one ARRAY (Java ``FieldCollectAgg`` of 1.4).
+
+Without ``distinct`` the arrays are concatenated. With it the elements pass through a hash set, whose order they keep,
+or, being rows, arrays or maps, through a list that takes an element only if it is not there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+
+from table_format.kernels.aggregates.elements import (
+    Elements,
+    by_key,
+    codes,
+    collected,
+    collected_lists,
+    elements_of,
+    flattened,
+)
+from table_format.kernels.aggregates.java_order import HashOrder, spread_hashes
+from table_format.kernels.aggregates.segments import Segments, piecewise
+from table_format.kernels.aggregates.spec import Action, AggregateSpec
+
+
+def fold_collect(spec: AggregateSpec, segments: Segments) -> pa.Array:
+    """All elements of the inputs; a retraction removes the first equal one of each of its elements."""
+    path_dependent = segments.is_action(Action.RETRACT, Action.RESET)
+    if spec.ignore_retract:
+        path_dependent |= segments.is_action(Action.REVERSED)
+    return piecewise(
+        segments,
+        segments.any_of(path_dependent),
+        lambda s: _union(s) if spec.distinct else _concatenated(s),
+        lambda s: _Collector(spec, s).fold(),
+    )
+
+
+def _concatenated(segments: Segments) -> pa.Array:
+    inputs = flattened(segments)
+    sizes = np.bincount(inputs.groups, minlength=segments.count)
+    return collected(inputs.flat, inputs.rows, sizes, inputs.absent, segments.values.type)
+
+
+def _union(segments: Segments) -> pa.Array:
+    inputs = flattened(segments)
+    spreads = spread_hashes(inputs.flat)
+    code = codes(inputs.flat, by_identity=True)[inputs.rows]
+    first, _ = by_key(inputs.groups, code, None if spreads is None else spreads[inputs.rows])
+    sizes = np.bincount(inputs.groups[first], minlength=segments.count)
+    return collected(inputs.flat, inputs.rows[first], sizes, inputs.absent, segments.values.type)
+
+
+class _Collector:
+    """Row by row, for groups in which something is taken back or came before what was there."""
+
+    def __init__(self, spec: AggregateSpec, segments: Segments) -> None:
+        self._spec = spec
+        self._segments = segments
+        self._elements: Elements = elements_of(segments.values)
+        self._codes: list[int] = codes(self._elements.flat, by_identity=True).tolist()
+        spreads = spread_hashes(self._elements.flat) if spec.distinct else None
+        self._spreads: list[int] | None = None if spreads is None else spreads.tolist()
+
+    def fold(self) -> pa.Array:
+        """The elements of each group."""
+        segments = self._segments
+        rows, actions = self._elements.rows(), segments.actions.tolist()
+        results = []
+        for start, length in zip(segments.starts.tolist(), segments.lengths.tolist(), strict=True):
+            accumulator: list[int] | None = None
+            for row in range(start, start + length):
+                span = rows[row]
+                accumulator = self._step(actions[row], accumulator, None if span is None else list(span))
+            results.append(accumulator)
+        return collected_lists(self._elements.flat, results, segments.values.type)
+
+    def _step(self, action: int, accumulator: list[int] | None, value: list[int] | None) -> list[int] | None:
+        match action:
+            case Action.RESET:
+                return value
+            case Action.RETRACT:
+                return self._without(accumulator, value)
+            case Action.REVERSED if self._spec.ignore_retract:
+                # The reference's wrapper of ignore-retract knows no reversal but that of the operands.
+                return self._agg(value, accumulator)
+            case Action.AGG | Action.REVERSED:
+                return self._agg(accumulator, value)
+        return accumulator
+
+    def _agg(self, accumulator: list[int] | None, value: list[int] | None) -> list[int] | None:
+        if accumulator is None and value is None:
+            return None
+        if not self._spec.distinct:
+            return [*(accumulator or ()), *(value or ())]
+        if self._spreads is None:
+            return self._appended(accumulator or [], value or [])
+        first: dict[int, int] = {}
+        for element in [*(accumulator or ()), *(value or ())]:
+            first.setdefault(self._codes[element], element)
+        return list(HashOrder((element, self._spreads[element]) for element in first.values()))
+
+    def _appended(self, accumulator: list[int], value: list[int]) -> list[int]:
+        seen = {self._codes[element] for element in accumulator}
+        result = list(accumulator)
+        for element in value:
+            if self._codes[element] not in seen:
+                seen.add(self._codes[element])
+                result.append(element)
+        return result
+
+    def _without(self, accumulator: list[int] | None, value: list[int] | None) -> list[int] | None:
+        if accumulator is None or not value:
+            return accumulator
+        removed = Counter(self._codes[element] for element in value)
+        kept = []
+        for element in accumulator:
+            code = self._codes[element]
+            if removed[code]:
+                removed[code] -= 1
+            else:
+                kept.append(element)
+        return kept

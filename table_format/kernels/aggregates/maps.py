@@ -1,0 +1,149 @@
+"""``merge_map`` and ``merge_map_with_keytime`` (Java ``FieldMergeMapAgg``, ``FieldMergeMapWithKeyTimeAgg`` of 1.4).
+
+A single operand stays as it is; two or more pass through a hash map, whose order the entries keep.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from table_format.kernels.aggregates.elements import (
+    by_key,
+    codes,
+    collected,
+    collected_lists,
+    elements_of,
+    field_named,
+    flattened,
+)
+from table_format.kernels.aggregates.java_order import HashOrder, spread_hashes
+from table_format.kernels.aggregates.segments import Segments, piecewise, take_rows
+from table_format.kernels.aggregates.spec import Action, AggregateSpec
+
+Entries = list[int]
+
+
+def fold_merge_map(_: AggregateSpec, segments: Segments) -> pa.Array:
+    """The entries of all inputs, of one key the newest; a retraction removes its keys whatever their values."""
+    return piecewise(
+        segments,
+        segments.any_of(segments.is_action(Action.RETRACT, Action.REVERSED)),
+        _merged,
+        lambda s: _MapMerger(s).fold(),
+    )
+
+
+def fold_merge_map_with_keytime(spec: AggregateSpec, segments: Segments) -> pa.Array:
+    """The entries of all inputs, of one key the one with the greatest time; a null value removes the key."""
+    return _KeyTimeMerger(segments, spec.timestamp_field).fold()
+
+
+def _merged(segments: Segments) -> pa.Array:
+    elements = elements_of(segments.values)
+    chosen = segments.select(elements.valid & (segments.actions != Action.SKIP))
+    operands = np.diff(chosen.starts, append=len(chosen.rows))
+    several = np.zeros(segments.count, np.bool_)
+    several[chosen.groups[operands > 1]] = True
+    if not several.any():
+        return take_rows(segments, chosen, chosen.rows[chosen.starts])
+    return piecewise(segments, several, _merged, _merged_by_key)
+
+
+def _merged_by_key(segments: Segments) -> pa.Array:
+    inputs = flattened(segments)
+    keys = inputs.flat.field(0)
+    spreads = spread_hashes(keys)
+    code = codes(keys, by_identity=True)[inputs.rows]
+    _, last = by_key(inputs.groups, code, None if spreads is None else spreads[inputs.rows])
+    sizes = np.bincount(inputs.groups[last], minlength=segments.count)
+    return collected(inputs.flat, inputs.rows[last], sizes, inputs.absent, segments.values.type)
+
+
+class _MapMerger:
+    """Row by row, for groups in which something is taken back or came late."""
+
+    def __init__(self, segments: Segments) -> None:
+        self._segments = segments
+        self._elements = elements_of(segments.values)
+        keys = self._elements.flat.field(0)
+        self._codes: list[int] = codes(keys, by_identity=True).tolist()
+        spreads = spread_hashes(keys)
+        self._spreads = [0] * len(keys) if spreads is None else spreads.tolist()
+
+    def fold(self) -> pa.Array:
+        """The entries of each group."""
+        segments = self._segments
+        rows, actions = self._elements.rows(), segments.actions.tolist()
+        results: list[Entries | None] = []
+        for start, length in zip(segments.starts.tolist(), segments.lengths.tolist(), strict=True):
+            accumulator: Entries | None = None
+            for row in range(start, start + length):
+                span = rows[row]
+                value = None if span is None else list(span)
+                match actions[row]:
+                    case Action.AGG:
+                        accumulator = self._agg(accumulator, value)
+                    case Action.REVERSED:
+                        accumulator = self._agg(value, accumulator)
+                    case Action.RETRACT:
+                        accumulator = self._without(accumulator, value)
+                    case Action.RESET:
+                        accumulator = value
+            results.append(accumulator)
+        return collected_lists(self._elements.flat, results, segments.values.type)
+
+    def _agg(self, accumulator: Entries | None, value: Entries | None) -> Entries | None:
+        if accumulator is None or value is None:
+            return value if accumulator is None else accumulator
+        entries: dict[int, int] = {}
+        order = HashOrder()
+        for entry in accumulator:
+            self._put(entries, order, entry)
+        for entry in value:
+            self._merge(entries, order, entry)
+        return [entries[code] for code in order]
+
+    def _put(self, entries: dict[int, int], order: HashOrder, entry: int) -> None:
+        order.add(self._codes[entry], self._spreads[entry])
+        entries[self._codes[entry]] = entry
+
+    def _merge(self, entries: dict[int, int], order: HashOrder, entry: int) -> None:
+        self._put(entries, order, entry)
+
+    def _without(self, accumulator: Entries | None, value: Entries | None) -> Entries | None:
+        if accumulator is None or not value:
+            return accumulator
+        removed = {self._codes[entry] for entry in value}
+        entries: dict[int, int] = {}
+        order = HashOrder()
+        for entry in accumulator:
+            if self._codes[entry] not in removed:
+                self._put(entries, order, entry)
+        return [entries[code] for code in order]
+
+
+class _KeyTimeMerger(_MapMerger):
+    def __init__(self, segments: Segments, timestamp_field: str | None) -> None:
+        super().__init__(segments)
+        values = self._elements.flat.field(1)
+        name = timestamp_field or values.type.field(values.type.num_fields - 1).name
+        # Java compares texts by UTF-16 units.
+        self._times = [
+            None if time is None else time.encode("utf-16-be") for time in field_named(values, name).to_pylist()
+        ]
+        self._valid = values.is_valid().to_pylist()
+
+    def _merge(self, entries: dict[int, int], order: HashOrder, entry: int) -> None:
+        code = self._codes[entry]
+        if not self._valid[entry]:
+            order.discard(code)
+            entries.pop(code, None)
+            return
+        time = self._times[entry]
+        if time is None:
+            return
+        there = entries.get(code)
+        known = None if there is None or not self._valid[there] else self._times[there]
+        if known is None or time > known:
+            self._put(entries, order, entry)

@@ -1,0 +1,222 @@
+"""``nested_update``: a table in an ARRAY<ROW> (Java ``FieldNestedUpdateAgg`` of 1.4).
+
+A single operand stays as it is. With a nested key the rows pass through a hash map of the key, whose order they keep.
+The options ``nested-sequence-field`` and ``nested-key-null-strategy`` are of 2.x and bring its rules with them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from table_format.errors import InvalidData
+from table_format.kernels.aggregates.buffers import validity
+from table_format.kernels.aggregates.elements import (
+    by_key,
+    codes,
+    collected,
+    collected_lists,
+    combined,
+    elements_of,
+    field_named,
+    flattened,
+    ranks,
+)
+from table_format.kernels.aggregates.java_order import HashOrder, spread
+from table_format.kernels.aggregates.segments import Kernel, Segments, piecewise, take_rows
+from table_format.kernels.aggregates.spec import Action, AggregateSpec, NestedKeyNullStrategy
+from table_format.kernels.hashing import row_hashes
+from table_format.model.types import NESTED, ArrayType, RowType
+
+Rows = list[int]
+
+NO_LIMIT: Final = 2**31 - 1
+"""``count-limit`` where the option is not set."""
+
+
+def fold_nested_update(spec: AggregateSpec, segments: Segments) -> pa.Array:
+    """The rows of all inputs, with a nested key the newest of each; a retraction removes equal rows, or the keys."""
+    if spec.nested_sequence or spec.nested_key_null_strategy is not NestedKeyNullStrategy.MERGE:
+        return _KeyedTable(spec, segments).fold()
+    path_dependent = segments.any_of(segments.is_action(Action.RETRACT, Action.REVERSED, Action.RESET))
+    if spec.count_limit is not None:
+        return singles_apart(segments, lambda s: _NestedTable(spec, s).fold())
+    return piecewise(
+        segments,
+        path_dependent,
+        lambda s: singles_apart(s, lambda several: _appended(spec, several)),
+        lambda s: _NestedTable(spec, s).fold(),
+    )
+
+
+def _appended(spec: AggregateSpec, segments: Segments) -> pa.Array:
+    inputs = flattened(segments)
+    filled = validity(inputs.flat)[inputs.rows]
+    rows, groups = inputs.rows[filled], inputs.groups[filled]
+    if spec.nested_key:
+        keys = [field_named(inputs.flat, name) for name in spec.nested_key]
+        code = combined([codes(key) for key in keys], len(inputs.flat))[rows]
+        spreads = np.array(key_spreads(spec, keys, len(inputs.flat)), np.uint32)[rows]
+        _, last = by_key(groups, code, spreads)
+        rows, groups = rows[last], groups[last]
+    sizes = np.bincount(groups, minlength=segments.count)
+    return collected(inputs.flat, rows, sizes, inputs.absent, segments.values.type)
+
+
+def singles_apart(segments: Segments, exact: Kernel) -> pa.Array:
+    """Groups with one operand keep it as it is; the others go through a kernel."""
+    chosen = segments.select(validity(segments.values) & (segments.actions != Action.SKIP))
+    operands = np.diff(chosen.starts, append=len(chosen.rows))
+    several = segments.any_of(segments.is_action(Action.RETRACT, Action.RESET))
+    several[chosen.groups[operands > 1]] = True
+    return piecewise(segments, several, _only_operand, exact)
+
+
+def _only_operand(segments: Segments) -> pa.Array:
+    chosen = segments.select(validity(segments.values) & (segments.actions != Action.SKIP))
+    return take_rows(segments, chosen, chosen.rows[chosen.starts])
+
+
+class _NestedTable:
+    """The rows of one nested table after the other, by the rules of 1.4."""
+
+    def __init__(self, spec: AggregateSpec, segments: Segments) -> None:
+        self._spec = spec
+        self._segments = segments
+        self._elements = elements_of(segments.values)
+        flat = self._elements.flat
+        self._valid: list[bool] = validity(flat).tolist()
+        keys = [field_named(flat, name) for name in spec.nested_key]
+        code = combined([codes(key) for key in keys], len(flat)) if keys else codes(flat)
+        self._codes: list[int] = code.tolist()
+        self._spreads = key_spreads(spec, keys, len(flat))
+        self._limit = NO_LIMIT if spec.count_limit is None else spec.count_limit
+
+    def fold(self) -> pa.Array:
+        """The nested table of each group."""
+        segments = self._segments
+        rows, actions = self._elements.rows(), segments.actions.tolist()
+        results: list[Rows | None] = []
+        for start, length in zip(segments.starts.tolist(), segments.lengths.tolist(), strict=True):
+            accumulator: Rows | None = None
+            for row in range(start, start + length):
+                span = rows[row]
+                value = None if span is None else list(span)
+                match actions[row]:
+                    case Action.AGG:
+                        accumulator = self._agg(accumulator, value)
+                    case Action.REVERSED:
+                        accumulator = self._agg(value, accumulator)
+                    case Action.RETRACT if accumulator is not None and value is not None:
+                        accumulator = self._without(accumulator, value)
+                    case Action.RESET:
+                        accumulator = value
+            results.append(accumulator)
+        return collected_lists(self._elements.flat, results, segments.values.type)
+
+    def _agg(self, accumulator: Rows | None, value: Rows | None) -> Rows | None:
+        if accumulator is None or value is None:
+            return value if accumulator is None else accumulator
+        if len(accumulator) >= self._limit:
+            return accumulator
+        rows = [*self._filled(accumulator), *self._filled(value)[: self._limit - len(accumulator)]]
+        return self._keyed(rows) if self._spec.nested_key else rows
+
+    def _without(self, accumulator: Rows, value: Rows) -> Rows:
+        removed = {self._codes[row] for row in self._filled(value)}
+        rows = self._filled(accumulator)
+        if not self._spec.nested_key:
+            return [row for row in rows if self._codes[row] not in removed]
+        return [row for row in self._keyed(rows) if self._codes[row] not in removed]
+
+    def _filled(self, rows: Rows) -> Rows:
+        return [row for row in rows if self._valid[row]]
+
+    def _keyed(self, rows: Rows) -> Rows:
+        newest = {self._codes[row]: row for row in rows}
+        return [newest[code] for code in HashOrder((self._codes[row], self._spreads[row]) for row in rows)]
+
+
+class _KeyedTable(_NestedTable):
+    """The rules of 2.x: rows of a nested key ordered by sequence columns, nulls in keys as the strategy says."""
+
+    def __init__(self, spec: AggregateSpec, segments: Segments) -> None:
+        super().__init__(spec, segments)
+        flat = self._elements.flat
+        order = [ranks(field_named(flat, name)).tolist() for name in spec.nested_sequence]
+        self._sequences = list(zip(*order, strict=True)) if order else [()] * len(flat)
+        self._null_keys = null_keys(spec, flat)
+
+    def _agg(self, accumulator: Rows | None, value: Rows | None) -> Rows | None:
+        if value is None:
+            return accumulator
+        newest: dict[int, int] = {}
+        order = HashOrder()
+        for row in self._filled(accumulator or []):
+            self._put(newest, order, row, limit=NO_LIMIT)
+        for row in self._filled(value):
+            self._put(newest, order, row, limit=self._limit)
+        return [newest[code] for code in order]
+
+    def _put(self, newest: dict[int, int], order: HashOrder, row: int, *, limit: int) -> None:
+        code = self._codes[row]
+        there = newest.get(code)
+        if there is None and len(newest) >= limit:
+            return
+        if there is None or self._sequences[row] >= self._sequences[there]:
+            newest[code] = row
+            order.add(code, self._spreads[row])
+
+    def _filled(self, rows: Rows) -> Rows:
+        return with_keys(self._spec, super()._filled(rows), self._null_keys)
+
+
+def null_keys(spec: AggregateSpec, flat: pa.Array) -> list[bool]:
+    """The rows of a nested table with a null in their key."""
+    mask = np.zeros(len(flat), np.bool_)
+    for name in spec.nested_key:
+        mask |= ~validity(field_named(flat, name))
+    found: list[bool] = mask.tolist()
+    return found
+
+
+def with_keys(spec: AggregateSpec, rows: Rows, null_keys: list[bool]) -> Rows:
+    """The rows that a null in their key does not exclude.
+
+    Raises:
+        InvalidData: there is one, and the column's strategy is ``error``.
+    """
+    match spec.nested_key_null_strategy:
+        case NestedKeyNullStrategy.MERGE:
+            return rows
+        case NestedKeyNullStrategy.IGNORE:
+            return [row for row in rows if not null_keys[row]]
+    if any(null_keys[row] for row in rows):
+        message = (
+            f"column '{spec.field.name}': a row of the nested table has a null in its key {list(spec.nested_key)}; "
+            f"write no such rows or set 'fields.{spec.field.name}.nested-key-null-strategy' to 'merge' or 'ignore'"
+        )
+        raise InvalidData(message)
+    return rows
+
+
+def key_spreads(spec: AggregateSpec, keys: list[pa.Array], count: int) -> list[int]:
+    """Where Java's hash maps look for the key of each row."""
+    types = {f.name: f.type for f in row_type(spec).fields}
+    key_types = [types[name] for name in spec.nested_key]
+    if not keys or any(isinstance(t, NESTED) for t in key_types):
+        return [0] * count
+    hashes = row_hashes(key_types, keys).view(np.uint32)
+    spreads: list[int] = spread(hashes).tolist()
+    return spreads
+
+
+def row_type(spec: AggregateSpec) -> RowType:
+    """The type of the rows of a nested table. Requires that ``check_aggregate`` accepts the column."""
+    array = spec.field.type
+    if isinstance(array, ArrayType) and isinstance(array.element, RowType):
+        return array.element
+    message = f"column '{spec.field.name}': expected ARRAY<ROW>, found {array}"
+    raise InvalidData(message)

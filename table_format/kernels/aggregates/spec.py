@@ -1,0 +1,58 @@
+"""What a field's aggregate function is, and what each row does to it (format chapter 12, section 6).
+
+The merge engine decides the action of each row; the functions only know accumulator and input
+(Java ``FieldAggregator.agg``, ``aggReversed`` and ``retract``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+from table_format.model.types import DataField
+
+
+class Action(IntEnum):
+    """What one row does to the accumulator of its group."""
+
+    SKIP = 0
+    """Nothing."""
+    AGG = 1
+    """The row is newer than the accumulator: ``acc = agg(acc, in)``."""
+    REVERSED = 2
+    """The row is older than what the accumulator holds: ``acc = aggReversed(acc, in)``."""
+    RETRACT = 3
+    """The row takes back: ``acc = retract(acc, in)``."""
+    RESET = 4
+    """The row's value becomes the accumulator as it is, as a delete does that replaces the record."""
+
+
+class NestedKeyNullStrategy(StrEnum):
+    """What happens to an element of a nested table whose nested key holds a null."""
+
+    MERGE = "merge"
+    """Null is a key value like any other."""
+    IGNORE = "ignore"
+    """The element is dropped."""
+    ERROR = "error"
+    """The merge fails."""
+
+
+@dataclass(frozen=True)
+class AggregateSpec:
+    """A column, its aggregate function, and the options ``fields.<column>.*`` that shape it."""
+
+    function: str
+    field: DataField
+    delimiter: str = ","
+    distinct: bool = False
+    ignore_retract: bool = False
+    nested_key: tuple[str, ...] = ()
+    nested_sequence: tuple[str, ...] = ()
+    nested_key_null_strategy: NestedKeyNullStrategy = NestedKeyNullStrategy.MERGE
+    count_limit: int | None = None
+    """Most elements a nested table may hold; ``None`` is no limit."""
+    partial_counts: bool = False
+    """Whether a ``count`` column holds counts (see ``initial_values``) or, as in 0.8, the values to be counted."""
+    timestamp_field: str | None = None
+    """The field of a map's ROW values that ``merge_map_with_keytime`` compares; ``None`` is the last one."""

@@ -1,0 +1,137 @@
+"""What ANALYZE counts of a column: distinct values, nulls, bounds and lengths (Java ``ColStats``; Spark's ANALYZE).
+
+Values come in batches; the distinct ones are kept, so counts are exact and memory grows with their number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_format.model.types import (
+    BigIntType,
+    BinaryType,
+    BooleanType,
+    CharType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    LocalZonedTimestampType,
+    SmallIntType,
+    TimestampType,
+    TimeType,
+    TinyIntType,
+    VarBinaryType,
+    VarCharType,
+)
+
+_PENDING_VALUES: Final = 1 << 20
+_TEXTS: Final = (CharType, VarCharType)
+_BYTES: Final = (BinaryType, VarBinaryType)
+_COMPACT_PRECISION: Final = 18
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSummary:
+    """``minimum`` and ``maximum`` are arrays of one value or none. Lengths are bytes, of text characters."""
+
+    distinct_count: int
+    null_count: int
+    minimum: pa.Array
+    maximum: pa.Array
+    average_length: int
+    maximum_length: int
+
+
+class SummaryBuilder:
+    """Counts one column batch by batch."""
+
+    def __init__(self, data_type: DataType) -> None:
+        self._type = data_type
+        self._distinct: list[pa.Array] = []
+        self._pending = 0
+        self._nulls = 0
+        self._rows = 0
+        self._length = 0
+        self._longest = 0
+
+    def add(self, column: pa.Array) -> None:
+        """Count the values of a batch."""
+        self._rows += len(column)
+        self._nulls += column.null_count
+        present = column.drop_null()
+        if len(present) == 0:
+            return
+        if isinstance(self._type, _TEXTS + _BYTES):
+            lengths = (pc.utf8_length if isinstance(self._type, _TEXTS) else pc.binary_length)(present)
+            self._length += pc.sum(lengths).as_py()
+            self._longest = max(self._longest, pc.max(lengths).as_py())
+        if isinstance(self._type, FloatType | DoubleType):
+            present = pc.add(present, pa.scalar(0, present.type))  # -0.0 is 0.0
+        fresh = present.unique()
+        self._distinct.append(fresh)
+        self._pending += len(fresh)
+        if self._pending > _PENDING_VALUES:
+            self._fold()
+
+    def summary(self) -> ColumnSummary:
+        """What was counted so far."""
+        distinct = self._fold()
+        present = self._rows - self._nulls
+        minimum, maximum = _bounds(distinct, self._type)
+        average, longest = _fixed_length(self._type), _fixed_length(self._type)
+        if isinstance(self._type, _TEXTS + _BYTES) and present:
+            average, longest = -(-self._length // present), self._longest
+        return ColumnSummary(len(distinct), self._nulls, minimum, maximum, average, longest)
+
+    def _fold(self) -> pa.Array:
+        if not self._distinct:
+            return pa.nulls(0)
+        combined = self._distinct[0] if len(self._distinct) == 1 else pa.concat_arrays(self._distinct).unique()
+        self._distinct, self._pending = [combined], 0
+        return combined
+
+
+def _bounds(distinct: pa.Array, data_type: DataType) -> tuple[pa.Array, pa.Array]:
+    """The smallest and the largest value; texts and bytes have none, and NaN is larger than every number."""
+    if len(distinct) == 0 or isinstance(data_type, _TEXTS + _BYTES):
+        return distinct[:0], distinct[:0]
+    if isinstance(data_type, FloatType | DoubleType):
+        nan = distinct.filter(pc.is_nan(distinct))[:1]
+        numbers = distinct.filter(pc.invert(pc.is_nan(distinct)))
+        if len(nan):
+            return (_one(pc.min(numbers)) if len(numbers) else nan), nan
+    return _one(pc.min(distinct)), _one(pc.max(distinct))
+
+
+def _one(value: pa.Scalar) -> pa.Array:
+    return pa.array([value], value.type) if not isinstance(value, pa.TimestampScalar) else _one_instant(value)
+
+
+def _one_instant(value: pa.TimestampScalar) -> pa.Array:
+    # By way of a number: Python's datetime ends at year 9999 and at microseconds.
+    return pa.array([value.value], pa.int64()).view(value.type)
+
+
+def _fixed_length(data_type: DataType) -> int:
+    """The bytes Spark counts for a value of the type; for text and bytes those it assumes when there is no value."""
+    match data_type:
+        case BooleanType() | TinyIntType():
+            return 1
+        case SmallIntType():
+            return 2
+        case IntType() | FloatType() | DateType() | TimeType():
+            return 4
+        case BigIntType() | DoubleType() | TimestampType() | LocalZonedTimestampType():
+            return 8
+        case DecimalType(precision=precision):
+            return 8 if precision <= _COMPACT_PRECISION else 16
+        case CharType() | VarCharType():
+            return 20
+    return 100

@@ -1,0 +1,34 @@
+"""``first-row``: the first version of a key stands (format chapter 12, section 3; Java ``FirstRowMergeFunction``)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from table_format.errors import RetractNotSupported
+from table_format.kernels.engines.outcome import Outcome
+from table_format.kernels.engines.spec import FirstRow
+from table_format.kernels.engines.versions import Versions
+
+FIRST_ROW_REFUSAL: Final = (
+    "merge-engine 'first-row' cannot take rows back, and there is a -D or -U row; set 'ignore-delete' to 'true' to "
+    "leave such rows out"
+)
+
+
+def first_row(versions: Versions, engine: FirstRow) -> Outcome:
+    """The first version that adds, with its own kind and sequence number; a key may have none.
+
+    Raises:
+        RetractNotSupported: a version takes back, and that is not ignored.
+    """
+    if versions.kinds is None:
+        return Outcome(versions.order[versions.starts], versions.stored_kinds(versions.starts), {})
+    if not engine.ignore_delete:
+        raise RetractNotSupported(FIRST_ROW_REFUSAL)
+    count = versions.order.size
+    first = np.minimum.reduceat(np.where(versions.is_retract, count, np.arange(count)), versions.starts)
+    kept = first < count
+    first = np.where(kept, first, versions.starts)
+    return Outcome(versions.order[first], versions.stored_kinds(first), {}, None if kept.all() else kept)

@@ -1,0 +1,61 @@
+"""What an engine makes of the versions of each key: where every column comes from, or its computed values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from table_format.errors import InvalidData
+from table_format.kernels.compiled import Int64Array
+from table_format.kernels.engines.versions import Versions
+from table_format.kernels.merge_order import Mask
+from table_format.model.schema import SYSTEM_FIELD_NAMES
+
+Source: TypeAlias = Int64Array | pa.Array
+"""Row ids, -1 for null, or the values themselves; one for each key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One row for each key of several versions.
+
+    ``columns`` are those that do not simply come from ``last``, the row whose sequence number the result has. ``kept``
+    leaves out keys that have no result.
+    """
+
+    last: Int64Array
+    kinds: npt.NDArray[np.int8]
+    columns: Mapping[str, Source]
+    kept: Mask | None = None
+
+
+def value_columns(versions: Versions) -> Iterator[str]:
+    """The columns of the rows that are no system columns."""
+    return (name for name in versions.rows.schema.names if name not in SYSTEM_FIELD_NAMES)
+
+
+def check_required(versions: Versions, required: frozenset[str], columns: Mapping[str, Source]) -> None:
+    """Refuse results without a value in a column that is NOT NULL.
+
+    Raises:
+        InvalidData: names the column.
+    """
+    for name, source in columns.items():
+        if name not in required:
+            continue
+        if isinstance(source, pa.Array):
+            nulls = source.null_count
+        else:
+            valid = versions.valid(name)
+            missing = source < 0
+            nulls = int((missing if valid is None else missing | ~valid[source]).sum())
+        if nulls:
+            message = (
+                f"column '{name}' is NOT NULL; merging {versions.starts.size} keys left {nulls} of them without it"
+            )
+            raise InvalidData(message)

@@ -1,0 +1,91 @@
+"""``partial-update``: each column comes from the newest version that has it (format chapter 12, sections 4 and 5).
+
+Java ``PartialUpdateMergeFunction``. The row of a key begins without values or, when the first version takes back, with
+those of that version; a -D that removes the row begins it anew with its own values. Only what follows the last
+beginning of a key matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+
+from table_format.errors import InvalidData, RetractNotSupported
+from table_format.kernels.compiled import Int64Array
+from table_format.kernels.engines.outcome import Outcome, Source, check_required, value_columns
+from table_format.kernels.engines.sequence_groups import Beginnings, TracedGroup, last_removals, trace
+from table_format.kernels.engines.spec import PartialUpdate
+from table_format.kernels.engines.versions import Versions
+from table_format.kernels.merge_order import Mask
+
+PARTIAL_UPDATE_REFUSAL: Final = (
+    "merge-engine 'partial-update' cannot take rows back by default, and there is a -D or -U row; set 'ignore-delete' "
+    "to 'true' to leave such rows out, 'partial-update.remove-record-on-delete' to 'true' to remove the row, or define "
+    "a 'fields.<column>.sequence-group' to take back its columns, with "
+    "'partial-update.remove-record-on-sequence-group' to remove the row"
+)
+
+
+def partial_update(versions: Versions, engine: PartialUpdate) -> Outcome:
+    """The merged row of each key.
+
+    Raises:
+        RetractNotSupported: a version takes back, and nothing says what that means.
+        InvalidData: a column that is NOT NULL would be null.
+    """
+    has_retracts = versions.kinds is not None
+    if has_retracts and not (engine.groups or engine.ignore_delete or engine.remove_on_delete):
+        raise RetractNotSupported(PARTIAL_UPDATE_REFUSAL)
+    present = set(value_columns(versions))
+    groups = [trace(versions, g) for g in engine.groups if present & {*g.sequence, *g.members}]
+    begins = Beginnings.of(versions, _removals(versions, engine, groups) if has_retracts else None)
+    grouped = {name for g in engine.groups for name in (*g.sequence, *g.members)}
+    columns: dict[str, Source] = {}
+    for name in sorted(present - grouped):
+        _add_free_column(columns, name, versions, engine, begins)
+    for group in groups:
+        columns.update(group.sources(begins, engine, present))
+    check_required(versions, engine.required, columns)
+    removed = (begins.is_reset & (begins.base == versions.ends)) | ~versions.has_add
+    return Outcome(versions.order[_last_counted(versions, engine)], versions.result_kinds(removed), columns)
+
+
+def _removals(versions: Versions, engine: PartialUpdate, groups: Iterable[TracedGroup]) -> Int64Array | None:
+    if engine.remove_on_delete:
+        return versions.last_marked(versions.is_delete, versions.starts - 1)
+    removing = [group for group in groups if group.group.removes_record]
+    return last_removals(versions, removing) if removing else None
+
+
+def _last_counted(versions: Versions, engine: PartialUpdate) -> Int64Array:
+    """The version whose sequence number the result has: an ignored one does not count."""
+    if versions.kinds is None or not engine.ignore_delete:
+        return versions.ends
+    last = versions.last_marked(~versions.is_retract, versions.starts - 1)
+    return np.where(last < 0, versions.ends, last)
+
+
+def _add_free_column(
+    columns: dict[str, Source], name: str, versions: Versions, engine: PartialUpdate, begins: Beginnings
+) -> None:
+    """A column of no group: the last value that is not null, of versions that add."""
+    valid = versions.valid(name)
+    if valid is not None and name in engine.required and not engine.groups:
+        _check_adds(versions, name, valid)
+    if versions.kinds is None:
+        # Without nulls it comes from the last version, as everything does that is not named here.
+        if valid is not None:
+            columns[name] = versions.row_ids(versions.last_marked_row(valid, versions.starts - 1))
+        return
+    marked = ~versions.is_retract if valid is None else ~versions.is_retract & valid[versions.order]
+    found = versions.last_marked(marked, begins.floor(versions))
+    columns[name] = versions.row_ids(np.where(found < 0, begins.base, found))
+
+
+def _check_adds(versions: Versions, name: str, valid: Mask) -> None:
+    nulls = int((~versions.is_retract & ~valid[versions.order]).sum())
+    if nulls:
+        message = f"column '{name}' is NOT NULL; {nulls} of {versions.order.size} rows to be merged have none"
+        raise InvalidData(message)

@@ -1,0 +1,217 @@
+"""Sequence groups of a partial update: which version each takes its columns from (format chapter 12, section 5).
+
+A version takes part in a group when one of its sequence columns is not null. It is *on time* when its sequence is not
+smaller than that of the row so far, so the version a group is taken from is the last one with the largest sequence.
+Late versions matter to aggregates only. Sequences are compared as one integer a version, their rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from table_format.kernels.aggregates import Action, AggregateSpec, fold
+from table_format.kernels.compiled import Int64Array
+from table_format.kernels.engines.outcome import Source
+from table_format.kernels.engines.spec import PartialUpdate, SequenceGroup
+from table_format.kernels.engines.versions import Versions
+from table_format.kernels.key_words import SortColumn, WordColumns, encode
+from table_format.kernels.merge_order import Mask, as_integer
+
+_BELOW_ALL: Final = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True, slots=True)
+class Beginnings:
+    """Where the row of each key last began with the values of a version that takes back: its position, else -1.
+
+    ``is_reset``: that version removed the row; else it is the first version of the key, and is merged as well.
+    """
+
+    base: Int64Array
+    is_reset: Mask
+
+    @classmethod
+    def of(cls, versions: Versions, removals: Int64Array | None) -> Beginnings:
+        """From the position of the last version that removed the row of each key, -1 where none did."""
+        base = np.where(versions.is_retract[versions.starts], versions.starts, -1)
+        if removals is None:
+            return cls(base, np.zeros(base.size, dtype=bool))
+        return cls(np.where(removals >= 0, removals, base), removals >= 0)
+
+    def floor(self, versions: Versions) -> Int64Array:
+        """The positions up to which nothing is searched: those before the key, or up to its beginning."""
+        return np.where(self.base < 0, versions.starts - 1, self.base)
+
+    def marks(self, versions: Versions, which: Mask | None = None) -> Mask:
+        """The positions of the beginnings (of some keys) as a mask."""
+        marked = np.zeros(versions.order.size, dtype=bool)
+        there = self.base >= 0
+        marked[self.base[there if which is None else there & which]] = True
+        return marked
+
+
+@dataclass(frozen=True)
+class TracedGroup:
+    """A group, the rank of each version's sequence and whether it has one, by position."""
+
+    versions: Versions
+    group: SequenceGroup
+    rank: Int64Array
+    has_sequence: Mask
+
+    def sources(self, begins: Beginnings, engine: PartialUpdate, present: set[str]) -> dict[str, Source]:
+        """Where the columns of the group come from."""
+        versions = self.versions
+        part = self._taking_part(begins, engine)
+        highest = np.maximum.reduceat(np.where(part, self.rank, _BELOW_ALL), versions.starts)
+        chosen = versions.last_marked(part & (self.rank == highest[versions.key_of]), versions.starts - 1)
+        at = np.where(chosen < 0, begins.base, chosen)
+        rows = versions.row_ids(at)
+        sources: dict[str, Source] = {name: rows for name in self.group.sequence if name in present}
+        plain = rows
+        if versions.kinds is not None and not engine.ignore_delete:
+            takes_back = (chosen >= 0) & versions.is_retract[chosen] & ~(begins.is_reset & (chosen == begins.base))
+            plain = np.where(takes_back, -1, rows)
+        functions = {spec.field.name: spec for spec in engine.aggregates}
+        steps = _Steps.of(self, part, begins, engine) if functions.keys() & set(self.group.members) & present else None
+        for name in self.group.members:
+            if name in functions and steps is not None and name in present:
+                sources[name] = steps.fold(functions[name], versions.values(name))
+            elif name in present:
+                sources[name] = plain
+        return sources
+
+    def on_time(self, part: Mask) -> Mask:
+        """Which versions that take part have a sequence not smaller than all before them in their key."""
+        ranks = self.rank[part]
+        if ranks.size == 0:
+            return part
+        keys = self.versions.key_of
+        relative = (ranks - ranks.min()).view(np.uint64)
+        bits = int(relative.max()).bit_length()
+        if bits + int(keys[-1]).bit_length() > 63:
+            relative = np.unique(relative, return_inverse=True)[1].astype(np.uint64)
+            bits = int(relative.max()).bit_length()
+        packed = (keys[part].astype(np.uint64) << np.uint64(bits)) | relative
+        on_time = np.zeros(part.size, dtype=bool)
+        on_time[part] = packed >= np.maximum.accumulate(packed)
+        return on_time
+
+    def _taking_part(self, begins: Beginnings, engine: PartialUpdate) -> Mask:
+        versions = self.versions
+        if versions.kinds is None:
+            return self.has_sequence
+        bases = begins.marks(versions)
+        counted = (~versions.is_retract | bases) if engine.ignore_delete else True
+        return self.has_sequence & counted & (np.arange(versions.order.size) >= begins.base[versions.key_of])
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """What each version does to the accumulators of a group; ``twice`` are positions that do two things."""
+
+    starts: Int64Array
+    actions: np.ndarray[tuple[int], np.dtype[np.int8]]
+    twice: Int64Array
+
+    @classmethod
+    def of(cls, group: TracedGroup, part: Mask, begins: Beginnings, engine: PartialUpdate) -> _Steps:
+        versions = group.versions
+        actions = np.zeros(versions.order.size, dtype=np.int8)
+        on_time = group.on_time(part)
+        actions[part] = Action.REVERSED
+        actions[on_time] = Action.AGG
+        if versions.kinds is None:
+            return cls(versions.starts, actions, np.empty(0, dtype=np.int64))
+        retracts = part & versions.is_retract
+        actions[retracts] = Action.RETRACT
+        before = np.arange(versions.order.size) < begins.base[versions.key_of]
+        # What happened before the row was removed leaves no value, but functions know that they have begun.
+        actions[before & group.has_sequence] = Action.AGG
+        actions[before & group.has_sequence & versions.is_retract] = Action.RETRACT
+        resets = begins.marks(versions, begins.is_reset)
+        firsts = begins.marks(versions, ~begins.is_reset)
+        twice = firsts & retracts if not engine.ignore_delete else np.zeros_like(firsts)
+        actions[(resets | firsts) & ~twice] = Action.RESET
+        return cls(versions.starts, actions, np.flatnonzero(twice))
+
+    def fold(self, spec: AggregateSpec, values: pa.Array) -> pa.Array:
+        """One value for each key."""
+        if self.twice.size == 0:
+            return fold(spec, values, self.starts, self.actions)
+        # The first version takes back from a row that begins with its own values.
+        doubled = values.take(pa.array(np.insert(np.arange(len(values)), self.twice, self.twice)))
+        actions = np.insert(self.actions, self.twice, np.int8(Action.RESET))
+        return fold(spec, doubled, self.starts + np.searchsorted(self.twice, self.starts), actions)
+
+
+def trace(versions: Versions, group: SequenceGroup) -> TracedGroup:
+    """The sequences of all versions in one group, made comparable."""
+    schema = versions.rows.schema
+    columns = [versions.rows.column(schema.get_field_index(name)) for name in group.sequence]
+    words = encode([SortColumn((column,)) for column in columns])
+    count = versions.order.size
+    if len(words) < 2:
+        rank = as_integer(words, versions.rows.num_rows)
+        assert rank is not None  # noqa: S101 - one word is one integer
+        rank = rank[versions.order]
+    else:
+        rank = _dense_ranks(tuple(word[versions.order] for word in words))
+    has_sequence = np.ones(count, dtype=bool)
+    valid = [versions.valid(name) for name in group.sequence]
+    if all(mask is not None for mask in valid):
+        has_sequence = np.logical_or.reduce([mask for mask in valid if mask is not None])[versions.order]
+    return TracedGroup(versions, group, rank, has_sequence)
+
+
+def last_removals(versions: Versions, groups: Sequence[TracedGroup]) -> Int64Array:
+    """The position of the last version of each key that removed its row, else -1.
+
+    A removal gives every group the sequence of the version that removes, which may be smaller than before, so whether
+    the next one is on time depends on it: keys with a -D are followed version by version.
+    """
+    found = np.full(versions.starts.size, -1, dtype=np.int64)
+    removing = [group for group in groups if group.group.removes_record]
+    candidates = np.zeros(versions.order.size, dtype=bool)
+    for group in removing:
+        candidates |= versions.is_delete & group.has_sequence
+    if not candidates.any():
+        return found
+    sequences = [np.where(group.has_sequence, group.rank, _BELOW_ALL) for group in removing]
+    for key in np.unique(versions.key_of[candidates]).tolist():
+        first, end = int(versions.starts[key]), int(versions.ends[key]) + 1
+        rows = list(zip(*(sequence[first:end].tolist() for sequence in sequences), strict=True))
+        present = list(zip(*(group.has_sequence[first:end].tolist() for group in removing), strict=True))
+        found[key] = _last_removal(rows, present, versions.is_delete[first:end].tolist(), first)
+    return found
+
+
+def _last_removal(
+    sequences: Sequence[tuple[int, ...]], present: Sequence[tuple[bool, ...]], deletes: Sequence[bool], first: int
+) -> int:
+    found = -1
+    current = [_BELOW_ALL] * len(sequences[0])
+    for at, (sequence, has_sequence) in enumerate(zip(sequences, present, strict=True)):
+        on_time = [has and new >= old for has, new, old in zip(has_sequence, sequence, current, strict=True)]
+        if deletes[at] and any(on_time):
+            found = first + at
+            current = list(sequence)
+            continue
+        current = [new if is_on_time else old for is_on_time, new, old in zip(on_time, sequence, current, strict=True)]
+    return found
+
+
+def _dense_ranks(words: WordColumns) -> Int64Array:
+    order = np.lexsort(tuple(reversed(words)))
+    is_new = np.zeros(order.size, dtype=bool)
+    for word in words:
+        ordered = word[order]
+        is_new[1:] |= ordered[1:] != ordered[:-1]
+    ranks = np.empty(order.size, dtype=np.int64)
+    ranks[order] = np.cumsum(is_new)
+    return ranks

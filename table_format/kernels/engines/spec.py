@@ -1,0 +1,74 @@
+"""What a merge engine does with the columns of a table, as frozen facts that travel between processes.
+
+``deduplicate`` needs none: the last version stands as it is (format chapter 12, section 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from table_format.kernels.aggregates import AggregateSpec
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRow:
+    """The first version stands (Java ``FirstRowMergeFunction``)."""
+
+    ignore_delete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceGroup:
+    """Columns of a partial update that change together, when the tuple of their sequence columns is not smaller.
+
+    ``removes_record``: a -D that is not older removes the whole row.
+    """
+
+    sequence: tuple[str, ...]
+    members: tuple[str, ...]
+    removes_record: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PartialUpdate:
+    """Columns are taken from the newest versions that have them (Java ``PartialUpdateMergeFunction``).
+
+    ``aggregates`` are functions of members of the groups; ``required`` are the columns that are NOT NULL.
+    """
+
+    groups: tuple[SequenceGroup, ...] = ()
+    aggregates: tuple[AggregateSpec, ...] = ()
+    ignore_delete: bool = False
+    remove_on_delete: bool = False
+    required: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """Every column has a function (Java ``AggregateMergeFunction``); columns without one here are key columns."""
+
+    aggregates: tuple[AggregateSpec, ...] = ()
+    remove_on_delete: bool = False
+    required: frozenset[str] = frozenset()
+
+
+Engine: TypeAlias = FirstRow | PartialUpdate | Aggregation
+
+
+def needed_columns(engine: Engine | None, wanted: Collection[str], *, may_delete: bool) -> tuple[str, ...]:
+    """The columns without which the wanted ones cannot be merged, or a row that is removed would be shown.
+
+    >>> engine = PartialUpdate((SequenceGroup(("g",), ("a", "b")), SequenceGroup(("h",), ("c",))))
+    >>> needed_columns(engine, ["k", "b"], may_delete=False)
+    ('g',)
+    """
+    if not isinstance(engine, PartialUpdate):
+        return ()
+    return tuple(
+        name
+        for group in engine.groups
+        if not {*group.sequence, *group.members}.isdisjoint(wanted) or (may_delete and group.removes_record)
+        for name in group.sequence
+    )

@@ -1,0 +1,132 @@
+"""The versions of the keys that have more than one, in merge order, and which of them a column is taken from.
+
+Positions count these versions; row ids count the rows of the batch they come from. Most keys are decided by their last
+version, so searches go backwards from it: a step costs as much as there are keys left, not as there are rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_format.kernels.compiled import Int64Array
+from table_format.kernels.merge_order import Mask
+from table_format.model.row_kind import RowKind
+from table_format.model.schema import VALUE_KIND
+
+_MAX_STEPS: Final = 16
+"""Steps back before the rows that are left are searched at once: a buffer may hold very many versions of one key."""
+
+
+@dataclass(frozen=True)
+class Versions:
+    """``order`` are row ids by key, oldest version first; ``starts`` are the positions where keys begin."""
+
+    rows: pa.RecordBatch
+    order: Int64Array
+    starts: Int64Array
+
+    @cached_property
+    def ends(self) -> Int64Array:
+        """The position of the last version of each key."""
+        return np.append(self.starts[1:], self.order.size) - 1
+
+    @cached_property
+    def key_of(self) -> Int64Array:
+        """The number of the key, by position."""
+        return np.repeat(np.arange(self.starts.size), self.ends - self.starts + 1)
+
+    @cached_property
+    def kinds(self) -> npt.NDArray[np.int8] | None:
+        """Row kinds by position; ``None`` when every version adds."""
+        kinds = self.stored_kinds(None)
+        return kinds if (kinds & 1).any() else None
+
+    @cached_property
+    def is_retract(self) -> Mask:
+        """Which versions are -U or -D, by position."""
+        return np.zeros(self.order.size, dtype=bool) if self.kinds is None else (self.kinds & 1).astype(bool)
+
+    @cached_property
+    def is_delete(self) -> Mask:
+        """Which versions are -D, by position."""
+        if self.kinds is None:
+            return np.zeros(self.order.size, dtype=bool)
+        return np.asarray(self.kinds == RowKind.DELETE.value)
+
+    @cached_property
+    def has_add(self) -> Mask:
+        """Which keys have a version that adds."""
+        if self.kinds is None:
+            return np.ones(self.starts.size, dtype=bool)
+        return np.logical_or.reduceat(~self.is_retract, self.starts)
+
+    def stored_kinds(self, positions: Int64Array | None) -> npt.NDArray[np.int8]:
+        """The kinds as they are stored; a reader that knows that nothing is taken back leaves the column out."""
+        at = self.rows.schema.get_field_index(VALUE_KIND.name)
+        rows = self.order if positions is None else self.order[positions]
+        if at < 0:
+            return np.full(rows.size, RowKind.INSERT.value, dtype=np.int8)
+        kinds: npt.NDArray[np.int8] = self.rows.column(at).to_numpy()[rows]
+        return kinds
+
+    def valid(self, name: str) -> Mask | None:
+        """Which rows of the batch have a value, by row id; ``None`` when all have."""
+        column = self.rows.column(self.rows.schema.get_field_index(name))
+        return pc.is_valid(column).to_numpy(zero_copy_only=False) if column.null_count else None
+
+    def result_kinds(self, removed: Mask) -> npt.NDArray[np.int8]:
+        """-D for removed keys, +I for the others."""
+        return np.where(removed, RowKind.DELETE.value, RowKind.INSERT.value).astype(np.int8)
+
+    def values(self, name: str) -> pa.Array:
+        """A column in merge order."""
+        return self.rows.column(self.rows.schema.get_field_index(name)).take(pa.array(self.order))
+
+    def row_ids(self, positions: Int64Array) -> Int64Array:
+        """Row ids of positions; -1 stays -1."""
+        return np.where(positions < 0, -1, self.order[positions])
+
+    def last_marked(self, marked: Mask, floor: Int64Array) -> Int64Array:
+        """For each key the last position above ``floor`` that is marked, else -1; marks are by position."""
+        return _search_back(marked, None, self.ends, floor)
+
+    def last_marked_row(self, marked: Mask, floor: Int64Array) -> Int64Array:
+        """The same with marks by row id."""
+        return _search_back(marked, self.order, self.ends, floor)
+
+
+def _search_back(marked: Mask, order: Int64Array | None, ends: Int64Array, floor: Int64Array) -> Int64Array:
+    hits = marked[ends if order is None else order[ends]]
+    inside = ends > floor
+    if not inside.all():
+        hits &= inside
+    found = np.where(hits, ends, -1)
+    keys = np.flatnonzero(~hits)
+    at, low = ends[keys] - 1, floor[keys]
+    for _ in range(_MAX_STEPS):
+        inside = at > low
+        if not inside.all():
+            keys, at, low = keys[inside], at[inside], low[inside]
+        if keys.size == 0:
+            return found
+        is_found = marked[at if order is None else order[at]]
+        found[keys[is_found]] = at[is_found]
+        is_left = ~is_found
+        keys, at, low = keys[is_left], at[is_left] - 1, low[is_left]
+    lengths = np.maximum(at - low, 0)
+    inside = lengths > 0
+    keys, low, lengths = keys[inside], low[inside], lengths[inside]
+    if keys.size == 0:
+        return found
+    begins = np.cumsum(lengths) - lengths
+    positions = np.arange(int(lengths.sum())) + np.repeat(low + 1 - begins, lengths)
+    hits = marked[positions if order is None else order[positions]]
+    found[keys] = np.maximum.reduceat(np.where(hits, positions, -1), begins)
+    return found

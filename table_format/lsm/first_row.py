@@ -1,0 +1,94 @@
+"""Compaction of ``first-row`` tables: level 0 always moves up, and a key is never on two levels above it.
+
+Readers of such tables skip level 0 and merge nothing, so a row whose key a higher level holds already ends here. Java
+``FirstRowMergeFunctionWrapper`` looks each key up; here the keys of the higher levels are merged alongside, which reads
+their key columns only (format chapter 07, section 6; chapter 12, section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_format.errors import RetractNotSupported
+from table_format.formats.batch_rows import batch_rows_of
+from table_format.formats.bucket_files import BucketFiles
+from table_format.kernels.engines import FIRST_ROW_REFUSAL
+from table_format.kernels.merge import MergeSpec, merge_batches
+from table_format.lsm.intervals import Run
+from table_format.lsm.keys import KeyRangeOf
+from table_format.lsm.levels import Levels
+from table_format.lsm.runs import RunSource, is_add
+from table_format.lsm.task import Rewrite, Step, Upgrade
+from table_format.lsm.universal import CompactUnit
+from table_format.model.data_file import DataFileMeta
+from table_format.model.schema import VALUE_KIND
+
+
+def older_runs(unit: CompactUnit, levels: Levels) -> tuple[Run, ...]:
+    """The runs above the output of a compaction: what they hold was there first."""
+    return tuple(run.files for run in levels.higher if run.level > unit.output_level)
+
+
+def rewriting_what_may_repeat(steps: Sequence[Step], older: Sequence[Run], key_range: KeyRangeOf) -> Iterator[Step]:
+    """The steps, where a file of level 0 is read and not merely moved if older runs may hold some of its keys."""
+    for step in steps:
+        if isinstance(step, Upgrade) and step.file.level == 0 and _overlapping(step.file, older, key_range):
+            yield Rewrite((((step.file,),),))
+        else:
+            yield step
+
+
+def new_keys_only(
+    bucket: BucketFiles,
+    batches: Iterator[pa.RecordBatch],
+    files: Sequence[DataFileMeta],
+    older: Sequence[Run],
+    key_range: KeyRangeOf,
+    *,
+    ignore_delete: bool,
+) -> Iterator[pa.RecordBatch]:
+    """Merged rows of these files whose keys no older run holds, in key order.
+
+    Raises:
+        RetractNotSupported: a row takes back, and that is not ignored.
+    """
+    rows = _adds(batches, ignore_delete=ignore_delete)
+    overlapping = [
+        run
+        for whole in older
+        if (run := tuple(f for f in whole if any(_overlap(f, file, key_range) for file in files)))
+    ]
+    if not overlapping:
+        yield from rows
+        return
+    source = RunSource(bucket.reader(), bucket.partition, bucket.bucket)
+    keys = bucket.schema.select(bucket.schema.trimmed_primary_keys)
+    known = [source.run(run, keys, batch_rows=batch_rows_of(run, keys, side_by_side=len(older))) for run in overlapping]
+    # Of equal keys the one of the last run stays: that of an older run, whose batches have no columns but the key's.
+    spec = MergeSpec(bucket.schema.trimmed_primary_keys, by_sequence_number=False)
+    for batch in merge_batches([rows, *known], spec, ordered=False):
+        if VALUE_KIND.name in batch.schema.names:
+            yield batch
+
+
+def _adds(batches: Iterator[pa.RecordBatch], *, ignore_delete: bool) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        mask = is_add(batch.column(VALUE_KIND.name))
+        if pc.all(mask).as_py():
+            yield batch
+        elif ignore_delete:
+            yield batch.filter(mask)
+        else:
+            raise RetractNotSupported(FIRST_ROW_REFUSAL)
+
+
+def _overlapping(file: DataFileMeta, runs: Sequence[Run], key_range: KeyRangeOf) -> bool:
+    return any(_overlap(file, other, key_range) for run in runs for other in run)
+
+
+def _overlap(left: DataFileMeta, right: DataFileMeta, key_range: KeyRangeOf) -> bool:
+    (first, last), (other_first, other_last) = key_range(left), key_range(right)
+    return first <= other_last and other_first <= last

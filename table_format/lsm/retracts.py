@@ -1,0 +1,68 @@
+"""Refusing -U and -D rows that no merge could take in, when they are written.
+
+The reference notices only when such a row meets another of its key, which may be long after it was committed; then
+nobody can read the key any more (format chapter 12, section 1).
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_format.errors import RetractNotSupported
+from table_format.kernels.aggregates import Action, AggregateSpec, fold
+from table_format.kernels.engines import (
+    FIRST_ROW_REFUSAL,
+    PARTIAL_UPDATE_REFUSAL,
+    Aggregation,
+    Engine,
+    FirstRow,
+    PartialUpdate,
+    SequenceGroup,
+)
+from table_format.lsm.runs import is_add
+from table_format.model.arrow_types import arrow_type
+from table_format.model.row_kind import RowKind
+from table_format.model.schema import VALUE_KIND
+
+
+def check_retracts(batch: pa.RecordBatch, engine: Engine) -> None:
+    """Refuse rows, with the column ``_VALUE_KIND``, that take back what the engine cannot give.
+
+    Raises:
+        RetractNotSupported: says which options would help.
+    """
+    kinds = batch.column(VALUE_KIND.name)
+    retracts = pc.invert(is_add(kinds))
+    if not pc.any(retracts).as_py():
+        return
+    match engine:
+        case FirstRow():
+            raise RetractNotSupported(FIRST_ROW_REFUSAL)
+        case Aggregation(aggregates=aggregates, remove_on_delete=removes):
+            # A -D that removes the record asks no function.
+            if not removes or pc.any(pc.equal(kinds, RowKind.UPDATE_BEFORE.value)).as_py():
+                _check_functions(aggregates)
+        case PartialUpdate(groups=(), remove_on_delete=False):
+            raise RetractNotSupported(PARTIAL_UPDATE_REFUSAL)
+        case PartialUpdate(groups=groups, aggregates=aggregates):
+            for group in groups:
+                if pc.any(pc.and_(retracts, _asks_functions(batch, kinds, group))).as_py():
+                    _check_functions(tuple(spec for spec in aggregates if spec.field.name in group.members))
+
+
+def _asks_functions(batch: pa.RecordBatch, kinds: pa.Array, group: SequenceGroup) -> pa.BooleanArray:
+    """Rows that have a sequence in the group; most -D rows of a group that removes the record ask no function."""
+    has_sequence = reduce(pc.or_, (pc.is_valid(batch.column(name)) for name in group.sequence))
+    if group.removes_record:
+        return pc.and_(has_sequence, pc.not_equal(kinds, RowKind.DELETE.value))
+    return has_sequence
+
+
+def _check_functions(aggregates: tuple[AggregateSpec, ...]) -> None:
+    for spec in aggregates:
+        # A function that cannot take back refuses whatever the value is.
+        fold(spec, pa.nulls(1, arrow_type(spec.field.type)), np.zeros(1, np.int64), np.array([Action.RETRACT], np.int8))

@@ -1,0 +1,136 @@
+"""Going back to an earlier snapshot (format chapter 10, section 8; Java ``RollbackHelper``).
+
+Later snapshots, long-lived changelogs and tags are removed; consumers and schemas stay. Other writers must have
+stopped: ids are used again.
+
+Order of effects: 1 a snapshot that only a tag keeps gets its file back, 2 the hint LATEST goes, so that everybody
+lists, 3 snapshots, newest first, so that whatever is the last step, the table is as it was at one of them,
+4 changelogs, 5 tags, 6 the hints, 7 files that nothing names any more. Going back again after a crash goes on where it
+stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from table_format.errors import AlreadyExistsError, ConflictError, CorruptionError, SnapshotExpired
+from table_format.io.table_store import TableStore
+from table_format.metastore.branch_needs import long_lived_changelogs
+from table_format.metastore.deletions import Deletions
+from table_format.metastore.manifests import ManifestStore
+from table_format.metastore.snapshots import SnapshotStore
+from table_format.metastore.tags import TagStore
+from table_format.metastore.unneeded import delete_unneeded, named_files
+from table_format.model.snapshot import Snapshot
+from table_format.options.table_options import TableOptions
+
+_ROUNDS: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackReport:
+    """What the table was rolled back to and what that removed; ``unreadable`` says why files were left behind."""
+
+    snapshot: Snapshot
+    snapshot_ids: tuple[int, ...] = ()
+    changelog_ids: tuple[int, ...] = ()
+    tags: tuple[str, ...] = ()
+    deletions: Deletions = field(default_factory=Deletions)
+    unreadable: str | None = None
+
+
+def find_snapshot(store: TableStore, snapshot_id: int) -> Snapshot:
+    """The snapshot of that id, retained or kept by a tag.
+
+    Raises:
+        SnapshotExpired: it has been expired, and no tag keeps it.
+        SnapshotNotFound: there was never one of that id.
+    """
+    snapshots = SnapshotStore(store)
+    if not snapshots.is_going(snapshot_id):
+        return snapshots.load(snapshot_id)
+    kept = TagStore(store).keeping(snapshot_id)
+    if kept:
+        return next(iter(kept.values())).snapshot
+    if snapshots.exists(snapshot_id):
+        message = f"snapshot {snapshot_id} is being expired; those kept begin with {snapshots.earliest_kept_id()}"
+        raise SnapshotExpired(message)
+    return snapshots.load(snapshot_id)
+
+
+def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> RollbackReport:
+    """Make ``target``, found by ``find_snapshot`` or a tag, the latest snapshot.
+
+    Raises:
+        ConflictError: somebody goes on committing.
+        OSError: the store failed; roll back again.
+    """
+    manifests, snapshots, tags = ManifestStore(store, options), SnapshotStore(store), TagStore(store)
+    later_tags = {name: tag for name, tag in tags.all().items() if tag.snapshot.id > target.id}
+    named = named_files(_later(store, target.id), manifests)
+    is_restored = snapshots.is_going(target.id)
+    if is_restored:
+        with suppress(AlreadyExistsError):  # by an attempt before this one, or not yet deleted
+            snapshots.create(target)  # 1
+    store.io.delete(store.paths.latest_hint)  # 2
+    removed = _remove_snapshots(store, snapshots, target.id)  # 3
+    changelogs = _remove_changelogs(store, target.id)  # 4
+    for name in later_tags:
+        tags.remove(name)  # 5
+    if is_restored:
+        snapshots.write_earliest_hint(target.id)  # 6
+    snapshots.write_latest_hint(target.id)
+    deletions, unreadable = Deletions(), None
+    try:
+        deletions = delete_unneeded(store, options, named)  # 7
+    except CorruptionError as error:
+        unreadable = str(error)
+    return RollbackReport(
+        snapshot=target,
+        snapshot_ids=removed,
+        changelog_ids=changelogs,
+        tags=tuple(later_tags),
+        deletions=deletions,
+        unreadable=unreadable,
+    )
+
+
+def _later(store: TableStore, target_id: int) -> Iterator[Snapshot]:
+    """The snapshots after the target with those of tags and changelogs, as far as they can be read."""
+    snapshots = SnapshotStore(store)
+    for snapshot_id in snapshots.listed_ids():
+        if snapshot_id > target_id:
+            with suppress(CorruptionError):
+                if (snapshot := snapshots.find(snapshot_id)) is not None:
+                    yield snapshot
+    yield from (tag.snapshot for tag in TagStore(store).all().values() if tag.snapshot.id > target_id)
+    with suppress(CorruptionError):
+        yield from (changelog for number, changelog in long_lived_changelogs(store) if number > target_id)
+
+
+def _remove_snapshots(store: TableStore, snapshots: SnapshotStore, target_id: int) -> tuple[int, ...]:
+    removed: list[int] = []
+    for _ in range(_ROUNDS):
+        later = [i for i in snapshots.listed_ids() if i > target_id]
+        if not later:
+            return tuple(sorted(set(removed)))
+        for snapshot_id in reversed(later):
+            snapshots.delete(snapshot_id)
+        removed += later
+    message = f"{store.paths.snapshot_directory}: others go on committing; stop them and roll back again"
+    raise ConflictError(message)
+
+
+def _remove_changelogs(store: TableStore, target_id: int) -> tuple[int, ...]:
+    ids = sorted(number for number, _ in long_lived_changelogs(store))
+    later = [number for number in ids if number > target_id]
+    if later:
+        kept = [number for number in ids if number <= target_id]
+        # As the reference says that it does not know the latest.
+        store.io.overwrite(store.paths.changelog_latest_hint, str(kept[-1] if kept else -1).encode())
+    for number in reversed(later):
+        store.io.delete(store.paths.changelog(number))
+    return tuple(later)

@@ -1,0 +1,36 @@
+"""Statistics files of a table (format chapter 03, section 7; Java ``StatsFileHandler``).
+
+A snapshot names its statistics; whatever else lies in the directory is of no account.
+"""
+
+from __future__ import annotations
+
+from table_format.codecs.statistics_json import decode_statistics, encode_statistics
+from table_format.errors import MissingFile
+from table_format.io.paths import statistics_name
+from table_format.io.table_store import TableStore
+from table_format.model.snapshot import Snapshot
+from table_format.model.statistics import Statistics
+
+
+def read_statistics(store: TableStore, snapshot: Snapshot | None) -> Statistics | None:
+    """The statistics a snapshot names; ``None`` when it names none.
+
+    Raises:
+        CorruptionError: the file is missing or broken.
+    """
+    if snapshot is None or snapshot.statistics is None:
+        return None
+    path = store.paths.statistics(snapshot.statistics)
+    try:
+        data = store.io.read(path)
+    except FileNotFoundError as error:
+        raise MissingFile(path) from error
+    return decode_statistics(data, path=path)
+
+
+def write_statistics(store: TableStore, statistics: Statistics) -> str:
+    """Write a file that nothing names yet, and return its name."""
+    name = statistics_name(store.runtime.ids.uuid(), 0)
+    store.io.create(store.paths.statistics(name), encode_statistics(statistics))
+    return name

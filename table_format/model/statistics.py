@@ -1,0 +1,33 @@
+"""Statistics of a whole table, as ANALYZE makes them (format chapter 03, section 7; Java ``stats.Statistics``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnStatistics:
+    """What is known of one column; ``None`` is unknown. Lengths are bytes, of text characters.
+
+    ``minimum`` and ``maximum`` are texts that stand for values of the column's type.
+    """
+
+    field_id: int
+    distinct_count: int | None = None
+    minimum: str | None = None
+    maximum: str | None = None
+    null_count: int | None = None
+    average_length: int | None = None
+    maximum_length: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
+    """The content of a statistics file: rows after merging, bytes of the files they lie in, columns by name."""
+
+    snapshot_id: int
+    schema_id: int
+    merged_record_count: int | None = None
+    merged_record_size: int | None = None
+    columns: Mapping[str, ColumnStatistics] = field(default_factory=dict)

@@ -1,0 +1,39 @@
+"""Merge on write: rows marked as deleted by position (format chapter 08, section 2; chapter 07, section 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from table_format.limits import MIB
+from table_format.options.declare import WRITES, AnyOption, Option, unsupported
+from table_format.options.values import boolean, size
+
+ENABLED = Option(
+    "deletion-vectors.enabled",
+    boolean,
+    False,
+    "Mark deleted rows by position, so that readers need not merge. This version reads such tables; it neither creates "
+    "nor writes nor compacts them.",
+    honoured=(False,),
+    blocks=WRITES,
+)
+MERGE_ON_READ = Option(
+    "deletion-vectors.merge-on-read",
+    boolean,
+    False,
+    "Readers of a primary-key table with deletion vectors merge level 0 as well. Without, rows are seen once they are "
+    "compacted.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionVectorOptions:
+    enabled: bool = ENABLED.field()
+    merge_on_read: bool = MERGE_ON_READ.field()
+
+
+REFUSED: tuple[AnyOption, ...] = (
+    unsupported("deletion-vectors.bitmap64", boolean, False, "Write 64-bit deletion vectors."),
+    unsupported("deletion-vectors.modifiable", boolean, False, "deletion-vectors.enabled may change."),
+    unsupported("deletion-vector.index-file.target-size", size(1), 2 * MIB, "Size of a deletion vector file."),
+)

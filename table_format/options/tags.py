@@ -1,0 +1,96 @@
+"""Tags that commits make by themselves, and how long tags live (format chapters 10, section 10, and 13)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from table_format.options.declare import Option
+from table_format.options.values import Parser, boolean, choice, duration, integer, optional, text
+from table_format.options.zones import zone_of
+
+
+def _exactly(*values: str) -> Parser[str]:
+    """One of a few words, in any case; these are written with ``_``, and the reference takes no other form."""
+
+    def parse(value: str) -> str:
+        lowered = value.strip().lower()
+        if lowered not in values:
+            raise ValueError(value)
+        return lowered
+
+    return Parser(f"one of {', '.join(values)}", parse)
+
+
+def _parse_zone(value: str) -> str:
+    zone_of(value.strip())
+    return value.strip()
+
+
+_zone: Final = Parser("a time zone such as 'Europe/Berlin', 'UTC' or 'GMT-08:00'", _parse_zone)
+
+AUTOMATIC_CREATION = Option(
+    "tag.automatic-creation",
+    choice("none", "process-time", "watermark", "batch"),
+    "none",
+    "Which tags commits make: one for each period of time that has passed by the clock or by the watermark, or with "
+    "'batch' one for the day of each commit of rows.",
+)
+CREATION_PERIOD = Option(
+    "tag.creation-period", choice("daily", "hourly", "two-hours"), "daily", "The period one tag stands for."
+)
+CREATION_PERIOD_DURATION = Option(
+    "tag.creation-period-duration",
+    optional(duration),
+    None,
+    "The same as a length of time, which goes before it; names are then to the minute.",
+)
+CREATION_DELAY = Option(
+    "tag.creation-delay", duration, 0, "How long after its end the tag of a period is made, for rows that come late."
+)
+PERIOD_FORMATTER = Option(
+    "tag.period-formatter",
+    _exactly("with_dashes", "without_dashes", "without_dashes_and_spaces"),
+    "with_dashes",
+    "How periods are written as names of tags.",
+)
+NUM_RETAINED_MAX = Option(
+    "tag.num-retained-max", optional(integer(1)), None, "Tags kept at most of those that commits have made."
+)
+DEFAULT_TIME_RETAINED = Option(
+    "tag.default-time-retained", optional(duration), None, "How long a new tag lives when nothing else is said."
+)
+AUTOMATIC_COMPLETION = Option(
+    "tag.automatic-completion", boolean, False, "Periods without a commit get a tag as well, later."
+)
+BATCH_CUSTOMIZED_NAME = Option(
+    "tag.batch.customized-name", optional(text), None, "Name of the tag that 'batch' makes, instead of the day."
+)
+TIME_EXPIRE_ENABLED = Option("tag.time-expire-enabled", boolean, True, "Commits delete the tags whose time is over.")
+PROCESS_TIME_ZONE = Option(
+    "sink.process-time-zone", optional(_zone), None, "Zone of the clock that names tags; without, that of the machine."
+)
+WATERMARK_TIME_ZONE = Option("sink.watermark-time-zone", _zone, "UTC", "Zone of the watermark that names tags.")
+
+
+@dataclass(frozen=True, slots=True)
+class TagOptions:
+    automatic_creation: str = AUTOMATIC_CREATION.field()
+    creation_period: str = CREATION_PERIOD.field()
+    creation_period_duration_ms: int | None = CREATION_PERIOD_DURATION.field()
+    creation_delay_ms: int = CREATION_DELAY.field()
+    period_formatter: str = PERIOD_FORMATTER.field()
+    num_retained_max: int | None = NUM_RETAINED_MAX.field()
+    default_time_retained_ms: int | None = DEFAULT_TIME_RETAINED.field()
+    automatic_completion: bool = AUTOMATIC_COMPLETION.field()
+    batch_customized_name: str | None = BATCH_CUSTOMIZED_NAME.field()
+    time_expire_enabled: bool = TIME_EXPIRE_ENABLED.field()
+    process_time_zone: str | None = PROCESS_TIME_ZONE.field()
+    watermark_time_zone: str = WATERMARK_TIME_ZONE.field()
+
+    @property
+    def period_ms(self) -> int:
+        """The length of the period one tag stands for."""
+        if self.creation_period_duration_ms is not None:
+            return self.creation_period_duration_ms
+        return {"daily": 86_400_000, "hourly": 3_600_000, "two-hours": 7_200_000}[self.creation_period]

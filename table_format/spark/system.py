@@ -1,0 +1,81 @@
+"""System tables as DataFrames: metadata made on the driver, rows of the table itself read by Spark's tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from table_format.model.predicate import Predicate, columns_of
+from table_format.spark.names import quoted
+from table_format.spark.native import nullable
+from table_format.spark.read import frame_of
+from table_format.spark.tasks import for_spark
+from table_format.spark.types import spark_schema
+from table_format.table.filters import bound_filter
+from table_format.table.scan import Scan
+from table_format.table.system.table import Reading, SplitReading, SystemTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_ZONE = "spark.sql.session.timeZone"
+
+
+def system_frame(
+    spark: SparkSession,
+    table: SystemTable,
+    *,
+    columns: Sequence[str] | None,
+    filter: str | Predicate | None,
+    options: Mapping[str, str],
+) -> DataFrame:
+    """The rows of a system table; metadata is that of now, whenever Spark runs the frame.
+
+    Raises:
+        ColumnNotFound, InvalidFilter, InvalidOption: as for ``SystemTable.scan``.
+    """
+    if columns is None and filter is None:
+        return _frame(spark, table, table.scan(options=options or None))
+    predicate = bound_filter(filter, table.fields)
+    wanted = [f.name for f in table.fields] if columns is None else list(columns)
+    needed = columns_of(predicate) if predicate is not None else frozenset()
+    hidden = sorted(needed.difference(wanted))
+    frame = _frame(spark, table, table.scan((*wanted, *hidden), predicate, options or None))
+    return frame.select(*(quoted(name) for name in wanted)) if hidden else frame
+
+
+def _frame(spark: SparkSession, table: SystemTable, reading: Reading) -> DataFrame:
+    if isinstance(reading, Scan):
+        return frame_of(spark, reading.facts, reading.plan())
+    if isinstance(reading, SplitReading):
+        return _split_frame(spark, reading)
+    rows = reading.to_arrow()
+    if rows.num_rows:
+        return spark.createDataFrame(rows)
+    # Spark Connect asks for rows, or for a schema of its own.
+    by_name = {f.name: f for f in table.fields}
+    return spark.createDataFrame([], spark_schema([nullable(by_name[name]) for name in rows.schema.names]))
+
+
+def _split_frame(spark: SparkSession, reading: SplitReading) -> DataFrame:
+    schema = spark_schema([nullable(f) for f in reading.fields])
+    splits = tuple(reading.plan().splits)
+    if not splits:
+        return spark.createDataFrame([], schema)
+    read = _reader(reading.split_reader(), splits, zone=spark.conf.get(_ZONE) or "UTC")
+    # One number for each split, each in a task of its own; the splits travel with the task's code.
+    return spark.range(0, len(splits), 1, len(splits)).mapInArrow(read, schema)
+
+
+def _reader(
+    read: Callable[[Any], Iterator[pa.RecordBatch]], splits: Sequence[Any], *, zone: str
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def rows(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                for found in read(splits[number]):
+                    yield for_spark(found, zone=zone)
+
+    return rows

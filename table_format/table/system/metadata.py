@@ -1,0 +1,136 @@
+"""System tables whose rows are metadata: made at once when read, then filtered and cut to the columns asked for.
+
+They show the table of the moment of reading. Times are local, without zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+import pyarrow as pa
+
+from table_format.errors import ColumnNotFound
+from table_format.kernels.predicate import matches
+from table_format.kernels.values import array_of
+from table_format.model.arrow_types import arrow_schema, arrow_type
+from table_format.model.predicate import Predicate
+from table_format.model.types import (
+    MAX_LENGTH,
+    NESTED,
+    BigIntType,
+    DataField,
+    DataType,
+    TimestampType,
+    VarCharType,
+)
+from table_format.table.facts import TableFacts
+from table_format.table.filters import bound_filter
+from table_format.table.scan import columns_argument
+from table_format.table.system.table import SystemScan, SystemTable
+from table_format.table.table import Table
+
+TEXT: Final = VarCharType(length=MAX_LENGTH)
+LONG: Final = BigIntType()
+TIME: Final = TimestampType(precision=3)
+
+NANOS_PER_MILLI: Final = 1_000_000
+
+Row = Mapping[str, object]
+Rows = Callable[[TableFacts], Sequence[Row]]
+
+
+def columns(**types: DataType) -> tuple[DataField, ...]:
+    """Columns in the order given."""
+    return tuple(DataField(i, name, data_type) for i, (name, data_type) in enumerate(types.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataTable(SystemTable):
+    """One of ``table``'s: ``rows`` makes all rows, a value for every column."""
+
+    title: str
+    columns: tuple[DataField, ...]
+    rows: Rows
+    table: Table
+
+    @property
+    def name(self) -> str:
+        return f"{self.table.identifier}${self.title}"
+
+    @property
+    def fields(self) -> tuple[DataField, ...]:
+        return self.columns
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | Predicate | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> MetadataScan:
+        """A reading; see ``SystemTable``."""
+        facts = self.table.copy(options).facts if options else self.table.facts
+        return MetadataScan(self.columns, lambda: self.rows(facts), columns_argument(columns), filter)
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataScan(SystemScan):
+    """One reading of rows that ``rows`` makes.
+
+    Raises:
+        ColumnNotFound: when read: a column does not exist.
+        InvalidFilter: when read: the filter cannot be parsed or does not fit the columns.
+    """
+
+    fields: tuple[DataField, ...]
+    rows: Callable[[], Sequence[Row]]
+    columns: tuple[str, ...] | None
+    filter: str | Predicate | None
+
+    @property
+    def schema(self) -> pa.Schema:
+        return arrow_schema(self._wanted())
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, in one batch."""
+        wanted = self._wanted()
+        predicate = bound_filter(self.filter, self.fields)
+        batch = batch_of(self.fields, self.rows())
+        if predicate is not None:
+            batch = batch.filter(matches(predicate, batch, self.fields))
+        yield batch.select([f.name for f in wanted])
+
+    def _wanted(self) -> tuple[DataField, ...]:
+        if self.columns is None:
+            return self.fields
+        by_name = {f.name: f for f in self.fields}
+        for column in self.columns:
+            if column not in by_name:
+                message = f"column '{column}' does not exist; the columns are {', '.join(by_name)}"
+                raise ColumnNotFound(message)
+        return tuple(by_name[column] for column in self.columns)
+
+
+def batch_of(fields: Sequence[DataField], rows: Sequence[Row]) -> pa.RecordBatch:
+    """Rows as a batch; values are internal ones, of nested columns those of Arrow."""
+    arrays = [
+        pa.array([row[f.name] for row in rows], arrow_type(f.type))
+        if isinstance(f.type, NESTED)
+        else array_of([row[f.name] for row in rows], f.type)  # type: ignore[misc]
+        for f in fields
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(fields))
+
+
+def local_nanos(epoch_ms: int) -> int:
+    """The local wall clock at an instant, as nanoseconds as if it were UTC."""
+    offset = datetime.fromtimestamp(epoch_ms / 1000).astimezone().utcoffset()
+    seconds = 0 if offset is None else int(offset.total_seconds())
+    return (epoch_ms + seconds * 1000) * NANOS_PER_MILLI
+
+
+def epoch_ms(local_ms: int) -> int:
+    """The instant at which the local wall clock showed a time, given as milliseconds as if it were UTC."""
+    return int((datetime(1970, 1, 1) + timedelta(milliseconds=local_ms)).astimezone().timestamp() * 1000)

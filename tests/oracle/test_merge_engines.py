@@ -1,0 +1,279 @@
+"""Merge engines: what we write, merge and compact, and what the real Paimon does with the same histories.
+
+Every key is a history of its own. Each history is written in the same commits to three tables: one that only we write
+and compact, one that only Paimon does, and one where chance decides at every step. Then each side reads all three.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from table_format import Schema, Table, load_catalog
+from table_format.catalog.protocol import Catalog
+from tests.oracle.peer import PaimonPeer
+from tests.support.json_rows import json_rows, rows_with_floats
+
+KEYS = 150
+STEPS = 7
+EPOCH = datetime(2020, 1, 1)
+GROUPS = {"fields.g.sequence-group": "a,b", "fields.h,i.sequence-group": "c,l"}
+
+COLUMNS: dict[str, tuple[pa.DataType, Callable[[random.Random], Any]]] = {
+    "k": (pa.int32(), lambda chance: 0),
+    "a": (pa.int64(), lambda chance: chance.randrange(-5, 6)),
+    "b": (pa.string(), lambda chance: chance.choice(["", "x", "yy", "中"])),
+    "g": (pa.int32(), lambda chance: chance.randrange(4)),
+    "c": (pa.decimal128(10, 2), lambda chance: Decimal(chance.randrange(-500, 500)).scaleb(-2)),
+    "l": (pa.list_(pa.field("element", pa.int32())), lambda chance: [chance.randrange(3) for _ in range(2)]),
+    "h": (pa.date32(), lambda chance: date(2020, 1, 1) + timedelta(days=chance.randrange(3))),
+    "i": (pa.string(), lambda chance: chance.choice(["", "a", "ab"])),
+    "p": (pa.float64(), lambda chance: chance.randrange(-8, 8) / 4),
+}
+
+SEQUENCES: dict[str, tuple[pa.DataType, Callable[[random.Random], Any]]] = {
+    "decimal(9,2)": (pa.decimal128(9, 2), lambda chance: Decimal(chance.randrange(-2, 3)).scaleb(-2)),
+    "decimal(30,2)": (pa.decimal128(30, 2), lambda chance: Decimal(chance.randrange(-2, 3) * 10**25).scaleb(-2)),
+    "tinyint": (pa.int8(), lambda chance: chance.choice([-128, -1, 0, 127])),
+    "smallint": (pa.int16(), lambda chance: chance.choice([-(2**15), -1, 0, 2**15 - 1])),
+    "int": (pa.int32(), lambda chance: chance.choice([-(2**31), -1, 0, 2**31 - 1])),
+    "bigint": (pa.int64(), lambda chance: chance.choice([-(2**63), -1, 0, 2**63 - 1])),
+    "float": (pa.float32(), lambda chance: chance.choice([-1.5, 0.0, 1.5])),
+    "double": (pa.float64(), lambda chance: chance.choice([-1e300, 0.0, 1e300])),
+    "date": (pa.date32(), lambda chance: date(1969, 12, 31) + timedelta(days=chance.randrange(3))),
+    "time": (pa.time32("ms"), lambda chance: (EPOCH + timedelta(milliseconds=chance.randrange(3))).time()),
+    "timestamp": (pa.timestamp("us"), lambda chance: EPOCH + timedelta(microseconds=chance.randrange(3))),
+    "timestamp_ltz": (pa.timestamp("us", "UTC"), lambda chance: EPOCH + timedelta(microseconds=chance.randrange(3))),
+    "string": (pa.string(), lambda chance: chance.choice(["", "a", "é", "😀", "\uffff"])),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """Options of a table, and whether rows are taken back; ``types`` replace those of ``COLUMNS``."""
+
+    options: dict[str, str]
+    retracts: bool = False
+    types: dict[str, tuple[pa.DataType, Callable[[random.Random], Any]]] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> dict[str, tuple[pa.DataType, Callable[[random.Random], Any]]]:
+        return {**COLUMNS, **self.types}
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.schema([pa.field(n, t, nullable=n != "k") for n, (t, _) in self.columns.items()])
+
+
+def partial_update(retracts: bool = False, **options: str) -> Case:
+    return Case({"merge-engine": "partial-update", **_keys(options)}, retracts)
+
+
+def aggregation(retracts: bool = False, **functions: str) -> Case:
+    named = {f"fields.{column}.aggregate-function": function for column, function in functions.items()}
+    return Case({"merge-engine": "aggregation", **named}, retracts)
+
+
+def _keys(options: dict[str, str]) -> dict[str, str]:
+    return {key.replace("__", ".").replace("_", "-"): value for key, value in options.items()}
+
+
+def with_options(case: Case, options: dict[str, str]) -> Case:
+    return Case({**case.options, **options}, case.retracts, case.types)
+
+
+RETRACTABLE = {"a": "sum", "b": "last_value", "g": "sum", "c": "sum", "l": "collect", "p": "sum"}
+CASES: dict[str, Case] = {
+    "deduplicate": Case({}, retracts=True),
+    "deduplicate by sequence": Case({"sequence.field": "g,i"}, retracts=True),
+    "first-row": Case({"merge-engine": "first-row"}),
+    "first-row, deletes ignored": Case({"merge-engine": "first-row", "ignore-delete": "true"}, retracts=True),
+    "partial-update": partial_update(),
+    "partial-update by sequence": partial_update(sequence__field="g"),
+    "partial-update, deletes ignored": partial_update(True, partial_update__ignore_delete="true"),
+    "partial-update, deletes remove": partial_update(True, partial_update__remove_record_on_delete="true"),
+    "groups": with_options(partial_update(), GROUPS),
+    "groups, retracts": with_options(partial_update(True), GROUPS),
+    "groups by sequence, retracts": with_options(partial_update(True, sequence__field="p"), GROUPS),
+    "groups, one removes": with_options(
+        partial_update(True), {**GROUPS, "partial-update.remove-record-on-sequence-group": "g"}
+    ),
+    "groups, both remove": with_options(
+        partial_update(True), {**GROUPS, "partial-update.remove-record-on-sequence-group": "g,i"}
+    ),
+    "groups with functions, retracts": with_options(
+        partial_update(True),
+        {
+            **GROUPS,
+            "fields.a.aggregate-function": "sum",
+            "fields.b.aggregate-function": "last_non_null_value",
+            "fields.c.aggregate-function": "sum",
+            "fields.l.aggregate-function": "collect",
+        },
+    ),
+    "groups with functions by order": with_options(
+        partial_update(),
+        {
+            **GROUPS,
+            "fields.a.aggregate-function": "first_value",
+            "fields.b.aggregate-function": "listagg",
+            "fields.c.aggregate-function": "max",
+            "fields.l.aggregate-function": "last_value",
+        },
+    ),
+    "groups with functions, one removes": with_options(
+        partial_update(True),
+        {
+            **GROUPS,
+            "partial-update.remove-record-on-sequence-group": "g",
+            "fields.a.aggregate-function": "sum",
+            "fields.c.aggregate-function": "last_value",
+        },
+    ),
+    "groups with a default function": with_options(
+        partial_update(), {**GROUPS, "fields.default-aggregate-function": "last_non_null_value"}
+    ),
+    "aggregation": aggregation(a="sum", b="listagg", g="max", c="min", l="collect", h="first_value", p="product"),
+    "aggregation, retracts": aggregation(True, **RETRACTABLE),
+    "aggregation by sequence, retracts": with_options(aggregation(True, **RETRACTABLE), {"sequence.field": "h,i"}),
+    "aggregation, retracts ignored": with_options(
+        aggregation(True, a="max", b="first_non_null_value", g="min", p="sum"),
+        {f"fields.{column}.ignore-retract": "true" for column in "abg"},
+    ),
+    "aggregation, deletes remove": with_options(
+        aggregation(True, **RETRACTABLE), {"aggregation.remove-record-on-delete": "true"}
+    ),
+    "aggregation with a default function": with_options(
+        aggregation(), {"fields.default-aggregate-function": "last_value"}
+    ),
+    **{
+        f"group by {name}": Case(
+            {"merge-engine": "partial-update", "fields.g.sequence-group": "a,b"}, retracts=True, types={"g": made}
+        )
+        for name, made in SEQUENCES.items()
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def newest() -> Iterator[PaimonPeer]:
+    with PaimonPeer("1.4.2") as peer:
+        yield peer
+
+
+def create(catalog: Catalog, name: str, case: Case, **options: str) -> None:
+    catalog.create_database("db", ignore_if_exists=True)
+    given = {"bucket": "1", **case.options, **_keys(options)}
+    catalog.create_table(f"db.{name}", Schema.from_arrow(case.schema, primary_keys=["k"], options=given))
+
+
+def some_rows(case: Case, chance: random.Random) -> tuple[list[str], pa.Table]:
+    """A batch in which some keys have several rows; lone retracts of unknown keys happen too."""
+    keys = [key for key in range(KEYS) for _ in range(chance.choice([0, 0, 1, 1, 2, 3]))]
+    chance.shuffle(keys)
+    rows = [
+        {name: make(chance) if chance.random() > 0.3 else None for name, (_, make) in case.columns.items()} | {"k": key}
+        for key in keys
+    ]
+    kinds = ["+I", "+I", "+U", "-U", "-D"] if case.retracts else ["+I", "+U"]
+    return [chance.choice(kinds) for _ in keys], pa.Table.from_pylist(rows, schema=case.schema)
+
+
+@dataclass
+class Trio:
+    """Three tables with one history."""
+
+    paimon: PaimonPeer
+    warehouse: Path
+    case: Case
+
+    def table(self, name: str) -> Table:
+        opened = load_catalog({"warehouse": str(self.warehouse)}).load_table(f"db.{name}")
+        assert isinstance(opened, Table)
+        return opened
+
+    def write(self, name: str, kinds: list[str], rows: pa.Table, *, by_us: bool) -> None:
+        if by_us:
+            self.table(name).append(rows.append_column("_row_kind", pa.array(kinds, pa.string())))
+            return
+        fields = self.table(name).schema.fields
+        texts = _rows_in_order(rows, fields)
+        self.paimon.write(self.warehouse, f"db.{name}", [list(pair) for pair in zip(kinds, texts, strict=True)])
+
+    def compact(self, name: str, *, by_us: bool) -> None:
+        if by_us:
+            self.table(name).compact(full=True)
+        else:
+            self.paimon.compact(self.warehouse, f"db.{name}", {"write-only": "false"})
+
+    def read(self, name: str) -> tuple[list[list[Any]], list[list[Any]]]:
+        table = self.table(name)
+        fields = table.scan().plan().fields
+        theirs = self.paimon.read(self.warehouse, f"db.{name}")
+        return json_rows(table.scan().to_arrow(), fields), rows_with_floats(theirs["rows"], fields)
+
+
+def _rows_in_order(rows: pa.Table, fields: Any) -> list[list[Any]]:
+    return [json_rows(rows.slice(at, 1), fields)[0] for at in range(rows.num_rows)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_histories_give_the_same_rows(newest: PaimonPeer, tmp_path: Path, name: str) -> None:
+    case = CASES[name]
+    chance = random.Random(name)
+    catalog = load_catalog({"warehouse": str(tmp_path)})
+    # Rows of first-row tables are seen once they are compacted.
+    write_only = str("first-row" not in case.options.values()).lower()
+    for table in ("ours", "theirs", "mixed"):
+        create(catalog, table, case, write_only=write_only)
+    trio = Trio(newest, tmp_path, case)
+    for step in range(STEPS):
+        kinds, rows = some_rows(case, chance)
+        chosen = {"ours": True, "theirs": False, "mixed": chance.random() < 0.5}
+        for table, by_us in chosen.items():
+            trio.write(table, kinds, rows, by_us=by_us)
+        if step % 3 == 2:
+            for table, by_us in {**chosen, "mixed": chance.random() < 0.5}.items():
+                trio.compact(table, by_us=by_us)
+    ours, of_ours = trio.read("ours")
+    assert len(ours) > KEYS / 3
+    assert of_ours == ours
+    for table in ("theirs", "mixed"):
+        read, theirs = trio.read(table)
+        assert theirs == ours, table
+        assert read == ours, table
+
+
+ASSOCIATIVE = {
+    name: case
+    for name, case in CASES.items()
+    if name in ("first-row", "partial-update", "groups", "deduplicate by sequence", "group by bigint")
+} | {"sums": aggregation(a="sum", b="last_non_null_value", g="max", c="sum", l="last_value", h="min")}
+
+
+@pytest.mark.parametrize("name", ASSOCIATIVE)
+def test_any_compaction_schedule_gives_the_same_rows(newest: PaimonPeer, tmp_path: Path, name: str) -> None:
+    case = Case(CASES[name].options if name in CASES else ASSOCIATIVE[name].options)
+    chance = random.Random(name)
+    catalog = load_catalog({"warehouse": str(tmp_path)})
+    for table in ("ours", "theirs", "mixed"):
+        create(catalog, table, case, num_sorted_run__compaction_trigger=chance.choice("2345"))
+    trio = Trio(newest, tmp_path, case)
+    for _ in range(12):
+        kinds, rows = some_rows(case, chance)
+        for table, by_us in {"ours": True, "theirs": False, "mixed": chance.random() < 0.5}.items():
+            trio.write(table, kinds, rows, by_us=by_us)
+    ours, of_ours = trio.read("ours")
+    assert of_ours == ours
+    for table in ("theirs", "mixed"):
+        read, theirs = trio.read(table)
+        assert theirs == ours, table
+        assert read == ours, table
