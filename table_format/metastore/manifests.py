@@ -11,7 +11,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
 from threading import Lock
 from typing import Final, Generic, TypeVar
 
@@ -63,19 +62,20 @@ class NewFiles:
 
 
 class ManifestStore:
-    """Reads and writes the manifests of one table; its new files share one UUID."""
+    """Reads and writes the manifests of one table.
+
+    Each new file has a UUID of its own: among names that differ in a digit, a damaged snapshot could name another one.
+    """
 
     def __init__(self, store: TableStore, options: TableOptions) -> None:
         self._store = store
         self.options = options
-        self._uuid = ""
-        self._counters: dict[str, Iterator[int]] = {kind: count() for kind in ("manifest", "list", "index")}
         self._lists: _Cache[ManifestFileMeta] = _Cache(_CACHED_FACTS)
         self._manifests: _Cache[ManifestEntry] = _Cache(_CACHED_FACTS)
         self._indexes: _Cache[IndexManifestEntry] = _Cache(_CACHED_FACTS)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Another process writes under a UUID of its own and remembers for itself.
+        # Another process remembers for itself.
         return (ManifestStore, (self._store, self.options))
 
     # --- reading ----------------------------------------------------------------------------------------------------
@@ -155,28 +155,26 @@ class ManifestStore:
     def write_list(self, manifests: Sequence[ManifestFileMeta], *, new: NewFiles) -> WrittenList:
         """Write a manifest list; it may be empty."""
         data = encode_manifest_list(manifests, compression=self.options.manifest.compression)
-        name = self._create(manifest_list_name, "list", data, new)
+        name = self._create(manifest_list_name, data, new)
         self._lists.put(name, tuple(manifests))
         return WrittenList(name, len(data))
 
     def write_index(self, entries: Sequence[IndexManifestEntry], *, new: NewFiles) -> str:
         """Write an index manifest and return its name."""
         data = encode_index_manifest(entries, compression=self.options.manifest.compression)
-        name = self._create(index_manifest_name, "index", data, new)
+        name = self._create(index_manifest_name, data, new)
         self._indexes.put(name, tuple(entries))
         return name
 
     def _write_one(
         self, entries: Sequence[ManifestEntry], data: bytes, types: Sequence[DataType], schema_id: int, new: NewFiles
     ) -> ManifestFileMeta:
-        name = self._create(manifest_name, "manifest", data, new)
+        name = self._create(manifest_name, data, new)
         self._manifests.put(name, tuple(entries))
         return manifest_file_meta(name, len(data), entries, types=types, schema_id=schema_id)
 
-    def _create(self, name_of: Callable[[str, int], str], kind: str, data: bytes, new: NewFiles) -> str:
-        if not self._uuid:
-            self._uuid = self._store.runtime.ids.uuid()
-        name = name_of(self._uuid, next(self._counters[kind]))
+    def _create(self, name_of: Callable[[str, int], str], data: bytes, new: NewFiles) -> str:
+        name = name_of(self._store.runtime.ids.uuid(), 0)
         path = self._store.paths.manifest(name)
         new.record(path)
         create_unique(self._store, path, data)

@@ -52,11 +52,10 @@ def _frame(spark: SparkSession, table: SystemTable, reading: Reading) -> DataFra
     if isinstance(reading, SplitReading):
         return _split_frame(spark, reading)
     rows = reading.to_arrow()
-    if rows.num_rows:
-        return spark.createDataFrame(rows)
-    # Spark Connect asks for rows, or for a schema of its own.
     by_name = {f.name: f for f in table.fields}
-    return spark.createDataFrame([], spark_schema([nullable(by_name[name]) for name in rows.schema.names]))
+    # Given, since Spark would take local times for instants, and Spark Connect infers nothing without rows.
+    schema = spark_schema([nullable(by_name[name]) for name in rows.schema.names])
+    return spark.createDataFrame(rows, schema) if rows.num_rows else spark.createDataFrame([], schema)
 
 
 def _split_frame(spark: SparkSession, reading: SplitReading) -> DataFrame:

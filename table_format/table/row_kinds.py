@@ -14,8 +14,6 @@ from table_format.model.types import MAX_LENGTH, DataField, VarCharType
 
 ROW_KIND: Final = DataField(2_147_483_643, "rowkind", VarCharType(length=MAX_LENGTH))
 
-_TEXTS: Final = pa.array(ROW_KIND_TEXT, pa.string())
-
 
 def row_kind_schema(fields: Sequence[DataField]) -> pa.Schema:
     """The Arrow schema of ``rowkind`` and then these columns."""
@@ -29,6 +27,6 @@ def kind_texts(batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.RecordB
     >>> kind_texts(batch, ()).to_pydict()
     {'rowkind': ['+I', '-D']}
     """
-    texts = _TEXTS.take(batch.column(VALUE_KIND.name))
+    texts = pa.array(ROW_KIND_TEXT, pa.string()).take(batch.column(VALUE_KIND.name))
     columns = [texts, *(batch.column(f.name) for f in fields)]
     return pa.RecordBatch.from_arrays(columns, schema=row_kind_schema(fields))

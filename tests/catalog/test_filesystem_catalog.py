@@ -140,7 +140,7 @@ def test_keys_given_as_options_move_to_the_schema(warehouse: Warehouse) -> None:
         ({"bucket": "x"}, ("a",), InvalidOption),
         ({}, ("a",), UnsupportedFeature),
         ({"bucket": "2"}, ("z",), InvalidSchema),
-        ({"bucket": "2", "merge-engine": "first-row"}, ("a",), UnsupportedFeature),
+        ({"bucket": "2", "deletion-vectors.enabled": "true"}, ("a",), UnsupportedFeature),
         ({"path": "/elsewhere"}, (), InvalidOption),
     ],
 )

@@ -13,7 +13,9 @@ from tests.spark.lakes import TestLake
 
 pytestmark = pytest.mark.spark
 
-COLUMNS = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("p", pa.string(), nullable=False), ("v", "str")])
+COLUMNS = pa.schema(
+    [pa.field("id", pa.int64(), nullable=False), pa.field("p", pa.string(), nullable=False), ("v", "str")]
+)
 
 
 def rows(*triples: tuple[int, str, str]) -> pa.Table:

@@ -23,6 +23,8 @@ from table_format.kernels.key_words import SortColumn, WordColumns, encode
 from table_format.kernels.merge_order import Mask, as_integer
 
 _BELOW_ALL: Final = np.iinfo(np.int64).min
+_MAX_ROUNDS: Final = 8
+"""Removals of a key that are found for all keys at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,22 +175,40 @@ def last_removals(versions: Versions, groups: Sequence[TracedGroup]) -> Int64Arr
     """The position of the last version of each key that removed its row, else -1.
 
     A removal gives every group the sequence of the version that removes, which may be smaller than before, so whether
-    the next one is on time depends on it: keys with a -D are followed version by version.
+    the next one is on time depends on it. All keys are taken from one removal to the next at once; a key of very many
+    removals is followed version by version.
     """
     found = np.full(versions.starts.size, -1, dtype=np.int64)
     removing = [group for group in groups if group.group.removes_record]
-    candidates = np.zeros(versions.order.size, dtype=bool)
+    key_of, count = versions.key_of, versions.order.size
+    positions = np.arange(count)
+    ahead = np.zeros(count, dtype=bool)
     for group in removing:
-        candidates |= versions.is_delete & group.has_sequence
-    if not candidates.any():
-        return found
+        ahead |= versions.is_delete & group.has_sequence
+    for _ in range(_MAX_ROUNDS):
+        if not ahead.any():
+            return found
+        is_open = np.zeros(found.size, dtype=bool)
+        is_open[key_of[ahead]] = True
+        counts = is_open[key_of] & (positions >= found[key_of])
+        removes = np.zeros(count, dtype=bool)
+        for group in removing:
+            removes |= ahead & group.on_time(counts & group.has_sequence)
+        first = np.minimum.reduceat(np.where(removes, positions, count), versions.starts)
+        moved = first < count
+        found[moved] = first[moved]
+        ahead &= moved[key_of] & (positions > found[key_of])
+    _follow(versions, removing, np.unique(key_of[ahead]), found)
+    return found
+
+
+def _follow(versions: Versions, removing: Sequence[TracedGroup], keys: Int64Array, found: Int64Array) -> None:
     sequences = [np.where(group.has_sequence, group.rank, _BELOW_ALL) for group in removing]
-    for key in np.unique(versions.key_of[candidates]).tolist():
+    for key in keys.tolist():
         first, end = int(versions.starts[key]), int(versions.ends[key]) + 1
         rows = list(zip(*(sequence[first:end].tolist() for sequence in sequences), strict=True))
         present = list(zip(*(group.has_sequence[first:end].tolist() for group in removing), strict=True))
         found[key] = _last_removal(rows, present, versions.is_delete[first:end].tolist(), first)
-    return found
 
 
 def _last_removal(

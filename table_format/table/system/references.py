@@ -55,4 +55,3 @@ def _tag_row(name: str, tag: Tag) -> Row:
         "create_time": None if tag.create_time_ms is None else tag.create_time_ms * NANOS_PER_MILLI,
         "time_retained": None if tag.time_retained_ms is None else duration_text(tag.time_retained_ms),
     }
-
