@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-_LISTS: Final = ("bucket-key", "sequence.field")
+_LISTS: Final = ("bucket-key", "sequence.field", "partial-update.remove-record-on-sequence-group")
 """Options whose value is a list of columns."""
 
 _SINGLE: Final = ("rowkind.field",)
 _FIELDS: Final = "fields."
-_LIST_SUFFIXES: Final = (".sequence-group", ".nested-key")
-"""``fields.<columns>.<suffix>``: key and value are lists of columns."""
+_LIST_SUFFIXES: Final = (".sequence-group",)
+"""``fields.<columns>.<suffix>``: key and value are lists of columns. (A nested key names fields inside its column.)"""
 
 _INDEX_PREFIX: Final = "file-index."
 _INDEX_COLUMNS: Final = ".columns"

@@ -20,13 +20,21 @@ from table_format.options.deletion_vectors import ENABLED
 from table_format.options.expire import NUM_RETAINED_MAX, NUM_RETAINED_MIN
 from table_format.options.files import CODECS, COLUMN_STATS_MODE
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
-from table_format.options.merge import IGNORE_DELETE, IGNORE_UPDATE_BEFORE, MERGE_ENGINE, ROWKIND_FIELD, SEQUENCE_FIELDS
+from table_format.options.merge import (
+    IGNORE_DELETE,
+    IGNORE_UPDATE_BEFORE,
+    MERGE_ENGINE,
+    REMOVE_ON_SEQUENCE_GROUP,
+    ROWKIND_FIELD,
+    SEQUENCE_FIELDS,
+)
 from table_format.options.registry import BY_KEY, find
 from table_format.options.startup import given_starting_points, startup_mode
 from table_format.options.table_options import TableOptions
 from table_format.options.tags import CREATION_DELAY, CREATION_PERIOD, CREATION_PERIOD_DURATION
 
 _ONLY_WITH_PRIMARY_KEY = (SEQUENCE_FIELDS, MERGE_ENGINE)
+_NAMES_COLUMNS = (BUCKET_KEY, ROWKIND_FIELD, REMOVE_ON_SEQUENCE_GROUP)
 _ONE_WAY = (IGNORE_DELETE, IGNORE_UPDATE_BEFORE, ENABLED)
 
 
@@ -84,7 +92,8 @@ def check_alterable(old: TableSchema, new: TableSchema) -> None:
     touched = {*changed, *(k for k in old.options if k not in new.options)}
     check_options(changed)
     for key in sorted(touched):
-        _check_change(key, old.options.get(key), new.options.get(key))
+        if not _follows_renames(key, old, new):
+            _check_change(key, old.options.get(key), new.options.get(key))
     # What a table written by others held before is not judged again.
     options = TableOptions.parse(new.options)
     if touched & {BUCKET.key, BUCKET_KEY.key}:
@@ -161,6 +170,16 @@ def _unknown(key: str) -> str:
     close = get_close_matches(key, BY_KEY, n=3, cutoff=0.75)
     advice = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else ""
     return f"is not known{advice}"
+
+
+def _follows_renames(key: str, old: TableSchema, new: TableSchema) -> bool:
+    """Whether an option names the same columns as before, by their new names."""
+    before, after = old.options.get(key), new.options.get(key)
+    if find(key) not in _NAMES_COLUMNS or before is None or after is None:
+        return False
+    new_names = {field.id: field.name for field in new.fields}
+    renamed = {field.name: new_names.get(field.id) for field in old.fields}
+    return [renamed.get(name.strip()) for name in before.split(",")] == [name.strip() for name in after.split(",")]
 
 
 def _check_change(key: str, old: str | None, new: str | None) -> None:

@@ -7,7 +7,7 @@ and compact, one that only Paimon does, and one where chance decides at every st
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -19,6 +19,7 @@ import pytest
 
 from table_format import Schema, Table, load_catalog
 from table_format.catalog.protocol import Catalog
+from table_format.model.types import BigIntType, DataField
 from tests.oracle.peer import PaimonPeer
 from tests.support.json_rows import json_rows, rows_with_floats
 
@@ -221,8 +222,10 @@ class Trio:
         return json_rows(table.scan().to_arrow(), fields), rows_with_floats(theirs["rows"], fields)
 
 
-def _rows_in_order(rows: pa.Table, fields: Any) -> list[list[Any]]:
-    return [json_rows(rows.slice(at, 1), fields)[0] for at in range(rows.num_rows)]
+def _rows_in_order(rows: pa.Table, fields: Sequence[DataField]) -> list[list[Any]]:
+    numbered = rows.append_column("number", pa.array(range(rows.num_rows), pa.int64()))
+    found = json_rows(numbered, (*fields, DataField(-1, "number", BigIntType())))
+    return [row[:-1] for row in sorted(found, key=lambda row: row[-1])]
 
 
 @pytest.mark.parametrize("name", CASES)

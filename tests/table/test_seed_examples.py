@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from table_format.errors import InvalidOption, RetractNotSupported, UnsupportedFeature
+from table_format.model.schema_change import RenameColumn
 from tests.support.tables import Warehouse, memory_warehouse
 
 
@@ -392,3 +393,19 @@ def test_what_does_not_fit_is_refused_when_the_table_is_created(
 ) -> None:
     with pytest.raises(InvalidOption, match=told):
         memory.table(schema=Example(ints("k s v"), {}, []).schema, primary_keys=["k"], options=options)
+
+
+def test_columns_are_renamed_in_the_options_of_the_engine(memory: Warehouse) -> None:
+    example = EXAMPLES["functions in sequence groups"]
+    options = {**example.options, "partial-update.remove-record-on-sequence-group": "c", "write-only": "true"}
+    table = memory.table(schema=example.schema, primary_keys=["k"], options=options)
+    for rows, _ in example.steps[:2]:
+        table.append(statement(example, rows))
+    renames = [RenameColumn("c", "C"), RenameColumn("d", "D")]
+    table = memory.catalog.alter_table(str(table.identifier), renames)
+    assert table.schema.options["fields.C.sequence-group"] == "D"
+    assert table.schema.options["partial-update.remove-record-on-sequence-group"] == "C"
+    renamed = replace(example, columns=ints("k a b C D"))
+    for rows, printed in example.steps[2:]:
+        table.append(statement(renamed, rows))
+        assert read(table) == printed

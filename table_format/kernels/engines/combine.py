@@ -28,6 +28,7 @@ def combine(rows: pa.RecordBatch, starts: Int64Array, engine: Engine, *, order: 
     ``order`` are the row ids in merge order (by key, oldest version first) and ``starts`` where in it keys begin;
     without ``order`` the rows lie in merge order themselves.
 
+    >>> from table_format.kernels.engines.spec import PartialUpdate
     >>> rows = pa.record_batch({"k": [1, 1, 2], "a": [7, None, 8], "b": [None, 5, None]})
     >>> combine(rows, np.array([0, 2]), PartialUpdate()).to_pylist()
     [{'k': 1, 'a': 7, 'b': 5}, {'k': 2, 'a': 8, 'b': None}]
