@@ -14,6 +14,26 @@ import pyarrow.parquet as pq
 BUCKETS = 4
 UPSERTS = 4
 
+MERGING: dict[str, dict[str, str]] = {
+    "partial-update scan, 4 runs": {
+        "merge-engine": "partial-update",
+        "fields.i1.sequence-group": "d1,s1,amount",
+        "fields.i2.sequence-group": "i3,d2,s2,s3,ts",
+    },
+    "aggregation scan, 4 runs": {
+        "merge-engine": "aggregation",
+        "fields.i1.aggregate-function": "sum",
+        "fields.i2.aggregate-function": "max",
+        "fields.i3.aggregate-function": "min",
+        "fields.amount.aggregate-function": "sum",
+        **{f"fields.{name}.aggregate-function": "last_value" for name in ("d1", "s1", "ts")},
+        **{f"fields.{name}.aggregate-function": "last_non_null_value" for name in ("d2", "s2", "s3")},
+    },
+}
+"""Workloads that read the base rows and three upserts under another merge engine, and the options of their tables."""
+
+MERGED_UPSERTS = 3
+
 
 @dataclass(frozen=True)
 class Source:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.arrow_aggregate import aggregate
 from benchmarks.measure import Recorder
-from benchmarks.source import BUCKETS, UPSERTS, Source
+from benchmarks.source import BUCKETS, MERGED_UPSERTS, MERGING, UPSERTS, Source
 from table_format import Schema, load_catalog
 
 SMALL_COMMITS = 1000
@@ -34,8 +34,19 @@ def main(source: Source, scratch: Path) -> None:
     record.best_of(3, "merge-on-read scan", lambda: aggregate(table.scan().to_batches()))
     record.run("full compaction", lambda: table.compact(full=True) and None)
     record.best_of(3, "scan after compaction", lambda: aggregate(table.scan().to_batches()))
+    _merging(record, source, catalog, arrow_schema)
     _append(record, source, catalog, arrow_schema)
     _small_commits(record, catalog)
+
+
+def _merging(record: Recorder, source: Source, catalog, arrow_schema: pa.Schema) -> None:  # noqa: ANN001
+    for number, (workload, options) in enumerate(MERGING.items()):
+        given = {"bucket": str(BUCKETS), "write-only": "true", **options}
+        catalog.create_table(f"bench.m-{number}", Schema.from_arrow(arrow_schema, primary_keys=["k"], options=given))
+        table = catalog.load_table(f"bench.m-{number}")
+        for batch in (source.base, *map(source.upsert, range(MERGED_UPSERTS))):
+            table.append(pq.read_table(batch))
+        record.best_of(3, workload, lambda table=table: aggregate(table.scan().to_batches()))
 
 
 def _append(record: Recorder, source: Source, catalog, arrow_schema: pa.Schema) -> None:  # noqa: ANN001

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from benchmarks.measure import Recorder
-from benchmarks.source import BUCKETS, UPSERTS, Source
+from benchmarks.source import BUCKETS, MERGED_UPSERTS, MERGING, UPSERTS, Source
 from benchmarks.spark_session import aggregate, session
 from table_format import Schema
 from table_format.spark import paimon
@@ -36,6 +36,12 @@ def main(source: Source, scratch: Path) -> None:
     record.best_of(3, "merge-on-read scan", lambda: aggregate(lake.table(table)))
     record.run("full compaction", lambda: lake.compact(table, full=True) and None)
     record.best_of(3, "scan after compaction", lambda: aggregate(lake.table(table)))
+    for number, (workload, options) in enumerate(MERGING.items()):
+        name, given = f"bench.m-{number}", {**keyed, **options}
+        lake.catalog.create_table(name, Schema.from_arrow(arrow_schema, primary_keys=["k"], options=given))
+        for batch in (source.base, *map(source.upsert, range(MERGED_UPSERTS))):
+            lake.write(spark.read.parquet(str(batch)), name)
+        record.best_of(3, workload, lambda name=name: aggregate(lake.table(name)))
     for number in range(3):
         lake.catalog.create_table(f"bench.append-{number}", Schema.from_arrow(arrow_schema))
         record.run("append write", lambda number=number: lake.write(rows, f"bench.append-{number}") and None)

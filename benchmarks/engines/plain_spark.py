@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.measure import Recorder
-from benchmarks.source import UPSERTS, Source
+from benchmarks.source import MERGING, UPSERTS, Source
 from benchmarks.spark_session import aggregate, session
 
 
@@ -25,7 +25,7 @@ def main(source: Source, scratch: Path) -> None:
     merged = target + "-merged"
     compacted = spark.read.parquet(str(source.merged))
     record.best_of(3, "full compaction", lambda: compacted.write.mode("overwrite").parquet(merged))
-    for workload in ("merge-on-read scan", "scan after compaction", "append scan"):
+    for workload in ("merge-on-read scan", *MERGING, "scan after compaction", "append scan"):
         read = merged if workload != "append scan" else target
         record.best_of(3, workload, lambda read=read: aggregate(spark.read.parquet(read)))
     record.best_of(3, "append write", lambda: rows.write.mode("overwrite").parquet(target + "-append"))

@@ -17,7 +17,7 @@ from pypaimon import CatalogFactory, Schema
 
 from benchmarks.arrow_aggregate import aggregate
 from benchmarks.measure import Recorder
-from benchmarks.source import BUCKETS, UPSERTS, Source
+from benchmarks.source import BUCKETS, MERGED_UPSERTS, MERGING, UPSERTS, Source
 
 
 class PythonTable:
@@ -79,6 +79,17 @@ def main(source: Source, scratch: Path, kind: str) -> None:
     for number in range(UPSERTS):
         record.run("upsert", lambda number=number: keyed_table.write(pq.read_table(source.upsert(number))))
     record.best_of(1 if kind == "python" else 3, "merge-on-read scan", keyed_table.scan)
+    for number, (workload, options) in enumerate(MERGING.items()):
+        given = {"bucket": str(BUCKETS), "write-only": "true", **options}
+        name = f"bench.m-{number}"
+        try:
+            catalog.create_table(name, Schema.from_pyarrow_schema(schema, primary_keys=["k"], options=given), True)
+            table = open_table(warehouse, name)
+            for batch in (source.base, *map(source.upsert, range(MERGED_UPSERTS))):
+                table.write(pq.read_table(batch))
+            record.best_of(1 if kind == "python" else 3, workload, table.scan)
+        except Exception as error:  # noqa: BLE001 - what a client cannot do is a finding
+            print(f"{kind} cannot '{workload}': {error}", file=sys.stderr)
     plain_table = open_table(warehouse, "bench.plain")
     record.run("append write", lambda: plain_table.write(pq.read_table(source.base)))
     record.best_of(3, "append scan", plain_table.scan)

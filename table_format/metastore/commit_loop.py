@@ -205,4 +205,4 @@ class CommitLoop:
             snapshots.write_latest_hint(snapshot.id)
         if snapshot.id == FIRST_SNAPSHOT_ID:
             with suppress(OSError):
-                snapshots.write_earliest_hint(snapshot.id)
+                snapshots.begin_earliest_hint(snapshot.id)

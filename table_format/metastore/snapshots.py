@@ -7,6 +7,7 @@ in the latest. Hints may be stale, missing, ahead or garbage: they only say wher
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from table_format.codecs.snapshot_json import decode_snapshot, encode_snapshot
@@ -237,6 +238,14 @@ class SnapshotStore:
     def write_earliest_hint(self, snapshot_id: int) -> None:
         """Say where to look for the earliest snapshot, and that those before it are going. Raises ``OSError``."""
         self._store.io.overwrite(self._store.paths.earliest_hint, str(snapshot_id).encode())
+
+    def begin_earliest_hint(self, snapshot_id: int) -> None:
+        """Name the first snapshot as the earliest, unless somebody has named one. Raises ``OSError``.
+
+        It is created and not overwritten: a request that took its time would undo what an expiry has announced.
+        """
+        with suppress(FileExistsError):
+            self._store.io.create(self._store.paths.earliest_hint, str(snapshot_id).encode())
 
     def is_going(self, snapshot_id: int) -> bool:
         """Whether the snapshot has been expired, or an expiry has announced that it will be.

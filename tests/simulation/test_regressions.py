@@ -142,3 +142,13 @@ def test_an_expired_base_is_a_lost_race_and_no_corruption(shared):
 
     _, made = append(process(shared, "j", ExpiresWhileReading()), "a")
     assert [snapshot.id for snapshot in made] == [5]
+
+
+def test_the_late_hint_of_the_first_commit_does_not_undo_what_an_expiry_announced(shared):
+    """I3: a snapshot whose files were being deleted was tagged, since the hint said that it stays."""
+    p = process(shared)
+    for identifier in range(3):
+        append(p, f"u{identifier}")
+    p.snapshots().write_earliest_hint(3)
+    p.snapshots().begin_earliest_hint(1)
+    assert p.snapshots().is_going(2)
