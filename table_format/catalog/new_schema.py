@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 
-from table_format.errors import InvalidOption
+from table_format.errors import InvalidOption, UnsupportedFeature
+from table_format.kernels.engines import Aggregation, PartialUpdate
+from table_format.kernels.merge import MergeSpec
 from table_format.lsm.merge_spec import check_merge, merge_spec
 from table_format.model.schema import Schema, TableSchema
 from table_format.model.types import ArrayType, DataField, DataType, MapType, MultisetType, RowType
@@ -53,9 +55,24 @@ def check_changed(old: TableSchema, new: TableSchema) -> None:
         InvalidOption, UnsupportedFeature: names the option.
     """
     check_alterable(old, new)
+    before, after = (merge_spec(schema, TableOptions.parse(schema.options)) for schema in (old, new))
+    counted = [name for name in _counted_by_release_0_8(before) if name not in _counted_by_release_0_8(after)]
+    if counted:
+        feature = f"altering a table of release 0.8 that counts ({counted[0]})"
+        message = (
+            f"{feature} is not supported: its files hold the values that are counted, and files of the new schema "
+            "would hold counts"
+        )
+        raise UnsupportedFeature(feature, message)
     # What a table written by others held before is not judged again.
-    if merge_spec(old, TableOptions.parse(old.options)) != merge_spec(new, TableOptions.parse(new.options)):
+    if before != after:
         check_merge(new)
+
+
+def _counted_by_release_0_8(spec: MergeSpec) -> tuple[str, ...]:
+    if not isinstance(spec.engine, Aggregation | PartialUpdate):
+        return ()
+    return tuple(a.field.name for a in spec.engine.aggregates if a.function == "count" and not a.partial_counts)
 
 
 def _keys(options: dict[str, str], option: Option[tuple[str, ...]], given: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ import pytest
 
 from table_format import Table, load_catalog
 from table_format.errors import UnsupportedFeature
+from table_format.model.schema_change import AddColumn
+from table_format.model.types import IntType
 from tests.support.golden import golden_case
 from tests.support.json_rows import json_rows, rows_with_floats
 
@@ -77,3 +79,11 @@ def test_a_table_of_paimon_takes_our_rows(tmp_path: Path) -> None:
     after = table.scan().to_arrow().sort_by("k")
     assert len(after) == len(before) - 1
     assert after.slice(0, 5).equals(before.slice(0, 5))
+
+
+def test_a_table_that_counts_as_release_0_8_does_is_not_altered(tmp_path: Path) -> None:
+    warehouse = golden_case("pk_aggregation_count").writable_copy(tmp_path)
+    catalog = load_catalog({"warehouse": str(warehouse)})
+    with pytest.raises(UnsupportedFeature, match=r"counts \(a\)"):
+        catalog.alter_table("db.t", [AddColumn("later", IntType())])
+    assert "later" not in opened("pk_aggregation_count", "db.t", warehouse).schema.field_names
