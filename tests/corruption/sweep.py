@@ -7,16 +7,19 @@ are first given to their decoder: only what still decodes, to other facts, is wo
 from __future__ import annotations
 
 import argparse
+import random
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from table_format import Table, load_catalog
 from table_format.errors import CorruptionError, InvalidOption, TableFormatError, UnsupportedFeature
+from table_format.io.file_io import FileStatus
 from table_format.io.memory import MemoryFileIO
 from table_format.model.identifier import Identifier
 
@@ -67,6 +70,10 @@ class DamagedFileIO(MemoryFileIO):
     def open_input(self, path: str) -> pa.NativeFile:
         return pa.BufferReader(self.read(path))
 
+    def status(self, path: str) -> FileStatus | None:
+        found = super().status(path)
+        return replace(found, size=len(self._bytes)) if found is not None and path == self._damaged else found
+
 
 def truncations(data: bytes) -> Iterator[tuple[str, bytes]]:
     """Every shorter file."""
@@ -81,6 +88,19 @@ def flips(data: bytes) -> Iterator[tuple[str, bytes]]:
             damaged = bytearray(data)
             damaged[position] ^= 1 << bit
             yield f"bit {bit} of byte {position}", bytes(damaged)
+
+
+def random_damages(count: int, data: bytes) -> Iterator[tuple[str, bytes]]:
+    """So many files that differ in one bit, in a burst of bits, or in their length, always the same ones."""
+    chance = random.Random(len(data))
+    for number in range(count):
+        damaged = bytearray(data)
+        if number % 10 == 9:
+            del damaged[chance.randrange(len(data)) :]
+        for _ in range(1 if number % 3 else chance.randrange(1, 9)):
+            if damaged:
+                damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
+        yield f"damage {number}", bytes(damaged)
 
 
 def damage_in_every_way(
@@ -139,22 +159,29 @@ def _file_names(store: MemoryFileIO) -> Iterator[str]:
 
 
 def main() -> None:
-    from tests.corruption.targets import worlds
+    from tests.corruption.targets import data_files, worlds
 
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--show", action="store_true", help="name the damages that went wrong")
+    arguments.add_argument("--data", type=int, default=0, help="instead, so many damages of a data file in each format")
     chosen = arguments.parse_args()
+    if chosen.data:
+        store, identifier, targets = data_files()
+        for target in targets:
+            _report("random", damage_in_every_way(store, identifier, target, partial(random_damages, chosen.data)))
+        return
     for store, identifier, targets in worlds():
         for target in targets:
             for ways in (truncations, flips):
                 tally = damage_in_every_way(store, identifier, target, ways)
-                counts = ", ".join(f"{count} {outcome}" for outcome, count in tally.outcomes.most_common())
-                print(
-                    f"{target.kind:16} {ways.__name__:12} {tally.damages:7} damages of {tally.size} bytes: {counts}",
-                    flush=True,
-                )
-                if chosen.show:
-                    print("\n".join(f"  {outcome}: {what}" for outcome, what in tally.failures))
+                _report(ways.__name__, tally, show=chosen.show)
+
+
+def _report(ways: str, tally: Tally, *, show: bool = False) -> None:
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in tally.outcomes.most_common())
+    print(f"{tally.kind:18} {ways:12} {tally.damages:7} damages of {tally.size} bytes: {counts}", flush=True)
+    if show:
+        print("\n".join(f"  {outcome}: {what}" for outcome, what in tally.failures))
 
 
 if __name__ == "__main__":

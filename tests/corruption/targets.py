@@ -24,6 +24,28 @@ World = tuple[MemoryFileIO, Identifier, list[Target]]
 COLUMNS = pa.schema(
     [pa.field("k", pa.int64(), nullable=False), pa.field("p", pa.string(), nullable=False), ("v", pa.string())]
 )
+MIXED = pa.table(
+    {
+        "k": pa.array(range(300), pa.int64()),
+        "b": pa.array([i % 3 == 0 if i % 7 else None for i in range(300)]),
+        "s": pa.array([f"text {i * 7919 % 1000}" for i in range(300)]),
+        "d": pa.array([i / 7 for i in range(300)]),
+        "n": pa.array([i * 10**12 for i in range(300)]).cast(pa.decimal128(20, 0)),
+        "t": pa.array([1_700_000_000_000_000 + i * 977 for i in range(300)], pa.timestamp("us")),
+        "l": pa.array([[i, None, i + 1] if i % 5 else [] for i in range(300)], pa.list_(pa.int32())),
+    },
+    schema=pa.schema(
+        [
+            pa.field("k", pa.int64(), nullable=False),
+            ("b", pa.bool_()),
+            ("s", pa.string()),
+            ("d", pa.float64()),
+            ("n", pa.decimal128(20, 0)),
+            ("t", pa.timestamp("us")),
+            ("l", pa.list_(pa.int32())),
+        ]
+    ),
+)
 IDENTIFIER = Identifier.parse("db.damaged")
 
 
@@ -95,6 +117,31 @@ def written_by_paimon() -> World:
             Target("deletion vectors", paths.index(vectors.index_file.file_name), _nothing, all_rows),
         ],
     )
+
+
+def data_files() -> World:
+    """One data file in each format, of rows of many types."""
+    store = MemoryFileIO()
+    catalog = load_catalog({"warehouse": "/w"}, file_io=store)
+    catalog.create_database("db")
+    targets = []
+    for file_format in ("parquet", "orc", "avro"):
+        identifier = f"db.{file_format}"
+        options = {"bucket": "1", "file.format": file_format}
+        catalog.create_table(identifier, Schema.from_arrow(MIXED.schema, primary_keys=["k"], options=options))
+        table = catalog.load_table(identifier)
+        assert isinstance(table, Table)
+        table.append(MIXED)
+        [split] = table.scan().plan()
+        path = table.store.paths.data_file("", split.bucket, split.files[0])
+        targets.append(Target(file_format, path, _nothing, partial(_rows_of, identifier)))
+    return store, Identifier.parse("db.parquet"), targets
+
+
+def _rows_of(identifier: str, table: Table) -> Rows:
+    opened_again = load_catalog({"warehouse": "/w"}, file_io=table.store.io).load_table(identifier)
+    assert isinstance(opened_again, Table)
+    return all_rows(opened_again)
 
 
 def all_rows(table: Table, options: Mapping[str, str] | None = None) -> Rows:
