@@ -33,6 +33,7 @@ def main() -> None:
     arguments.add_argument("--rows", type=int, default=1_000_000)
     arguments.add_argument("--engines", default="plain,spark,process,rust,python")
     arguments.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()) / "lakehouse-bench")
+    arguments.add_argument("--commits", type=int, default=1000, help="one-row commits to measure; 0 leaves them out")
     arguments.add_argument("--write", type=Path, help="also write the table to this Markdown file")
     chosen = arguments.parse_args()
     source = Source(chosen.scratch / f"source-{chosen.rows}", chosen.rows)
@@ -40,6 +41,8 @@ def main() -> None:
     figures: Figures = {}
     for engine in chosen.engines.split(","):
         name, command = _command(engine, chosen.scratch)
+        if engine not in ("plain", "spark"):
+            command = ["env", f"BENCH_COMMITS={chosen.commits}", *command]
         figures[name] = _run(name, command, source, chosen.scratch / "tables")
     text = report(figures, chosen.rows)
     print(text)

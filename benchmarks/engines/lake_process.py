@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -14,7 +15,7 @@ from benchmarks.measure import Recorder
 from benchmarks.source import BUCKETS, MERGED_UPSERTS, MERGING, UPSERTS, Source
 from table_format import Schema, load_catalog
 
-SMALL_COMMITS = 1000
+SMALL_COMMITS = int(os.environ.get("BENCH_COMMITS", "1000"))
 
 
 def main(source: Source, scratch: Path) -> None:
@@ -36,7 +37,8 @@ def main(source: Source, scratch: Path) -> None:
     record.best_of(3, "scan after compaction", lambda: aggregate(table.scan().to_batches()))
     _merging(record, source, catalog, arrow_schema)
     _append(record, source, catalog, arrow_schema)
-    _small_commits(record, catalog)
+    if SMALL_COMMITS:
+        _small_commits(record, catalog)
 
 
 def _merging(record: Recorder, source: Source, catalog, arrow_schema: pa.Schema) -> None:  # noqa: ANN001

@@ -5,6 +5,7 @@ Started by path, so it imports nothing but the measuring of this project.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -18,6 +19,8 @@ from pypaimon import CatalogFactory, Schema
 from benchmarks.arrow_aggregate import aggregate
 from benchmarks.measure import Recorder
 from benchmarks.source import BUCKETS, MERGED_UPSERTS, MERGING, UPSERTS, Source
+
+SMALL_COMMITS = int(os.environ.get("BENCH_COMMITS", "1000"))
 
 
 class PythonTable:
@@ -93,10 +96,11 @@ def main(source: Source, scratch: Path, kind: str) -> None:
     plain_table = open_table(warehouse, "bench.plain")
     record.run("append write", lambda: plain_table.write(pq.read_table(source.base)))
     record.best_of(3, "append scan", plain_table.scan)
-    _small_commits(record, open_table(warehouse, "bench.small"), small)
+    if SMALL_COMMITS:
+        _small_commits(record, open_table(warehouse, "bench.small"), small, SMALL_COMMITS)
 
 
-def _small_commits(record: Recorder, table: PythonTable | RustTable, schema: pa.Schema, count: int = 1000) -> None:
+def _small_commits(record: Recorder, table: PythonTable | RustTable, schema: pa.Schema, count: int) -> None:
     times: list[float] = []
 
     def commits() -> str:
