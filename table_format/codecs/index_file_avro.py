@@ -7,7 +7,7 @@ from typing import Any
 
 from table_format.codecs.data_file_avro import array_of, checked_file_name, nullable, nullable_field, plain_field
 from table_format.errors import BadEncoding
-from table_format.model.manifest import DeletionVectorRange, IndexFileMeta
+from table_format.model.manifest import DELETION_VECTORS, DeletionVectorRange, IndexFileMeta
 
 
 def index_file_fields(record_name: str) -> list[dict[str, object]]:
@@ -52,6 +52,9 @@ def index_file_of(record: Mapping[str, Any], *, path: str) -> IndexFileMeta:
         BadEncoding: a value no index file has.
     """
     ranges = record.get("_DELETIONS_VECTORS_RANGES")
+    if ranges is not None and record["_INDEX_TYPE"] != DELETION_VECTORS:
+        # No other index has ranges: taken for one that is not known, its deleted rows would come back.
+        raise BadEncoding(path, f"expected an index of type '{DELETION_VECTORS}', found '{record['_INDEX_TYPE']}'")
     return IndexFileMeta(
         index_type=record["_INDEX_TYPE"],
         file_name=checked_file_name(record["_FILE_NAME"], path=path),
