@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource, SimpleStats
-from table_format.model.manifest import DeletionVectorRange, FileKind, IndexFileMeta, ManifestEntry, ManifestFileMeta
+from table_format.model.manifest import (
+    DELETION_VECTORS,
+    DeletionVectorRange,
+    FileKind,
+    IndexFileMeta,
+    ManifestEntry,
+    ManifestFileMeta,
+)
 from table_format.model.types import (
     MAX_LENGTH,
     BigIntType,
@@ -146,14 +153,17 @@ _ranges = st.builds(
     cardinality=st.none() | _count,
 )
 
-index_files = st.builds(
+_index_files = {
+    "file_name": _name,
+    "file_size": _count,
+    "row_count": _count,
+    "external_path": st.none() | _text,
+}
+index_files = st.builds(IndexFileMeta, index_type=_text, deletion_vector_ranges=st.none(), **_index_files) | st.builds(
     IndexFileMeta,
-    index_type=_text,
-    file_name=_name,
-    file_size=_count,
-    row_count=_count,
-    deletion_vector_ranges=st.none() | st.lists(_ranges, max_size=2).map(tuple),
-    external_path=st.none() | _text,
+    index_type=st.just(DELETION_VECTORS),
+    deletion_vector_ranges=st.lists(_ranges, max_size=2).map(tuple),
+    **_index_files,
 )
 
 manifest_entries = st.builds(
