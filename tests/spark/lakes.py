@@ -89,7 +89,7 @@ def rows_of(frame: Any) -> list[tuple[Any, ...]]:
 
 
 def jobs_of(spark: Any, work: Callable[[], object]) -> list[list[int]]:
-    """The Spark jobs that some work starts, each as the numbers of tasks of its stages."""
+    """The Spark jobs that some work starts, each as the numbers of tasks of its stages, the last stage last."""
     context = spark.sparkContext
     group = f"group-{next(_GROUPS)}"
     context.setJobGroup(group, "")
@@ -99,7 +99,8 @@ def jobs_of(spark: Any, work: Callable[[], object]) -> list[list[int]]:
         context.setLocalProperty("spark.jobGroup.id", None)
     tracker = context.statusTracker()
     jobs = [tracker.getJobInfo(job) for job in sorted(tracker.getJobIdsForGroup(group))]
-    return [[tracker.getStageInfo(stage).numTasks for stage in job.stageIds] for job in jobs]
+    # Spark keeps the stages of a job as a hash set: only their numbers tell the order.
+    return [[tracker.getStageInfo(stage).numTasks for stage in sorted(job.stageIds)] for job in jobs]
 
 
 def plan_of(frame: Any) -> str:
