@@ -119,6 +119,10 @@ class BucketCountChanged(ConflictError):
     """The partition was written with another number of buckets."""
 
 
+class HashIndexChanged(ConflictError):
+    """Keys of a partition were given their buckets by others meanwhile: its rows must be given theirs anew."""
+
+
 class SchemaChanged(ConflictError):
     """The schema changed while the work was under way."""
 

@@ -10,12 +10,19 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from table_format.codecs.avro import ContainerSchema, read_container, write_container
-from table_format.codecs.data_file_avro import array_of, data_file_of, data_file_record, data_file_schema, plain_field
+from table_format.codecs.data_file_avro import (
+    array_of,
+    data_file_of,
+    data_file_record,
+    data_file_schema,
+    nullable_field,
+    plain_field,
+)
 from table_format.codecs.index_file_avro import index_file_fields, index_file_members, index_file_of
 from table_format.errors import BadEncoding
 from table_format.model.commit import CommitMessage
 
-_VERSION: Final = b"\x01"
+_VERSION: Final = b"\x02"
 _PATH: Final = "commit messages"
 _COMPRESSION: Final = "zstd"
 
@@ -43,6 +50,7 @@ def _schema() -> ContainerSchema:
         plain_field("partition", "bytes"),
         plain_field("bucket", "int"),
         plain_field("total_buckets", "int"),
+        nullable_field("hash_index_base", "bytes"),
         *(plain_field(name, array_of(t)) for name, t in zip(_FILE_LISTS, data_files, strict=True)),
         *(plain_field(name, array_of(t)) for name, t in zip(_INDEX_FILE_LISTS, index_files, strict=True)),
     ]
@@ -75,6 +83,7 @@ def _record(message: CommitMessage) -> dict[str, object]:
         "partition": message.partition,
         "bucket": message.bucket,
         "total_buckets": message.total_buckets,
+        "hash_index_base": message.hash_index_base,
     }
     for name in _FILE_LISTS:
         record[name] = [data_file_record(file) for file in getattr(message, name)]
@@ -93,5 +102,6 @@ def _message(record: dict[str, Any]) -> CommitMessage:
         partition=record["partition"],
         bucket=record["bucket"],
         total_buckets=record["total_buckets"],
+        hash_index_base=record["hash_index_base"],
         **members,
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
@@ -12,11 +12,15 @@ from table_format.model.manifest import DELETION_VECTORS, FileKind, IndexFileMet
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What one snapshot changes: data files, changelog files, index files, each in order of replay."""
+    """What one snapshot changes: data files, changelog files, index files, each in order of replay.
+
+    ``hash_index_bases`` are fingerprints of the hash indexes, by partition, that the changes rest on.
+    """
 
     entries: tuple[ManifestEntry, ...] = ()
     changelog: tuple[ManifestEntry, ...] = ()
     index: tuple[IndexManifestEntry, ...] = ()
+    hash_index_bases: Mapping[bytes, bytes] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -50,13 +54,17 @@ def append_changes(messages: Iterable[CommitMessage]) -> Changes:
     entries: list[ManifestEntry] = []
     changelog: list[ManifestEntry] = []
     index: list[IndexManifestEntry] = []
+    bases: dict[bytes, bytes] = {}
     for m in messages:
+        if m.hash_index_base is not None:
+            # Later messages rest on the work of earlier ones.
+            bases.setdefault(m.partition, m.hash_index_base)
         entries += _entries(FileKind.ADD, m, m.new_files)
         entries += _entries(FileKind.DELETE, m, m.deleted_files)
         changelog += _entries(FileKind.ADD, m, m.changelog_files)
         index += _index(FileKind.DELETE, m, m.deleted_index_files)
         index += _index(FileKind.ADD, m, m.new_index_files)
-    return Changes(tuple(entries), tuple(changelog), tuple(index))
+    return Changes(tuple(entries), tuple(changelog), tuple(index), bases)
 
 
 def compact_changes(messages: Iterable[CommitMessage]) -> Changes:

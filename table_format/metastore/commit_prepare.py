@@ -15,7 +15,7 @@ from table_format.io.table_store import TableStore
 from table_format.lsm.keys import key_ranges
 from table_format.metastore.changes import Changes
 from table_format.metastore.conflicts import CommitFacts, find_bucket_change, find_conflict
-from table_format.metastore.index_entries import combine_index
+from table_format.metastore.index_entries import combine_index, find_hash_index_change
 from table_format.metastore.live_state import LiveState
 from table_format.metastore.manifest_merge import MergedManifests, MergeRules, merge_manifests
 from table_format.metastore.manifests import ManifestStore, NewFiles, WrittenList
@@ -114,7 +114,11 @@ def prepare(c: CommitContext, job: CommitJob, work: Work, latest: Snapshot | Non
     """
     proposal = job.propose(latest)
     changes = proposal.changes
-    index = _combined_index(c, changes, latest)
+    before = () if latest is None else c.manifests.index_entries(latest)
+    changed = find_hash_index_change(changes.hash_index_bases, before, c.partitions)
+    if changed is not None:
+        raise changed
+    index = combine_index(before, changes.index, bucketed=c.is_bucketed) if changes.index else before
     conflict = _find_conflict(c, job, proposal, index, latest)
     if conflict is not None:
         raise conflict
@@ -165,11 +169,6 @@ def _bucket_counts(
         return {}
     fixed = frozenset(e.partition for e in changes.entries if e.total_buckets > 0 and e.kind is FileKind.ADD)
     return c.live.bucket_counts(latest, fixed) if fixed else {}
-
-
-def _combined_index(c: CommitContext, changes: Changes, latest: Snapshot | None) -> Sequence[IndexManifestEntry]:
-    before = () if latest is None else c.manifests.index_entries(latest)
-    return combine_index(before, changes.index, bucketed=c.is_bucketed) if changes.index else before
 
 
 def _write_changes(c: CommitContext, work: Work, changes: Changes, schema_id: int) -> WrittenChanges:

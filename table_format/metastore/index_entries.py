@@ -6,11 +6,13 @@ in append tables without buckets each deletion-vector file stands for itself. No
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 
-from table_format.errors import FileConflict
-from table_format.model.manifest import DELETION_VECTORS, FileKind, IndexManifestEntry
+from table_format.errors import FileConflict, HashIndexChanged
+from table_format.metastore.partitions import Partitions
+from table_format.model.manifest import DELETION_VECTORS, HASH, FileKind, IndexManifestEntry
 
 _GIVE_UP = "File deletion conflicts detected! Give up committing."
 
@@ -42,6 +44,33 @@ def combine_index(
 def removals(entries: Iterable[IndexManifestEntry], partitions: frozenset[bytes]) -> tuple[IndexManifestEntry, ...]:
     """Entries that remove all index files of some partitions."""
     return tuple(replace(entry, kind=FileKind.DELETE) for entry in entries if entry.partition in partitions)
+
+
+def hash_fingerprint(files: Mapping[int, str]) -> bytes:
+    """What tells one set of hash index files of a partition, by bucket, from another: a file never changes."""
+    text = "\n".join(f"{bucket}:{files[bucket]}" for bucket in sorted(files))
+    return blake2b(text.encode(), digest_size=16).digest()
+
+
+def find_hash_index_change(
+    expected: Mapping[bytes, bytes], live: Iterable[IndexManifestEntry], partitions: Partitions
+) -> HashIndexChanged | None:
+    """A partition whose hash index is not the one its new rows were given their buckets by, if there is one."""
+    found: dict[bytes, dict[int, str]] = {partition: {} for partition in expected}
+    for entry in live:
+        if entry.index_file.index_type == HASH and entry.partition in found:
+            found[entry.partition][entry.bucket] = entry.index_file.file_name
+    for partition, fingerprint in expected.items():
+        files = found[partition]
+        if hash_fingerprint(files) != fingerprint:
+            shown = ", ".join(f"'{files[bucket]}' of bucket {bucket}" for bucket in sorted(files)[:4])
+            more = f" and {len(files) - 4} more" if len(files) > 4 else ""
+            return HashIndexChanged(
+                f"The hash index of {partitions.shown(partition)} was changed by another commit: it consists of "
+                f"{shown or 'nothing'}{more} now, and the buckets of these rows were chosen by another. Nothing was "
+                "committed; write the rows again"
+            )
+    return None
 
 
 def _key(entry: IndexManifestEntry, *, bucketed: bool) -> tuple[object, ...]:

@@ -14,7 +14,8 @@ class CommitMessage:
     """The work of one writer in one bucket of one partition: nothing of it is visible before it is committed.
 
     ``partition`` is a serialised BinaryRow. ``new_*`` members go to the APPEND snapshot, ``compact_*`` members to the
-    COMPACT snapshot.
+    COMPACT snapshot. ``hash_index_base`` is the fingerprint of the hash index files of the partition that rows were
+    given their buckets by; when the partition has others by now, the message cannot be committed.
     """
 
     partition: bytes
@@ -30,6 +31,7 @@ class CommitMessage:
     compact_changelog_files: tuple[DataFileMeta, ...] = ()
     compact_new_index_files: tuple[IndexFileMeta, ...] = ()
     compact_deleted_index_files: tuple[IndexFileMeta, ...] = ()
+    hash_index_base: bytes | None = None
 
     @property
     def is_empty(self) -> bool:

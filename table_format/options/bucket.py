@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from table_format.limits import MAX_BUCKETS
 from table_format.options.declare import WRITES, Option, unsupported
-from table_format.options.values import boolean, choice, integer, names
+from table_format.options.values import boolean, choice, integer, names, optional
 
 DYNAMIC_OR_UNAWARE = -1
 POSTPONE = -2
@@ -15,8 +15,9 @@ BUCKET = Option(
     "bucket",
     integer(POSTPONE, MAX_BUCKETS),
     DYNAMIC_OR_UNAWARE,
-    "Number of buckets of each partition. -1 is one bucket without order on an append table; -1 (dynamic bucket) and "
-    "-2 (postpone) on a primary key table are not supported yet. May change only between positive numbers.",
+    "Number of buckets of each partition. -1 is one bucket without order on an append table; on a primary key table it "
+    "means dynamic buckets, as many as 'dynamic-bucket.target-row-num' asks for. -2 (postpone) on a primary key table "
+    "is not supported yet. May change only between positive numbers.",
 )
 BUCKET_KEY = Option(
     "bucket-key",
@@ -41,6 +42,31 @@ APPEND_ORDERED = Option(
     "Keep the order of rows inside a bucket of an append table. 'false' would allow compaction to reorder; this "
     "version always keeps the order, which satisfies both.",
 )
+TARGET_ROWS = Option(
+    "dynamic-bucket.target-row-num",
+    integer(1),
+    2_000_000,
+    "Keys after which a dynamic bucket is full and a new key goes to another.",
+)
+INITIAL_BUCKETS = Option(
+    "dynamic-bucket.initial-buckets",
+    optional(integer(1, MAX_BUCKETS - 1)),
+    None,
+    "Dynamic buckets that are filled side by side from the start; with them, assigners at most.",
+    immutable=True,
+)
+MAX_DYNAMIC = Option(
+    "dynamic-bucket.max-buckets",
+    integer(-1, MAX_BUCKETS),
+    -1,
+    "Dynamic buckets of a partition at most; beyond it full buckets take more keys. -1 and 0 mean no limit.",
+)
+ASSIGNER_PARALLELISM = Option(
+    "dynamic-bucket.assigner-parallelism",
+    optional(integer(1)),
+    None,
+    "Tasks of a Spark job that give keys their buckets; each owns the hashes that leave its number as remainder.",
+)
 INDEX_IN_DATA_FILE_DIR = unsupported(
     "index-file-in-data-file-dir",
     boolean,
@@ -58,3 +84,7 @@ class BucketOptions:
     function: str = BUCKET_FUNCTION.field()
     append_ordered: bool = APPEND_ORDERED.field()
     index_in_data_file_dir: bool = INDEX_IN_DATA_FILE_DIR.field()
+    target_rows: int = TARGET_ROWS.field()
+    initial_buckets: int | None = INITIAL_BUCKETS.field()
+    max_dynamic_buckets: int = MAX_DYNAMIC.field()
+    assigner_parallelism: int | None = ASSIGNER_PARALLELISM.field()

@@ -138,8 +138,8 @@ def require(schema: TableSchema, options: TableOptions, operation: Operation) ->
             continue
         if not _has_its_effect(option, parse_value(key, option.parser, value)):
             raise _unsupported(option, key, value, f" to {operation.value} the table")
-    if operation is Operation.WRITE and schema.primary_keys and options.bucket.count < 0:
-        raise _unsupported_bucket(options.bucket.count)
+    if operation is Operation.WRITE and schema.primary_keys:
+        _check_keyed_buckets(schema, options.bucket.count)
 
 
 def _has_its_effect(option: AnyOption, value: object) -> bool:
@@ -157,13 +157,22 @@ def _unsupported(option: AnyOption, key: str, value: str, purpose: str = "") -> 
     return UnsupportedFeature(f"{key}={value}", message)
 
 
-def _unsupported_bucket(count: int) -> UnsupportedFeature:
-    mode = "postpone bucket" if count == POSTPONE else "dynamic bucket"
-    message = (
-        f"option '{BUCKET.key}' = '{count}' ({mode}) on a table with a primary key is not supported by this version; "
-        f"set '{BUCKET.key}' to a positive number"
-    )
-    return UnsupportedFeature(f"{BUCKET.key}={count}", message)
+def _check_keyed_buckets(schema: TableSchema, count: int) -> None:
+    if count == POSTPONE:
+        feature = f"{BUCKET.key}={count}"
+        message = (
+            f"option '{BUCKET.key}' = '{count}' (postpone bucket) on a table with a primary key is not supported by "
+            f"this version; set '{BUCKET.key}' to -1 or a positive number"
+        )
+        raise UnsupportedFeature(feature, message)
+    outside = [key for key in schema.partition_keys if key not in schema.primary_keys]
+    if outside:
+        feature = "cross-partition update"
+        message = (
+            f"the primary key lacks the partition columns {', '.join(outside)}: updates across partitions are not "
+            "supported by this version; add the columns to the primary key"
+        )
+        raise UnsupportedFeature(feature, message)
 
 
 def _unknown(key: str) -> str:
@@ -211,8 +220,8 @@ def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
     count, key = options.bucket.count, options.bucket.key
     if count == 0:
         raise InvalidOption(BUCKET.key, "0 is not a number of buckets; it takes a positive number or -1")
-    if schema.primary_keys and count < 0:
-        raise _unsupported_bucket(count)
+    if schema.primary_keys:
+        _check_keyed_buckets(schema, count)
     if count == POSTPONE:
         raise InvalidOption(BUCKET.key, "-2 (postpone bucket) needs a primary key")
     if count < 0 and key:

@@ -137,8 +137,8 @@ def _check_primary_key(schema: TableSchema) -> None:
     if outside:
         feature = "cross-partition update"
         message = (
-            f"the primary key lacks the partition columns {', '.join(outside)}: updates across partitions need dynamic "
-            "buckets, which this version does not support; add the columns to the primary key"
+            f"the primary key lacks the partition columns {', '.join(outside)}: updates across partitions are not "
+            "supported by this version; add the columns to the primary key"
         )
         raise UnsupportedFeature(feature, message)
 

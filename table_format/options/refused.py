@@ -50,9 +50,6 @@ _INDEXES: _Options = (
     OptionPattern("pk-<kind>.index.columns", text, "Indexes of key columns.", supported=False),
 )
 _BUCKETS: _Options = (
-    unsupported("dynamic-bucket.target-row-num", integer(1), 2_000_000, "Rows of a dynamic bucket."),
-    unsupported("dynamic-bucket.initial-buckets", optional(integer(1)), None, "First dynamic buckets.", immutable=True),
-    unsupported("dynamic-bucket.max-buckets", integer(-1), -1, "Dynamic buckets at most."),
     unsupported("cross-partition-upsert.index-ttl", optional(duration), None, "Age of keys that are forgotten."),
     OptionPattern("postpone.<setting>", text, "Postponed bucketing.", supported=False),
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from table_format.catalog.load import load_catalog
 from table_format.catalog.protocol import Catalog
-from table_format.errors import ConflictError, InvalidInputError
+from table_format.errors import InvalidInputError
 from table_format.model.predicate import Predicate, columns_of
 from table_format.model.snapshot import Snapshot
 from table_format.spark.compact import compact_on_spark
@@ -19,6 +19,7 @@ from table_format.spark.ship import ship_code
 from table_format.spark.system import system_frame
 from table_format.spark.write import with_constants, write_frame
 from table_format.table.filters import bound_filter
+from table_format.table.landing import Messages, land
 from table_format.table.partition_values import partition_spec
 from table_format.table.scan import shown_schema
 from table_format.table.system.table import SystemTable
@@ -119,14 +120,19 @@ class Lake:
         replacing = mode == "overwrite"
         spec = None if partition is None else partition_spec(table.schema, partition)
         rows = frame if spec is None else with_constants(frame, table.schema, spec)
-        messages = write_frame(rows, table.facts, replacing=replacing, parallelism=parallelism)
-        try:
+
+        def publish(messages: Messages) -> tuple[Snapshot, ...]:
             if replacing:
                 return commit.overwrite(messages, partition=spec, identifier=identifier, properties=properties)
             return commit.commit(messages, identifier=identifier, properties=properties)
-        except (ConflictError, InvalidInputError):
-            commit.abort(messages)
-            raise
+
+        return land(
+            table.store,
+            commit,
+            write=lambda: write_frame(rows, table.facts, replacing=replacing, parallelism=parallelism),
+            publish=publish,
+            is_repeatable=True,
+        )
 
     def compact(
         self, name: str, *, full: bool = False, partitions: Sequence[Mapping[str, object]] | None = None

@@ -19,7 +19,7 @@ from table_format.table.facts import TableFacts
 from table_format.table.maintenance import BucketWork, compact_work
 from table_format.table.plan import Plan
 from table_format.table.read import read_split
-from table_format.table.write import TableWrite
+from table_format.table.write import GivenBuckets, TableWrite
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -67,12 +67,14 @@ def _spark_arrow_type(arrow: pa.DataType, zone: str) -> pa.DataType:
     return arrow
 
 
-def bucket_writer(facts: TableFacts, names: Sequence[str], *, replacing: bool) -> Callable[[Batches], Batches]:
+def bucket_writer(
+    facts: TableFacts, names: Sequence[str], *, replacing: bool, given: GivenBuckets | None = None
+) -> Callable[[Batches], Batches]:
     """Write the rows that come in, whose columns have those names; the answer is one row for the task."""
 
     def write(batches: Batches) -> Batches:
         named = (batch.rename_columns(names) for batch in batches)
-        yield answer_of(lambda: write_rows(TableWrite(facts, replacing=replacing), named))
+        yield answer_of(lambda: write_rows(TableWrite(facts, replacing=replacing, given=given), named))
         # After a failure the rest is still to be taken, or the worker cannot serve another task.
         for _ in batches:
             pass

@@ -14,19 +14,26 @@ from pyspark.errors import PySparkTypeError
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from table_format.errors import InvalidData
+from table_format.errors import HashIndexChanged, InvalidData
 from table_format.metastore.partitions import PartitionSpec
 from table_format.model.commit import CommitMessage
 from table_format.model.schema import TableSchema
 from table_format.spark.answers import ANSWER_DDL, gather
 from table_format.spark.buckets import with_bucket
 from table_format.spark.conditions import literal
+from table_format.spark.dynamic_buckets import (
+    BUCKET,
+    DEFAULT_ASSIGNERS,
+    by_bucket,
+    check_disjoint,
+    with_dynamic_buckets,
+)
 from table_format.spark.names import column
 from table_format.spark.ship import is_connect
 from table_format.spark.tasks import bucket_writer
 from table_format.table.facts import TableFacts
 from table_format.table.validate import RowRules
-from table_format.table.write import TableWrite
+from table_format.table.write import GivenBuckets, TableWrite
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -51,15 +58,27 @@ def write_frame(
         UnsupportedFeature: the table has a feature that this version cannot write.
     """
     check_frame(frame.schema, facts)
-    routed = _routed(frame, facts, parallelism)
+    given = None
+    if facts.has_dynamic_buckets and (parallelism or 0) != 1 and not (parallelism is None and _is_small(frame)):
+        given = GivenBuckets(BUCKET, facts.snapshots.latest())
+        assigned = with_dynamic_buckets(frame, facts, given.base, replacing=replacing, parallelism=parallelism)
+        routed = by_bucket(assigned, facts, parallelism or _shuffle_partitions(frame) or DEFAULT_ASSIGNERS)
+    else:
+        routed = _routed(frame, facts, parallelism)
     names = routed.columns
     # mapInArrow takes names for SQL, where a dot or a back-quote means something; the tasks give the names back.
     plain = routed.toDF(*(f"c{number}" for number in range(len(names))))
-    write = bucket_writer(facts, names, replacing=replacing)
+    write = bucket_writer(facts, names, replacing=replacing, given=given)
     answers = gather(plain.mapInArrow(write, ANSWER_DDL).collect())
     if answers.failure is not None:
         facts.committer("").abort(answers.messages)
         raise answers.failure
+    if given is not None:
+        try:
+            check_disjoint(facts, answers.messages)
+        except HashIndexChanged:
+            facts.committer("").abort(answers.messages)
+            raise
     return answers.messages
 
 
@@ -92,6 +111,9 @@ def with_constants(frame: DataFrame, schema: TableSchema, spec: PartitionSpec) -
 def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> DataFrame:
     """The rows of one bucket of one partition all in one task; an append table without buckets stays as it is."""
     buckets = facts.options.bucket.count
+    if facts.has_dynamic_buckets:
+        # One task gives keys their buckets and writes them.
+        return frame.coalesce(1)
     if buckets < 1:
         return frame if parallelism is None else frame.repartition(parallelism)
     if parallelism is None and _is_small(frame):
@@ -99,7 +121,7 @@ def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> Dat
     tasks = parallelism or buckets
     if facts.schema.partition_keys:
         # As many as any other shuffle of the session has: each task writes several partitions and buckets.
-        tasks = parallelism or int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or buckets)
+        tasks = parallelism or _shuffle_partitions(frame) or buckets
     if tasks == 1:
         return frame.repartition(1)
     numbered = with_bucket(frame, facts, _TARGET)
@@ -111,6 +133,10 @@ def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> Dat
         .repartitionById(tasks, _TARGET)
         .drop(_TARGET)
     )
+
+
+def _shuffle_partitions(frame: DataFrame) -> int:
+    return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 0)
 
 
 def _is_small(frame: DataFrame) -> bool:

@@ -114,6 +114,8 @@ class BatchCommit:
         self._may_commit_once = False
         for left in folded.left_over:
             self._facts.delete_file(left.partition, left.bucket, left.file)
+        for index in folded.left_over_indexes:
+            self._facts.delete_index_file(index)
         if snapshots:
             expire_after_commit(self._facts)
             tag_after_batch(self._facts)

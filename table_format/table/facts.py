@@ -16,9 +16,11 @@ from table_format.metastore.partitions import Partitions
 from table_format.metastore.schemas import SchemaStore
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import IndexFileMeta
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 from table_format.model.split import DeletionFile
+from table_format.options.bucket import DYNAMIC_OR_UNAWARE
 from table_format.options.check import require
 from table_format.options.declare import Operation
 from table_format.options.table_options import TableOptions
@@ -73,6 +75,11 @@ class TableFacts:
     def partitions(self) -> Partitions:
         return Partitions(self.schema, self.options)
 
+    @property
+    def has_dynamic_buckets(self) -> bool:
+        """Whether keys are given buckets as they come, which a hash index records."""
+        return self.schema.is_primary_key_table and self.options.bucket.count == DYNAMIC_OR_UNAWARE
+
     def committer(self, commit_user: str) -> TableCommit:
         """Commits of one user, which share what this process knows of the table."""
         return TableCommit(
@@ -104,6 +111,11 @@ class TableFacts:
         for path in (paths.data_file(text, bucket, file), *paths.extra_files(text, bucket, file)):
             with suppress(OSError):
                 self.store.io.delete(path)
+
+    def delete_index_file(self, file: IndexFileMeta) -> None:
+        """Delete an index file that nothing names; what cannot be deleted stays as an orphan."""
+        with suppress(OSError):
+            self.store.io.delete(self.store.paths.index(file.file_name))
 
     def require(self, operation: Operation) -> None:
         """Refuse an operation whose result would be wrong.

@@ -7,10 +7,14 @@ list of the sum, and left over on disk.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Final
 
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import HASH, IndexFileMeta
+
+_NOT_JOINED: Final = ("partition", "bucket", "total_buckets", "compact_before", "compact_after", "hash_index_base")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +32,28 @@ class Folded:
 
     messages: tuple[CommitMessage, ...]
     left_over: tuple[LeftOver, ...]
+    left_over_indexes: tuple[IndexFileMeta, ...] = ()
 
 
 def fold(messages: Iterable[CommitMessage]) -> Folded:
     """Add up the messages of each bucket, which must be in the order the work was done in; empty ones vanish."""
     groups: dict[tuple[bytes, int, int], list[CommitMessage]] = {}
+    bases: dict[bytes, bytes | None] = {}
     for message in messages:
         if not message.is_empty:
             groups.setdefault((message.partition, message.bucket, message.total_buckets), []).append(message)
+            bases.setdefault(message.partition, message.hash_index_base)
     left_over: list[LeftOver] = []
-    folded = tuple(group[0] if len(group) == 1 else _sum(group, left_over) for group in groups.values())
-    return Folded(folded, tuple(left_over))
+    replaced: list[IndexFileMeta] = []
+    folded = tuple(group[0] if len(group) == 1 else _sum(group, left_over, replaced) for group in groups.values())
+    # Later messages of a partition rest on the hash index as the first ones leave it.
+    folded = tuple(
+        m if m.hash_index_base == bases[m.partition] else replace(m, hash_index_base=bases[m.partition]) for m in folded
+    )
+    return Folded(folded, tuple(left_over), tuple(replaced))
 
 
-def _sum(group: Sequence[CommitMessage], left_over: list[LeftOver]) -> CommitMessage:
+def _sum(group: Sequence[CommitMessage], left_over: list[LeftOver], replaced: list[IndexFileMeta]) -> CommitMessage:
     before: list[DataFileMeta] = []
     after: list[DataFileMeta] = []
     gone: list[DataFileMeta] = []
@@ -56,8 +68,12 @@ def _sum(group: Sequence[CommitMessage], left_over: list[LeftOver]) -> CommitMes
     joined = {
         member.name: tuple(item for message in group for item in getattr(message, member.name))
         for member in fields(CommitMessage)
-        if member.name not in ("partition", "bucket", "total_buckets", "compact_before", "compact_after")
+        if member.name not in _NOT_JOINED
     }
+    hashes = [file for file in joined["new_index_files"] if file.index_type == HASH]
+    # A bucket has one hash index file: the last one holds what the others do.
+    replaced.extend(hashes[:-1])
+    joined["new_index_files"] = tuple(file for file in joined["new_index_files"] if file not in hashes[:-1])
     first = group[0]
     named = {file.file_name for file in (*before, *after, *joined["new_files"])}
     left_over.extend(LeftOver(first.partition, first.bucket, file) for file in gone if file.file_name not in named)
@@ -67,5 +83,6 @@ def _sum(group: Sequence[CommitMessage], left_over: list[LeftOver]) -> CommitMes
         total_buckets=first.total_buckets,
         compact_before=tuple(before),
         compact_after=tuple(after),
+        hash_index_base=first.hash_index_base,
         **joined,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,18 +42,23 @@ def route(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) 
     keys = schema.select(schema.bucket_keys) if bucketing.count > 0 else ()
     buckets = bucket_numbers(keys, [batch.column(f.name) for f in keys], bucketing, batch.num_rows)
     groups = _combined(partitions, buckets)
-    if (groups == groups[0]).all():
-        starts, rows = np.zeros(1, np.int64), batch
-    else:
-        order = np.argsort(groups, kind="stable")
-        arranged = groups[order]
-        starts = np.concatenate(([0], np.flatnonzero(arranged[1:] != arranged[:-1]) + 1))
-        rows = batch.take(pa.array(order))
-        buckets = buckets[order]
+    order, starts = _arranged(groups)
+    rows = batch if order is None else batch.take(pa.array(order))
+    buckets = buckets if order is None else buckets[order]
     stops = np.append(starts[1:], batch.num_rows)
     serialised = _partitions_at(rows, schema, starts)
     for start, stop, partition in zip(starts.tolist(), stops.tolist(), serialised, strict=True):
         yield RoutedRows(partition, int(buckets[start]), rows.slice(start, stop - start))
+
+
+def split_by_bucket(piece: RoutedRows, buckets: npt.NDArray[np.int16]) -> Iterator[RoutedRows]:
+    """Cut the rows of one partition by the bucket each was given."""
+    order, starts = _arranged(buckets)
+    rows = piece.rows if order is None else piece.rows.take(pa.array(order))
+    numbers = buckets if order is None else buckets[order]
+    stops = np.append(starts[1:], rows.num_rows)
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        yield RoutedRows(piece.partition, int(numbers[start]), rows.slice(start, stop - start))
 
 
 def bucket_numbers(
@@ -70,6 +76,15 @@ def bucket_numbers(
         case _:
             buckets = fixed_buckets(row_hashes(types, columns), bucketing.count)
     return buckets.astype(np.int64)
+
+
+def _arranged(groups: npt.NDArray[np.integer[Any]]) -> tuple[npt.NDArray[np.int64] | None, Codes]:
+    """The stable order that brings equal numbers together, ``None`` when they are, and where each group starts."""
+    if (groups == groups[0]).all():
+        return None, np.zeros(1, np.int64)
+    order = np.argsort(groups, kind="stable")
+    arranged = groups[order]
+    return order, np.concatenate(([0], np.flatnonzero(arranged[1:] != arranged[:-1]) + 1))
 
 
 def _partition_codes(batch: pa.RecordBatch, keys: Sequence[str]) -> Codes:

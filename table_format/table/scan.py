@@ -14,6 +14,7 @@ from table_format.io.paths import POSTPONE_BUCKET
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import live_files
 from table_format.model.arrow_types import arrow_schema
+from table_format.model.manifest import ManifestEntry
 from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
 from table_format.model.split import DataSplit
@@ -24,6 +25,7 @@ from table_format.table.fallback import read_planned, with_fallback
 from table_format.table.file_tests import bucket_key_hashes, check_whole_plan, file_test, is_made_since
 from table_format.table.filters import bound_filter
 from table_format.table.incremental import incremental_plan
+from table_format.table.key_buckets import without_other_keys
 from table_format.table.plan import Plan
 from table_format.table.read import read_in_order
 from table_format.table.splits import make_splits
@@ -151,10 +153,11 @@ def state_plan(
     keyed, options = schema.is_primary_key_table, facts.options
     lowest = int(keyed and options.skips_level_0) if min_level is None else min_level
     is_merged = keyed and lowest > 0 and options.merges_on_write
+    key_hashes = bucket_key_hashes(schema, predicate)
     wanted = FileFilter.of(
         schema,
         predicate,
-        key_hashes=bucket_key_hashes(schema, predicate),
+        key_hashes=key_hashes,
         levels=levels,
         min_level=lowest,
         is_merged=is_merged,
@@ -163,8 +166,11 @@ def state_plan(
     deletion_files = facts.deletion_files(start.snapshot)
     if predicate is None and levels is None and lowest <= 1:
         check_whole_plan(facts, start.snapshot, found, deletion_files)
+    planned: Sequence[ManifestEntry] = found.entries
+    if key_hashes is not None and facts.has_dynamic_buckets:
+        planned = without_other_keys(facts, start.snapshot, planned, key_hashes)
     # Postponed rows are not part of the table until a compaction gives them their bucket.
-    entries = [entry for entry in found.entries if entry.bucket != POSTPONE_BUCKET]
+    entries = [entry for entry in planned if entry.bucket != POSTPONE_BUCKET]
     if start.files_since_ms is not None:
         entries = [entry for entry in entries if is_made_since(entry.file, start.files_since_ms)]
     splits = make_splits(
@@ -180,6 +186,7 @@ def state_plan(
     counts = replace(
         found.counts,
         files=len(kept),
+        files_dropped_by_bucket=found.counts.files_dropped_by_bucket + len(found.entries) - len(planned),
         files_dropped_by_value_stats=found.counts.files_dropped_by_value_stats + len(entries) - len(kept),
     )
     needed = sorted({file.schema_id for file in kept})

@@ -12,11 +12,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from table_format.errors import (
-    ConflictError,
-    InvalidInputError,
-    UnsupportedFeature,
-)
+from table_format.errors import UnsupportedFeature
 from table_format.io.table_store import TableStore
 from table_format.metastore.expire import ExpiryReport, expire_snapshots
 from table_format.model.arrow_types import arrow_schema
@@ -35,6 +31,7 @@ from table_format.table.commit import BatchCommit, expire_after_commit, fresh_us
 from table_format.table.facts import TableFacts
 from table_format.table.fallback import own_branch_only
 from table_format.table.input import Rows
+from table_format.table.landing import is_repeatable, land
 from table_format.table.maintenance import compact
 from table_format.table.partition_values import partition_spec, rows_of_partition
 from table_format.table.scan import Scan, columns_argument
@@ -152,13 +149,13 @@ class Table:
         commit = self.new_commit(commit_user)
         if identifier is not None and commit.is_committed(identifier):
             return ()
-        messages = self.new_write(commit_user).write(data)
-        try:
-            return commit.commit(messages, identifier=identifier, properties=properties)
-        except (ConflictError, OSError):
-            # Nothing is visible after these; after any other error something may be.
-            commit.abort(messages)
-            raise
+        return land(
+            self.store,
+            commit,
+            write=lambda: self.new_write().write(data),
+            publish=lambda messages: commit.commit(messages, identifier=identifier, properties=properties),
+            is_repeatable=is_repeatable(data),
+        )
 
     def overwrite(
         self,
@@ -182,12 +179,15 @@ class Table:
             return ()
         spec = None if partition is None else partition_spec(self.schema, partition)
         rows = data if partition is None else rows_of_partition(data, self.schema, partition)
-        messages = TableWrite(self.facts, replacing=True).write(rows)
-        try:
-            return commit.overwrite(messages, partition=spec, identifier=identifier, properties=properties)
-        except (ConflictError, InvalidInputError, OSError):
-            commit.abort(messages)
-            raise
+        return land(
+            self.store,
+            commit,
+            write=lambda: TableWrite(self.facts, replacing=True).write(rows),
+            publish=lambda messages: commit.overwrite(
+                messages, partition=spec, identifier=identifier, properties=properties
+            ),
+            is_repeatable=False,
+        )
 
     def delete(self, where: str | Predicate) -> tuple[Snapshot, ...]:
         """Delete the rows a filter selects, in one commit; on tables with a primary key.
@@ -202,14 +202,23 @@ class Table:
         if (obstacle := merge.obstacle_to_delete) is not None:
             feature = "delete with ignore-delete=true" if merge.ignore_delete else f"delete with {merge.engine}"
             raise UnsupportedFeature(feature, f"table {self.identifier}: rows cannot be deleted: {obstacle}")
+        commit = self.new_commit()
+        return land(
+            self.store,
+            commit,
+            write=lambda: self.new_write().write(self._deletes(where)),
+            publish=commit.commit,
+            is_repeatable=True,
+        )
+
+    def _deletes(self, where: str | Predicate) -> pa.RecordBatchReader:
         # Rows of a fallback branch are not this table's to delete.
         scan = Scan(own_branch_only(self.facts), None, where)
-        kind_column = merge.rowkind_field or ROW_KIND_COLUMN
-        deletes = pa.RecordBatchReader.from_batches(
+        kind_column = self.options.merge.rowkind_field or ROW_KIND_COLUMN
+        return pa.RecordBatchReader.from_batches(
             _with_kind(pa.RecordBatch.from_pylist([], schema=scan.schema), kind_column).schema,
             (_with_kind(batch, kind_column) for batch in scan.to_batches()),
         )
-        return self.append(deletes)
 
     def update(self, set_: Mapping[str, str], where: str | Predicate | None = None) -> tuple[Snapshot, ...]:
         """Not supported by this version.

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from table_format.append.writer import AppendWriter
@@ -24,6 +26,7 @@ from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.snapshot import Snapshot
 from table_format.options.declare import Operation
+from table_format.table.dynamic_buckets import DynamicBuckets
 from table_format.table.facts import TableFacts
 from table_format.table.input import Rows, batches_of, reader_of
 from table_format.table.messages import fold
@@ -43,8 +46,18 @@ MIN_PARALLEL_BYTES: Final = 8 * MIB
 MAX_FLUSH_THREADS: Final = 4
 """... by so many threads at most: each sorts a copy of its rows."""
 
+_GIVEN: Final = "__given_bucket__"
+
 BucketKey: TypeAlias = tuple[bytes, int]
 Writer: TypeAlias = MergeTreeWriter | AppendWriter
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBuckets:
+    """Rows come with their dynamic buckets, in a column of their own; ``base`` is the snapshot they were chosen by."""
+
+    column: str
+    base: Snapshot | None
 
 
 class TableWrite:
@@ -53,7 +66,7 @@ class TableWrite:
     ``replacing`` writes as if the table were empty, for an overwrite.
     """
 
-    def __init__(self, facts: TableFacts, *, replacing: bool = False) -> None:
+    def __init__(self, facts: TableFacts, *, replacing: bool = False, given: GivenBuckets | None = None) -> None:
         facts.require(Operation.WRITE)
         check_defaults(facts.schema)
         self._facts = facts
@@ -66,6 +79,8 @@ class TableWrite:
         self._buffered_bytes = 0
         self._base: Snapshot | None = None
         self._is_broken = False
+        self._given = given
+        self._dynamic = DynamicBuckets(facts, replacing=replacing) if facts.has_dynamic_buckets else None
 
     def write(self, data: Rows) -> tuple[CommitMessage, ...]:
         """Write all rows to files and return the messages that make them visible; nothing is visible yet.
@@ -80,15 +95,20 @@ class TableWrite:
             message = "an earlier write failed half way; commit or abort its messages and begin with a new write"
             raise InvalidInputError(message)
         reader = reader_of(data)
-        self._rules.check_columns(reader.schema.names)
+        self._rules.check_columns([name for name in reader.schema.names if not self._is_given(name)])
         if self._follows_table:
             self._begin_anew()
+        if self._dynamic is not None:
+            waiting = frozenset(partition for (partition, _), names in self._uncommitted.items() if names)
+            self._dynamic.begin(self._given.base if self._given else self._base, waiting)
         begun, complete = False, False
         try:
             for first_row, batch in batches_of(reader):
-                rows = self._rules.conform(batch, first_row=first_row)
+                given = None if self._given is None else batch.column(self._given.column)
+                bare = batch if self._given is None else batch.drop_columns([self._given.column])
+                rows = self._rules.conform(bare, first_row=first_row)
                 begun = True
-                self._take_in(rows)
+                self._take_in(rows, given)
             messages = self._hand_over()
             complete = True
         finally:
@@ -107,6 +127,11 @@ class TableWrite:
         self._writers.clear()
         self._open_files.clear()
         self._flushed, self._buffered_bytes = [], 0
+        if self._dynamic is not None:
+            self._dynamic.forget()
+
+    def _is_given(self, column: str) -> bool:
+        return self._given is not None and column == self._given.column
 
     @property
     def _follows_table(self) -> bool:
@@ -119,8 +144,8 @@ class TableWrite:
 
     # --- rows -------------------------------------------------------------------------------------------------------
 
-    def _take_in(self, batch: pa.RecordBatch) -> None:
-        pieces = list(route(batch, self._facts.schema, self._facts.options.bucket))
+    def _take_in(self, batch: pa.RecordBatch, given: pa.Array | None) -> None:
+        pieces = list(self._routed(batch, given))
         self._open_writers(pieces)
         for piece in pieces:
             writer = self._writers[piece.partition, piece.bucket]
@@ -128,6 +153,19 @@ class TableWrite:
             if isinstance(writer, AppendWriter):
                 self._note_open_file((piece.partition, piece.bucket))
             self._note_buffered(piece.rows)
+
+    def _routed(self, batch: pa.RecordBatch, given: pa.Array | None) -> Iterator[RoutedRows]:
+        schema, bucketing = self._facts.schema, self._facts.options.bucket
+        if self._dynamic is None:
+            yield from route(batch, schema, bucketing)
+        elif given is None:
+            for piece in route(batch, schema, bucketing):
+                yield from self._dynamic.assigned(piece)
+        else:
+            for piece in route(batch.append_column(_GIVEN, given), schema, bucketing):
+                buckets = piece.rows.column(_GIVEN).to_numpy(zero_copy_only=False).astype(np.int16)
+                rows = piece.rows.drop_columns([_GIVEN])
+                yield from self._dynamic.noted(RoutedRows(piece.partition, piece.bucket, rows), buckets)
 
     def _note_open_file(self, key: BucketKey) -> None:
         self._open_files[key] = None
@@ -153,14 +191,19 @@ class TableWrite:
         folded = fold(self._flushed)
         for left in folded.left_over:
             self._facts.delete_file(left.partition, left.bucket, left.file)
-        self._flushed = []
+        self._flushed = list(folded.messages)
+        if self._dynamic is not None:
+            bases = self._dynamic.bases()
+            for number, message in enumerate(folded.messages):
+                self._flushed[number] = self._dynamic.with_index(message, bases.get(message.partition))
+        messages, self._flushed = tuple(self._flushed), []
         if self._follows_table:
-            for message in folded.messages:
+            for message in messages:
                 names = self._uncommitted.setdefault((message.partition, message.bucket), set())
                 names.update(file.file_name for file in message.new_files)
         else:
             self._writers.clear()
-        return folded.messages
+        return messages
 
     def _prepare_all(self, *, compact: bool) -> None:
         """Flush all writers; what succeeded is noted even when one of them fails."""

@@ -28,9 +28,9 @@ def test_no_messages_and_an_empty_message_are_different():
     assert decode_messages(encode_messages([EMPTY])) == (EMPTY,)
 
 
-@pytest.mark.parametrize("data", [b"", b"\x00", b"\x02" + encode_messages([EMPTY])[1:], pickle.dumps([EMPTY]), b"{}"])
+@pytest.mark.parametrize("data", [b"", b"\x00", b"\x01" + encode_messages([EMPTY])[1:], pickle.dumps([EMPTY]), b"{}"])
 def test_messages_of_another_version_are_refused(data):
-    with pytest.raises(BadEncoding, match="expected version 01, found"):
+    with pytest.raises(BadEncoding, match="expected version 02, found"):
         decode_messages(data)
 
 

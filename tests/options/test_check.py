@@ -51,7 +51,6 @@ def test_a_malformed_value_is_refused_with_the_accepted_form() -> None:
         ("deletion-vectors.enabled", "true"),
         ("changelog-producer", "lookup"),
         ("file.format", "csv"),
-        ("bucket", "-1"),
         ("bucket", "-2"),
         ("full-compaction.delta-commits", "5"),
         ("tag.create-success-file", "true"),
@@ -89,9 +88,15 @@ def test_a_value_without_effect_is_accepted(key: str, value: str) -> None:
     check_creatable(replace(table, options={**table.options, key: value}))
 
 
-def test_a_primary_key_table_without_bucket_would_be_dynamic_and_is_refused() -> None:
-    with pytest.raises(UnsupportedFeature, match=r"'bucket' = '-1' \(dynamic bucket\).*set 'bucket' to a positive"):
-        check_creatable(TableSchema(0, FIELDS, 3, primary_keys=("id",)))
+def test_a_primary_key_table_without_bucket_has_dynamic_ones() -> None:
+    check_creatable(TableSchema(0, FIELDS, 3, primary_keys=("id",)))
+
+
+def test_postponed_buckets_are_refused_by_name() -> None:
+    with pytest.raises(
+        UnsupportedFeature, match=r"'bucket' = '-2' \(postpone bucket\).*set 'bucket' to -1 or a positive"
+    ):
+        check_creatable(TableSchema(0, FIELDS, 3, primary_keys=("id",), options={"bucket": "-2"}))
 
 
 def test_a_bucketed_append_table_needs_a_bucket_key() -> None:
@@ -174,7 +179,9 @@ def test_altering_a_table_of_others_does_not_judge_what_it_held_before() -> None
         ({"deletion-vectors.enabled": "true"}, Operation.WRITE, True),
         ({"deletion-vectors.enabled": "true"}, Operation.COMPACT, True),
         ({"bucket": "-1"}, Operation.READ, False),
-        ({"bucket": "-1"}, Operation.WRITE, True),
+        ({"bucket": "-1"}, Operation.WRITE, False),
+        ({"bucket": "-2"}, Operation.READ, False),
+        ({"bucket": "-2"}, Operation.WRITE, True),
         ({"file.format": "csv"}, Operation.READ, False),
         ({"file.format": "csv"}, Operation.WRITE, True),
         ({"made.up": "1"}, Operation.WRITE, False),

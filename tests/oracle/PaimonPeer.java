@@ -1,6 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.reflect.Constructor;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.time.LocalDate;
@@ -32,6 +33,7 @@ import org.apache.paimon.data.InternalMap;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.data.Timestamp;
 import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.index.HashBucketAssigner;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.reader.RecordReaderIterator;
 import org.apache.paimon.schema.Schema;
@@ -46,6 +48,7 @@ import org.apache.paimon.table.Table;
 import org.apache.paimon.table.sink.BatchTableCommit;
 import org.apache.paimon.table.sink.BatchTableWrite;
 import org.apache.paimon.table.sink.BatchWriteBuilder;
+import org.apache.paimon.table.sink.RowKeyExtractor;
 import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.table.source.Split;
@@ -268,14 +271,36 @@ public class PaimonPeer {
         BatchWriteBuilder builder = table.newBatchWriteBuilder();
         try (BatchTableWrite write = builder.newWrite(); BatchTableCommit commit = builder.newCommit()) {
             write.withIOManager(IOManager.create(System.getProperty("java.io.tmpdir")));
+            HashBucketAssigner assigner = assignerOf(table);
+            RowKeyExtractor keys = assigner == null ? null : table.createRowKeyExtractor();
             for (JsonNode row : request.get("rows")) {
                 GenericRow values = (GenericRow) toValue(row.get(1), table.rowType());
                 values.setRowKind(RowKind.fromShortString(row.get(0).asText()));
-                write.write(values);
+                if (assigner == null) {
+                    write.write(values);
+                } else {
+                    keys.setRecord(values);
+                    write.write(values, assigner.assign(keys.partition(), keys.trimmedPrimaryKey().hashCode()));
+                }
             }
             commit.commit(write.prepareCommit());
         }
         return NODES.objectNode();
+    }
+
+    /** The assigner of a job with one task, whose constructor grew over the versions; null for other bucket modes. */
+    private static HashBucketAssigner assignerOf(FileStoreTable table) throws Exception {
+        if (table.schema().primaryKeys().isEmpty() || table.coreOptions().bucket() != -1) {
+            return null;
+        }
+        Constructor<?> constructor = HashBucketAssigner.class.getConstructors()[0];
+        List<Object> arguments = new ArrayList<>(List.of(table.snapshotManager(), "assigner",
+                table.store().newIndexFileHandler(), 1, 1, 0, table.coreOptions().dynamicBucketTargetRowNum()));
+        if (constructor.getParameterCount() > arguments.size()) {
+            String limit = table.options().getOrDefault("dynamic-bucket.max-buckets", "-1");
+            arguments.add(Integer.parseInt(limit));
+        }
+        return (HashBucketAssigner) constructor.newInstance(arguments.toArray());
     }
 
     /** One step on tags, branches, consumers or the history: {"step": [verb, argument...]}. */

@@ -5,6 +5,8 @@ from __future__ import annotations
 from multiprocessing.connection import Connection
 from threading import Barrier
 
+from table_format import Table, load_catalog
+from table_format.errors import HashIndexChanged
 from table_format.io.local import LocalFileIO
 from table_format.io.table_store import TableStore
 from table_format.metastore.commit import TableCommit
@@ -15,6 +17,7 @@ from table_format.options.table_options import TableOptions
 from table_format.runtime import Runtime
 from tests.races.below import Below
 from tests.simulation.sum_table import PATHS, message, partition, schema_with, write_rows
+from tests.support.tables import keyed
 
 OPTIONS = {"manifest.merge-min-count": "4", "commit.max-retries": "100"}
 
@@ -76,3 +79,24 @@ def expire_all_but_one(root: str, rounds: int, sender: Connection) -> None:
     for _ in range(rounds):
         report = expire_snapshots(store, options, retain_max=1, retain_min=1, retain_floor_ms=0)
         sender.send(report.snapshot_ids)
+
+
+def keys_of_round(who: int, number: int) -> range:
+    """Keys of one round of a process: they overlap with those of its neighbours and of its other rounds."""
+    return range(5 * who + 3 * number, 5 * who + 3 * number + 11)
+
+
+def upsert_overlapping_keys(warehouse: str, who: int, first: int, rounds: int, sender: Connection) -> None:
+    """Upsert round after round into ``db.t``, each again until it lands; report each."""
+    table = load_catalog({"warehouse": warehouse}).load_table("db.t")
+    assert isinstance(table, Table)
+    table = table.copy({"commit.max-retries": "100"})
+    for number in range(first, rounds):
+        rows = keyed([(key, f"p{who}", 100 * who + number) for key in keys_of_round(who, number)])
+        while True:
+            try:
+                table.append(rows, commit_user=f"w{who}", identifier=number)
+            except HashIndexChanged:
+                continue
+            break
+        sender.send(number)

@@ -1,0 +1,33 @@
+"""Hash index files: the key hashes of one dynamic bucket (format chapter 08, section 1; Java ``HashIndexFile``).
+
+Nothing but 32-bit numbers, big endian, in any order and each once; how many there are says the index manifest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from table_format.errors import Truncated
+
+HASH_BYTES = 4
+
+
+def encode_hashes(hashes: npt.NDArray[np.int32]) -> bytes:
+    """The file of some hashes.
+
+    >>> encode_hashes(np.array([123456, 789012], np.int32)).hex()
+    '0001e240000c0a14'
+    """
+    return hashes.astype(">i4").tobytes()
+
+
+def decode_hashes(data: bytes, *, count: int, path: str) -> npt.NDArray[np.int32]:
+    """The hashes of a file that is said to hold ``count`` of them.
+
+    Raises:
+        Truncated: the file has another length.
+    """
+    if len(data) != HASH_BYTES * count:
+        raise Truncated(path, expected_bytes=HASH_BYTES * count, found_bytes=len(data))
+    return np.frombuffer(data, ">i4").astype(np.int32)

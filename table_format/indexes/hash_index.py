@@ -1,0 +1,52 @@
+"""Reading and writing hash index files (format chapter 08, section 1; Java ``HashIndexFile``).
+
+The index manifest of a snapshot names one for each dynamic bucket; a file never changes, it is replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from table_format.codecs.hash_index import decode_hashes, encode_hashes
+from table_format.errors import MissingFile
+from table_format.indexes.deletion_vectors import index_file_path
+from table_format.io.paths import index_name
+from table_format.io.table_store import TableStore
+from table_format.model.manifest import HASH, IndexFileMeta, IndexManifestEntry
+
+
+def read_hashes(
+    store: TableStore, entry: IndexManifestEntry, partition_text: Callable[[bytes], str], *, beside_data: bool = False
+) -> npt.NDArray[np.int32]:
+    """The key hashes of a bucket.
+
+    Raises:
+        CorruptionError: the file is missing or has another length than recorded.
+        UnsupportedFeature: it lies outside the file system.
+    """
+    path = index_file_path(entry, store.paths, partition_text, beside_data=beside_data)
+    try:
+        data = store.io.read(path)
+    except FileNotFoundError as error:
+        raise MissingFile(path) from error
+    return decode_hashes(data, count=entry.index_file.row_count, path=path)
+
+
+def write_hashes(store: TableStore, hashes: npt.NDArray[np.int32]) -> IndexFileMeta:
+    """Write a file that nothing names yet."""
+    data = encode_hashes(hashes)
+    name = index_name(store.runtime.ids.uuid(), 0)
+    store.io.create(store.paths.index(name), data)
+    return IndexFileMeta(index_type=HASH, file_name=name, file_size=len(data), row_count=len(hashes))
+
+
+def hash_entries(entries: Iterable[IndexManifestEntry]) -> dict[bytes, dict[int, IndexManifestEntry]]:
+    """The hash index files among index files, by partition and bucket."""
+    found: dict[bytes, dict[int, IndexManifestEntry]] = {}
+    for entry in entries:
+        if entry.index_file.index_type == HASH:
+            found.setdefault(entry.partition, {})[entry.bucket] = entry
+    return found

@@ -1,0 +1,206 @@
+"""Which bucket of a partition each key hash lies in, and where new ones go (format chapter 11, section 1).
+
+Java ``PartitionIndex`` and ``SimpleHashBucketAssigner``. Hashes are kept sorted with their buckets beside them, six
+bytes for each, cut into shards by their upper bits so that taking in new ones copies little at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from table_format.errors import InvalidInputError
+
+Hashes: TypeAlias = npt.NDArray[np.int32]
+Buckets: TypeAlias = npt.NDArray[np.int16]
+
+UNKNOWN: Final = -1
+MAX_DYNAMIC_BUCKETS: Final = 32_767
+"""Java keeps buckets as 16-bit numbers."""
+
+_SHARD_BITS: Final = 24
+_SHARDS: Final = 256
+_SHARD_STARTS: Final = (np.arange(1, _SHARDS, dtype=np.int64) - 128) << _SHARD_BITS
+
+
+class HashBuckets:
+    """The buckets of the key hashes of one partition; grows as new hashes are put in."""
+
+    def __init__(self) -> None:
+        empty = (np.empty(0, np.int32), np.empty(0, np.int16))
+        self._shards: list[tuple[Hashes, Buckets]] = [empty] * _SHARDS
+        self.counts: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of hashes and buckets."""
+        return sum(hashes.nbytes + buckets.nbytes for hashes, buckets in self._shards)
+
+    def find(self, hashes: Hashes) -> Buckets:
+        """The bucket of each hash of a sorted array, or ``UNKNOWN``.
+
+        >>> index = HashBuckets()
+        >>> index.put(np.array([-5, 7], np.int32), np.array([1, 0], np.int16))
+        >>> index.find(np.array([-5, 0, 7], np.int32)).tolist()
+        [1, -1, 0]
+        """
+        found = np.full(len(hashes), UNKNOWN, np.int16)
+        for shard, start, stop in _pieces(hashes):
+            known, buckets = self._shards[shard]
+            if not len(known):
+                continue
+            piece = hashes[start:stop]
+            at = np.minimum(np.searchsorted(known, piece), len(known) - 1)
+            found[start:stop] = np.where(known[at] == piece, buckets[at], UNKNOWN)
+        return found
+
+    def put(self, hashes: Hashes, buckets: Buckets) -> None:
+        """Take in hashes that are not known yet: a sorted array without repetitions, and the bucket of each."""
+        for shard, start, stop in _pieces(hashes):
+            self._shards[shard] = _merged(self._shards[shard], hashes[start:stop], buckets[start:stop])
+        counts = np.bincount(buckets)
+        for bucket in np.flatnonzero(counts).tolist():
+            self.counts[bucket] = self.counts.get(bucket, 0) + int(counts[bucket])
+
+    def load(self, bucket: int, hashes: Hashes) -> None:
+        """Take in the hashes of a bucket's index file; one that another bucket holds already stays there."""
+        ordered = distinct(hashes)
+        fresh = ordered[self.find(ordered) == UNKNOWN]
+        self.put(fresh, np.full(len(fresh), bucket, np.int16))
+        self.counts.setdefault(bucket, 0)
+
+    def hashes_of(self, bucket: int) -> Hashes:
+        """All hashes of a bucket, ascending."""
+        return np.concatenate([hashes[buckets == bucket] for hashes, buckets in self._shards])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignRules:
+    """How new hashes are given buckets.
+
+    ``target_rows`` is when a bucket is full, ``max_buckets`` of ``None`` means as many as there can be. Each of
+    ``assigners`` owns the hashes and the buckets whose number leaves it as the remainder.
+    """
+
+    target_rows: int
+    max_buckets: int | None = None
+    assigners: int = 1
+
+    @property
+    def bucket_limit(self) -> int:
+        """Buckets at most."""
+        return MAX_DYNAMIC_BUCKETS if self.max_buckets is None else min(self.max_buckets, MAX_DYNAMIC_BUCKETS)
+
+
+def assign(index: HashBuckets, hashes: Hashes, rules: AssignRules) -> Buckets:
+    """The bucket of each hash, in any order and with repetitions; new ones are put into the index.
+
+    A known hash keeps its bucket. A new one goes to the first bucket that is not full, then to a new bucket with the
+    lowest free number, and when there may be no more, to one of those there are.
+
+    >>> index, rules = HashBuckets(), AssignRules(target_rows=2)
+    >>> assign(index, np.array([5, 9, 5, 1], np.int32), rules).tolist()
+    [0, 0, 0, 1]
+
+    Raises:
+        InvalidInputError: without a limit, all numbers a bucket can have are in use.
+    """
+    distinct, first, positions = np.unique(hashes, return_index=True, return_inverse=True)
+    buckets = index.find(distinct)
+    fresh = np.flatnonzero(buckets == UNKNOWN)
+    if len(fresh):
+        arrival = fresh[np.argsort(first[fresh], kind="stable")]
+        owners = assigner_of(distinct[arrival], rules.assigners)
+        for owner in range(rules.assigners):
+            mine = arrival[owners == owner] if rules.assigners > 1 else arrival
+            if len(mine):
+                buckets[mine] = _places(index.counts, distinct[mine], owner, rules)
+        index.put(distinct[fresh], buckets[fresh])
+    assigned: Buckets = buckets[positions]
+    return assigned
+
+
+def distinct(hashes: Hashes) -> Hashes:
+    """The hashes in ascending order, each once.
+
+    ``np.unique`` looks each up in a hash table, which takes ten times as long.
+    """
+    ordered = np.sort(hashes)
+    is_first = np.ones(len(ordered), np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[is_first]
+
+
+def assigner_of(hashes: Hashes, assigners: int) -> Hashes:
+    """The assigner that owns each hash (Java ``BucketAssigner.computeAssigner``).
+
+    >>> assigner_of(np.array([-7, 7, 8], np.int32), 4).tolist()
+    [3, 3, 0]
+    """
+    return np.abs(np.fmod(hashes, np.int32(assigners)))
+
+
+def _places(counts: dict[int, int], hashes: Hashes, owner: int, rules: AssignRules) -> Buckets:
+    """The buckets of new hashes of one assigner, in the order they arrived in."""
+    places = np.empty(len(hashes), np.int16)
+    placed = 0
+    for bucket, room in _open_buckets(counts, owner, rules):
+        taken = min(room, len(hashes) - placed)
+        places[placed : placed + taken] = bucket
+        placed += taken
+        if placed == len(hashes):
+            return places
+    if rules.max_buckets is None:
+        message = (
+            f"Too more bucket {rules.bucket_limit}, you should increase target bucket row number {rules.target_rows}: "
+            "raise 'dynamic-bucket.target-row-num'"
+        )
+        raise InvalidInputError(message)
+    mine = _mine(range(rules.bucket_limit), owner, rules) or list(range(rules.bucket_limit))
+    # Java draws lots. Upper bits of the hash are as good, and two writers come to the same.
+    lots = np.abs(hashes[placed:].astype(np.int64)) // rules.assigners % len(mine)
+    places[placed:] = np.array(mine, np.int16)[lots]
+    return places
+
+
+def _open_buckets(counts: dict[int, int], owner: int, rules: AssignRules) -> Iterator[tuple[int, int]]:
+    """Buckets of an assigner with room, and how much: those there are, then new ones."""
+    for bucket in _mine(sorted(counts), owner, rules):
+        if counts[bucket] < rules.target_rows:
+            yield bucket, rules.target_rows - counts[bucket]
+    for bucket in range(owner, rules.bucket_limit, rules.assigners):
+        if bucket not in counts:
+            yield bucket, rules.target_rows
+
+
+def _mine(buckets: Iterable[int], owner: int, rules: AssignRules) -> list[int]:
+    return [bucket for bucket in buckets if bucket % rules.assigners == owner]
+
+
+def _merged(known: tuple[Hashes, Buckets], hashes: Hashes, buckets: Buckets) -> tuple[Hashes, Buckets]:
+    """A shard with new hashes among those it has; both are sorted."""
+    if not len(known[0]):
+        return hashes.copy(), buckets.copy()
+    places = np.searchsorted(known[0], hashes) + np.arange(len(hashes))
+    is_old = np.ones(len(known[0]) + len(hashes), np.bool_)
+    is_old[places] = False
+    all_hashes, all_buckets = np.empty(len(is_old), np.int32), np.empty(len(is_old), np.int16)
+    all_hashes[places], all_buckets[places] = hashes, buckets
+    all_hashes[is_old], all_buckets[is_old] = known
+    return all_hashes, all_buckets
+
+
+def _pieces(hashes: Hashes) -> Iterator[tuple[int, int, int]]:
+    """The shards that hashes of a sorted array belong to, and from where to where."""
+    bounds = np.searchsorted(hashes, _SHARD_STARTS)
+    starts = np.concatenate(([0], bounds))
+    stops = np.append(bounds, len(hashes))
+    for shard in np.flatnonzero(stops > starts).tolist():
+        yield shard, int(starts[shard]), int(stops[shard])

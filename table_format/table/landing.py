@@ -1,0 +1,67 @@
+"""Writing and committing as one: what is left of a failure, and when the work is done again.
+
+Rows of a table with dynamic buckets rest on the hash index they were given their buckets by. When another writer has
+changed it meanwhile, they are given theirs anew: the only conflict repaired here, and a bounded number of times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+
+from table_format.errors import ConflictError, HashIndexChanged, InvalidInputError
+from table_format.io.table_store import TableStore
+from table_format.model.commit import CommitMessage
+from table_format.model.snapshot import Snapshot
+from table_format.table.commit import BatchCommit
+from table_format.table.input import Rows
+
+MAX_ATTEMPTS: Final = 30
+"""Times that rows are given their buckets; each time another writer was faster."""
+
+_FIRST_WAIT_MS: Final = 10
+_LONGEST_WAIT_MS: Final = 300
+
+Messages: TypeAlias = tuple[CommitMessage, ...]
+
+
+def land(
+    store: TableStore,
+    commit: BatchCommit,
+    *,
+    write: Callable[[], Messages],
+    publish: Callable[[Messages], tuple[Snapshot, ...]],
+    is_repeatable: bool,
+) -> tuple[Snapshot, ...]:
+    """Write rows and publish them; the files of an attempt that surely failed are deleted.
+
+    Raises:
+        ConflictError: another commit made this one impossible; nothing is visible.
+        CommitOutcomeUnknown: it may have landed; its files are left.
+    """
+    attempt = 1
+    while True:
+        messages = write()
+        try:
+            return publish(messages)
+        except HashIndexChanged:
+            commit.abort(messages)
+            if not is_repeatable or attempt == MAX_ATTEMPTS:
+                raise
+        except (ConflictError, InvalidInputError, OSError):
+            # Nothing is visible after these; after any other error something may be.
+            commit.abort(messages)
+            raise
+        wait_ms = min(_FIRST_WAIT_MS << min(attempt, 10), _LONGEST_WAIT_MS)
+        store.runtime.clock.sleep_ms(int(wait_ms * store.runtime.random.random()))
+        attempt += 1
+
+
+def is_repeatable(data: Rows) -> bool:
+    """Whether the rows can be read a second time; a stream of unknown make cannot."""
+    return isinstance(data, pa.Table | pa.RecordBatch) or type(data).__module__.partition(".")[0] in (
+        "pandas",
+        "polars",
+    )

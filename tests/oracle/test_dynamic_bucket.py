@@ -1,0 +1,80 @@
+"""Dynamic buckets in turn with the real Paimon: its assigner finds every key in our index, and ours in its."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from table_format import Schema, Table, load_catalog
+from tests.oracle.compare import assert_same_at_every_snapshot
+from tests.oracle.peer import PaimonPeer
+from tests.support.dynamic_buckets import assert_sound
+
+SCHEMA = pa.schema(
+    [
+        pa.field("k", pa.int64(), nullable=False),
+        pa.field("name", pa.string(), nullable=False),
+        pa.field("pt", pa.string(), nullable=False),
+        pa.field("v", pa.int32()),
+    ]
+)
+NAMES = ("", "a", "hello world 123", "日本", "x" * 40)
+HANDOVERS = 9
+
+
+def open_table(warehouse: Path, options: dict[str, str]) -> Table:
+    catalog = load_catalog({"warehouse": str(warehouse)})
+    catalog.create_database("db", ignore_if_exists=True)
+    schema = Schema.from_arrow(
+        SCHEMA, primary_keys=["k", "name", "pt"], partition_keys=["pt"], options={"bucket": "-1", **options}
+    )
+    catalog.create_table("db.t", schema)
+    return catalog.load_table("db.t")
+
+
+def changes(chance: random.Random) -> dict[tuple[int, str, str], tuple[str, int]]:
+    keys = {(chance.randrange(40), chance.choice(NAMES), chance.choice("pq")) for _ in range(chance.randrange(1, 25))}
+    return {key: (chance.choice(("+I", "+I", "+U", "-D")), chance.randrange(1000)) for key in keys}
+
+
+def as_table(rows: dict[tuple[int, str, str], tuple[str, int]]) -> pa.Table:
+    columns = list(zip(*((*key, v) for key, (_, v) in rows.items()), strict=True))
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+    table = pa.Table.from_arrays(arrays, schema=SCHEMA)
+    return table.append_column("_row_kind", pa.array([kind for kind, _ in rows.values()]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_hand_overs_leave_each_key_in_one_bucket(paimon: PaimonPeer, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    options = {"dynamic-bucket.target-row-num": str(chance.randrange(2, 12)), "num-sorted-run.compaction-trigger": "3"}
+    if seed % 4 == 1 and paimon.version != "0.9.0":
+        options["dynamic-bucket.max-buckets"] = "3"
+    table = open_table(tmp_path, options)
+    expected: dict[tuple[int, str, str], int] = {}
+    for turn in range(HANDOVERS * 2):
+        rows = changes(chance)
+        if turn % 2 == seed % 2:
+            table.append(as_table(rows))
+        else:
+            paimon.write(tmp_path, "db.t", [[kind, [*key, v]] for key, (kind, v) in rows.items()])
+        for key, (kind, v) in rows.items():
+            expected.pop(key, None)
+            if kind != "-D":
+                expected[key] = v
+        if chance.random() < 0.2:
+            table.compact(full=chance.random() < 0.5)
+        if chance.random() < 0.1:
+            paimon.compact(tmp_path, "db.t")
+        assert_sound(table)
+    ours = table.scan().to_arrow().to_pylist()
+    assert sorted((r["k"], r["name"], r["pt"], r["v"]) for r in ours) == sorted((*k, v) for k, v in expected.items())
+    assert_same_at_every_snapshot(paimon, tmp_path, "db.t")
+    # Paimon writes all keys once more: it finds each of them, so that no index changes.
+    index = table.latest_snapshot().index_manifest
+    paimon.write(tmp_path, "db.t", [["+U", [*key, v + 1]] for key, v in expected.items()])
+    assert table.latest_snapshot().index_manifest == index
+    assert len(table.scan().to_arrow()) == len(expected)

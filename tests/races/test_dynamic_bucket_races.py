@@ -1,0 +1,37 @@
+"""Processes that upsert overlapping keys into one table with dynamic buckets, some killed: no key twice, none lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.races.processes import Worker
+from tests.races.workers import keys_of_round, upsert_overlapping_keys
+from tests.support.dynamic_buckets import assert_sound
+from tests.support.tables import disk_warehouse, rows_of
+
+
+@pytest.mark.parametrize("kills", [0, 3])
+def test_processes_that_upsert_the_same_keys_put_none_into_two_buckets(tmp_path: Path, kills: int) -> None:
+    options = {"bucket": "-1", "dynamic-bucket.target-row-num": "7", "write-only": "true"}
+    table = disk_warehouse(tmp_path).table(primary_keys=["id"], options=options)
+    rounds = 3
+    workers = [Worker(upsert_overlapping_keys, str(tmp_path), who, 0, rounds) for who in range(8)]
+    told: list[list[object]] = [[] for _ in workers]
+    for who in range(kills):
+        told[who].append(workers[who].next_report())
+        workers[who].kill()
+    for who in range(kills):
+        told[who] += workers[who].reports()
+        # A job begins again with the round it was not told of, under its user: one that landed lands once.
+        workers[who] = Worker(upsert_overlapping_keys, str(tmp_path), who, len(told[who]), rounds)
+    for who, worker in enumerate(workers):
+        told[who] += worker.reports()
+        assert told[who] == list(range(rounds))
+    assert_sound(table, exact=True)
+    assert len(table.snapshots()) == 8 * rounds
+    found = {key: value for key, _, value in rows_of(table)}
+    assert found.keys() == {key for who in range(8) for number in range(rounds) for key in keys_of_round(who, number)}
+    # The last word of each key is that of a job that wrote it.
+    assert all(key in keys_of_round(value // 100, value % 100) for key, value in found.items())

@@ -1,0 +1,66 @@
+"""Dynamic buckets as a Spark job: assigners, then writers, and the index in the same snapshot."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from table_format.errors import InvalidData
+from table_format.kernels.hashing import row_hashes
+from tests.spark.lakes import DATED, TestLake, jobs_of
+from tests.support.dynamic_buckets import assert_sound, index_of
+
+pytestmark = pytest.mark.spark
+
+DYNAMIC = {"bucket": "-1", "dynamic_bucket.target_row_num": "10"}
+
+
+def test_assigners_give_buckets_of_their_own_and_keys_stay(lake: TestLake) -> None:
+    table = lake.create(**DYNAMIC, **{"dynamic_bucket.assigner_parallelism": "2"})
+    lake.write([(i, f"v{i}") for i in range(100)], parallelism=3)
+    assert_sound(table, exact=True)
+    index = index_of(table)
+    assert len(index) >= 10
+    assert all(abs(h) % 2 == bucket % 2 for bucket, hashes in index.items() for h in hashes)
+    [snapshot] = table.snapshots()
+    assert snapshot.index_manifest is not None
+    lake.write([(i, "new") for i in range(90, 120)], parallelism=2)
+    assert_sound(table, exact=True)
+    assert all(set(hashes) <= set(index_of(table)[bucket]) for bucket, hashes in index.items())
+    # One process goes on with the index of the tasks, and they with its.
+    table.append(pa.table({"id": pa.array(range(110, 140), pa.int64()), "v": ["one"] * 30}))
+    lake.write([(i, "last") for i in range(0, 150, 3)], parallelism=4)
+    assert_sound(table, exact=True)
+    expected = {i: f"v{i}" for i in range(100)} | dict.fromkeys(range(90, 120), "new")
+    expected |= dict.fromkeys(range(110, 140), "one") | dict.fromkeys(range(0, 150, 3), "last")
+    assert lake.rows() == sorted(expected.items(), key=repr)
+
+
+def test_a_small_frame_is_assigned_and_written_by_one_task(lake: TestLake) -> None:
+    table = lake.create(**DYNAMIC)
+    frame = lake.spark.range(15).selectExpr("id", "'v' AS v")
+    assert [tasks[-1] for tasks in jobs_of(lake.spark, lambda: lake.lake.write(frame, "s.t"))] == [1]
+    assert {bucket: len(hashes) for bucket, hashes in index_of(table).items()} == {0: 10, 1: 5}
+    assert_sound(table, exact=True)
+
+
+def test_partitions_overwrites_and_bad_rows(lake: TestLake) -> None:
+    table = lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",), **DYNAMIC)
+    rows = [(dt, i, "v") for dt in "ab" for i in range(30)]
+    lake.write(rows, "dt string, id long, v string", parallelism=3)
+    assert_sound(table, exact=True)
+    lake.write([("a", i, "w") for i in range(5)], "dt string, id long, v string", mode="overwrite", parallelism=2)
+    assert_sound(table, exact=True)
+    assert len(lake.rows()) == 35
+    files = lake.files()
+    with pytest.raises(InvalidData):
+        lake.write([("a", None, "w")], "dt string, id long, v string", parallelism=2)
+    assert lake.files() == files
+
+
+def test_hashes_on_spark_are_those_of_the_format(lake: TestLake) -> None:
+    table = lake.create(**DYNAMIC)
+    lake.write([(i, "v") for i in range(20)], parallelism=2)
+    keys = pa.array(range(20), pa.int64())
+    hashes = row_hashes([table.schema.field("id").type], [keys]).tolist()
+    assert sorted(h for found in index_of(table).values() for h in found) == sorted(hashes)
