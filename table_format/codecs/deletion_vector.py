@@ -88,6 +88,17 @@ class DeletionVector:
         mask[np.asarray(found, np.int64) - start] = False
         return mask
 
+    def kept_of(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """For each of ascending positions whether it is left.
+
+        >>> DeletionVector.of([0, 2]).kept_of(np.array([1, 2, 9])).tolist()
+        [True, False, True]
+        """
+        if positions.size == 0:
+            return np.ones(0, np.bool_)
+        first = int(positions[0])
+        return self.kept(first, int(positions[-1]) + 1)[positions - first]
+
     def encoded(self) -> bytes:
         """The vector as it stands in an index file: size, magic number, bitmap, checksum.
 

@@ -12,6 +12,7 @@ from table_format.io.table_store import TableStore
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
 from table_format.model.schema import TableSchema
+from table_format.options.stream import ChangelogProducer
 from table_format.options.table_options import TableOptions
 
 
@@ -20,7 +21,8 @@ class BucketFiles:
     """A bucket as those see it who work on its files.
 
     ``schema`` is the one to write and to read as; ``schemas`` holds, by id, every schema that a file may have been
-    written with. ``partition`` is a serialised BinaryRow, ``partition_text`` the directory it stands for.
+    written with. ``partition`` is a serialised BinaryRow, ``partition_text`` the directory it stands for. Without
+    ``with_changelog`` the table's ``changelog-producer`` has no effect.
     """
 
     store: TableStore
@@ -31,6 +33,12 @@ class BucketFiles:
     partition_text: str
     bucket: int
     total_buckets: int
+    with_changelog: bool = True
+
+    @property
+    def changelog_producer(self) -> ChangelogProducer:
+        """How changelog files of the bucket are made."""
+        return self.options.stream.changelog_producer if self.with_changelog else ChangelogProducer.NONE
 
     @property
     def target_file_bytes(self) -> int:
@@ -46,8 +54,10 @@ class BucketFiles:
         """A reader of the files as rows of ``schema``."""
         return DataFileReader(self.store, self.schemas, self.schema, self.options)
 
-    def writer(self, *, level: int, source: FileSource, first_sequence_number: int = 0) -> RollingDataFileWriter:
-        """A writer of new files at a level; ``first_sequence_number`` is for append tables."""
+    def writer(
+        self, *, level: int, source: FileSource, changelog: bool = False, first_sequence_number: int = 0
+    ) -> RollingDataFileWriter:
+        """A writer of new data or changelog files at a level; ``first_sequence_number`` is for append tables."""
         return RollingDataFileWriter(
             self.store,
             self.schema,
@@ -57,15 +67,18 @@ class BucketFiles:
             bucket=self.bucket,
             level=level,
             source=source,
+            changelog=changelog,
             first_sequence_number=first_sequence_number,
         )
 
     @contextmanager
     def writing(
-        self, *, level: int, source: FileSource, first_sequence_number: int = 0
+        self, *, level: int, source: FileSource, changelog: bool = False, first_sequence_number: int = 0
     ) -> Iterator[RollingDataFileWriter]:
         """A writer for one block, which closes it; if the block fails, nothing that was written is left."""
-        writer = self.writer(level=level, source=source, first_sequence_number=first_sequence_number)
+        writer = self.writer(
+            level=level, source=source, changelog=changelog, first_sequence_number=first_sequence_number
+        )
         complete = False
         try:
             yield writer
@@ -99,6 +112,8 @@ class BucketFiles:
         new_files: tuple[DataFileMeta, ...] = (),
         compact_before: tuple[DataFileMeta, ...] = (),
         compact_after: tuple[DataFileMeta, ...] = (),
+        changelog: tuple[DataFileMeta, ...] = (),
+        compact_changelog: tuple[DataFileMeta, ...] = (),
     ) -> CommitMessage:
         """What to commit for this bucket."""
         return CommitMessage(
@@ -106,6 +121,8 @@ class BucketFiles:
             bucket=self.bucket,
             total_buckets=self.total_buckets,
             new_files=new_files,
+            changelog_files=changelog,
             compact_before=compact_before,
             compact_after=compact_after,
+            compact_changelog_files=compact_changelog,
         )

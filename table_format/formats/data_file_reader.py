@@ -18,6 +18,7 @@ import pyarrow as pa
 from table_format.codecs.binary_row import deserialize_row
 from table_format.codecs.deletion_vector import DeletionVector
 from table_format.errors import BadEncoding, MissingFile, Truncated
+from table_format.formats.deleted_rows import with_positions as numbered
 from table_format.formats.deleted_rows import without_deleted
 from table_format.formats.evolution import BoundsEvolution, Evolution
 from table_format.formats.protocol import FormatReader, RowGroupFilter, RowGroupReader, RowGroups
@@ -30,6 +31,9 @@ from table_format.model.predicate import Predicate, columns_of
 from table_format.model.schema import KEY_FIELD_PREFIX, SYSTEM_FIELD_ID_START, TableSchema
 from table_format.model.types import DataField
 from table_format.options.table_options import TableOptions
+
+POSITION: Final = "_POSITION"
+"""Column with the number of a row in its file."""
 
 DEFAULT_BATCH_ROWS: Final = 65_536
 _MIN_ROWS_FOR_THREADS: Final = 16_384
@@ -79,10 +83,12 @@ class DataFileReader:
         predicate: Predicate | None = None,
         deleted: DeletionVector | None = None,
         batch_rows: int = DEFAULT_BATCH_ROWS,
+        with_positions: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """The columns ``fields`` of a file, in file order, at most ``batch_rows`` rows at a time.
 
-        Rows marked in ``deleted`` are left out. ``fields`` are columns of the read schema or system columns
+        Rows marked in ``deleted`` are left out. ``with_positions`` adds a column ``_POSITION``: which row of the file
+        it is, counted from 0. ``fields`` are columns of the read schema or system columns
         (``_KEY_x``, ``_SEQUENCE_NUMBER``, ``_VALUE_KIND``).
 
         Raises:
@@ -92,7 +98,10 @@ class DataFileReader:
             UnsupportedFeature: its format, or a change of a column's type, is not supported.
         """
         with self._opened(partition, bucket, file) as (reader, path):
-            yield from self._rows(reader, file, path, tuple(fields), predicate, deleted, batch_rows)
+            rows = self._rows(
+                reader, file, path, tuple(fields), predicate, deleted, batch_rows, positioned=with_positions
+            )
+            yield from rows
 
     def row_groups(self, partition: bytes, bucket: int, file: DataFileMeta, predicate: Predicate | None) -> RowGroups:
         """What a predicate makes of the row groups of a file; only the footer is read.
@@ -139,6 +148,8 @@ class DataFileReader:
         predicate: Predicate | None,
         deleted: DeletionVector | None,
         batch_rows: int,
+        *,
+        positioned: bool,
     ) -> Iterator[pa.RecordBatch]:
         layout = _Layout(file.schema_id, reader.column_names, file.write_cols is not None)
         file_fields = self._file_fields(layout, path)
@@ -151,12 +162,18 @@ class DataFileReader:
             if not may_match(predicate, bounds.absent(file.row_count)):
                 return
             row_groups = RowGroupFilter(bounds.file_fields, partial(_may_match, predicate, bounds))
-        if deleted is not None and not isinstance(reader, RowGroupReader):
+        counting = positioned or deleted is not None
+        if counting and not isinstance(reader, RowGroupReader):
             row_groups = None  # what is left out could not be told from what is read
         batches = reader.batches(evolution.file_fields, row_groups=row_groups, batch_rows=batch_rows)
+        whole = (range(file.row_count),)
+        positions = reader.row_groups(row_groups).kept if counting and isinstance(reader, RowGroupReader) else whole
+        if positioned:
+            for batch, found in numbered(batches, positions, path=path):
+                rows = evolution.apply(batch).append_column(POSITION, pa.array(found))
+                yield rows if deleted is None else rows.filter(pa.array(deleted.kept_of(found)))
+            return
         if deleted is not None:
-            whole = (range(file.row_count),)
-            positions = reader.row_groups(row_groups).kept if isinstance(reader, RowGroupReader) else whole
             batches = without_deleted(batches, deleted, positions, path=path)
         for batch in batches:
             yield evolution.apply(batch)

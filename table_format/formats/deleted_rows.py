@@ -1,4 +1,6 @@
-"""Leaving out the rows that a deletion vector marks, batch by batch (Java ``ApplyDeletionVectorReader``).
+"""Which rows of a file its batches hold, and leaving out those that a deletion vector marks.
+
+Java ``ApplyDeletionVectorReader``.
 
 A vector counts positions from the first row of the file, while a reader gives out only the rows of the row groups that
 are needed; so the reader says which positions its rows have.
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.codecs.deletion_vector import DeletionVector
@@ -38,6 +41,24 @@ def without_deleted(
         elif left:
             # A batch without columns has nothing to apply a mask to.
             yield batch.filter(pa.array(mask)) if batch.num_columns else empty_columns(left)
+
+
+def with_positions(
+    batches: Iterable[pa.RecordBatch], positions: Sequence[range], *, path: str = ""
+) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
+    """Batches, each with the positions of its rows in the file; one after the other, the rows have these positions.
+
+    Raises:
+        BadEncoding: there are more rows than positions.
+
+    >>> batches = [pa.record_batch({"v": [4, 5, 8]}), pa.record_batch({"v": [9]})]
+    >>> [found.tolist() for _, found in with_positions(batches, [range(4, 6), range(8, 10)])]
+    [[4, 5, 8], [9]]
+    """
+    waiting = list(reversed(positions))
+    for batch in batches:
+        taken = _taken(waiting, batch.num_rows, path)
+        yield batch, np.concatenate([np.arange(p.start, p.stop, dtype=np.int64) for p in taken])
 
 
 def _taken(waiting: list[range], rows: int, path: str) -> Iterator[range]:

@@ -27,6 +27,8 @@ from table_format.model.schema import KEY_FIELD_PREFIX, SEQUENCE_NUMBER, VALUE_K
 from table_format.model.types import BinaryType, DataField, DataType, VarBinaryType
 from table_format.options.table_options import TableOptions
 
+_DATA_FILE_PREFIX: Final = "data-"
+
 _MIN_CHECK_ROWS: Final = 1000
 """The size of a file is looked at once in so many rows or more, as in Java."""
 
@@ -48,10 +50,13 @@ class RollingDataFileWriter:
         bucket: int,
         level: int,
         source: FileSource,
-        prefix: str = "data-",
+        changelog: bool = False,
         first_sequence_number: int = 0,
     ) -> None:
-        """``first_sequence_number`` is that of the first row of an append table; other rows carry their own."""
+        """A writer of data files, or of changelog files.
+
+        ``first_sequence_number`` is that of the first row of an append table; other rows carry their own.
+        """
         self._store = store
         self._schema = schema
         self._options = options
@@ -60,10 +65,11 @@ class RollingDataFileWriter:
         self._level = level
         self._source = source
         # Levels are those of an LSM tree: append tables have none.
-        self._files = options.files.at_level(level) if schema.is_primary_key_table else options.files
+        files = options.files.at_level(level) if schema.is_primary_key_table else options.files
+        self._files = options.changelog.files_like(files) if changelog else files
         self._format = format_of(self._files.format)
         self._target = options.files.target_file_size_of(has_primary_key=schema.is_primary_key_table)
-        self._prefix = prefix
+        self._prefix = options.changelog.prefix if changelog else _DATA_FILE_PREFIX
         self._uuid = store.runtime.ids.uuid()
         self._next_sequence_number = first_sequence_number
         self._is_thin = schema.is_primary_key_table and self._files.thin_mode

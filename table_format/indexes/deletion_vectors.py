@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from table_format.codecs.deletion_vector import (
     DeletionVector,
@@ -27,6 +27,14 @@ from table_format.model.manifest import DELETION_VECTORS, IndexManifestEntry
 from table_format.model.split import DeletionFile
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+class Deletions(Protocol):
+    """Which rows of data files are not there any more."""
+
+    def of(self, file: DataFileMeta) -> DeletionVector | None:
+        """The vector of a data file, if it has one with deleted rows."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,12 +89,8 @@ def merge_batches(
         InvalidData: a column that the specification needs is missing, or a key is null.
         RetractNotSupported: a version takes back what the merge engine cannot.
     """
-    live = [cursor for run in runs if not (cursor := RunCursor(run, spec.key_columns)).is_exhausted]
     merged_rows = 0
-    while len(live) > 1:
-        bound = min(cursor.last_key for cursor in live)
-        parts = [part for cursor in live if (part := cursor.take_up_to(bound)) is not None]
-        live = [cursor for cursor in live if not cursor.is_exhausted]
+    for parts in merge_steps(runs, spec.key_columns):
         if len(parts) == 1:
             yield parts[0]
             continue
@@ -104,8 +100,23 @@ def merge_batches(
             yield from _combined(parts, spec, step_backend)
         else:
             yield from (_merged if ordered else _masked)(parts, spec, step_backend)
+
+
+def merge_steps(runs: Sequence[Iterator[pa.RecordBatch]], key_columns: Sequence[str]) -> Iterator[list[pa.RecordBatch]]:
+    """The steps of a merge: rows of one key range after the other, as parts of the runs that have some, oldest first.
+
+    >>> runs = [iter([pa.record_batch({"k": [1, 2, 5]})]), iter([pa.record_batch({"k": [2]})])]
+    >>> [[part.column("k").to_pylist() for part in step] for step in merge_steps(runs, ["k"])]
+    [[[1, 2], [2]], [[5]]]
+    """
+    live = [cursor for run in runs if not (cursor := RunCursor(run, key_columns)).is_exhausted]
+    while len(live) > 1:
+        bound = min(cursor.last_key for cursor in live)
+        yield [part for cursor in live if (part := cursor.take_up_to(bound)) is not None]
+        live = [cursor for cursor in live if not cursor.is_exhausted]
     for cursor in live:
-        yield from cursor.rest()
+        for batch in cursor.rest():
+            yield [batch]
 
 
 def _backend_of_step(merged_rows: int, backend: Backend) -> Backend:

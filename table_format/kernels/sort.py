@@ -37,13 +37,27 @@ def sort_and_merge(batch: pa.RecordBatch | pa.Table, spec: MergeSpec) -> pa.Reco
     rows = _one_batch(batch)
     if rows.num_rows < 2:
         return rows
-    words = encode([SortColumn((key_array(rows, name),)) for name in spec.key_columns])
-    order, repeats = _stable_order(words, rows.num_rows)
-    order = order_versions(order, repeats, encode(version_columns([rows], spec)))
+    order, repeats = _in_versions(rows, spec)
     if spec.engine is not None:
         return combine(rows, starts_of_groups(repeats), spec.engine, order=order)
     chosen = last_versions(order, repeats, [rows], spec)
     return rows.take(pa.array(chosen))
+
+
+def sort_versions(batch: pa.RecordBatch | pa.Table, spec: MergeSpec) -> pa.RecordBatch:
+    """All rows, in the order in which ``sort_and_merge`` takes them: by key, and those of one key oldest first.
+
+    Raises:
+        InvalidData: as ``sort_and_merge``.
+
+    >>> batch = pa.record_batch({"k": [2, 1, 2], "v": ["a", "b", "c"]})
+    >>> sort_versions(batch, MergeSpec(("k",), by_sequence_number=False)).column("v").to_pylist()
+    ['b', 'a', 'c']
+    """
+    rows = _one_batch(batch)
+    if rows.num_rows < 2:
+        return rows
+    return rows.take(pa.array(_in_versions(rows, spec)[0]))
 
 
 def sort_order(
@@ -60,6 +74,12 @@ def sort_order(
     rows = _one_batch(batch)
     words = encode([SortColumn((rows.column(name),), descending) for name in columns])
     return _stable_order(words, rows.num_rows)[0]
+
+
+def _in_versions(rows: pa.RecordBatch, spec: MergeSpec) -> tuple[RowIds, Mask]:
+    words = encode([SortColumn((key_array(rows, name),)) for name in spec.key_columns])
+    order, repeats = _stable_order(words, rows.num_rows)
+    return order_versions(order, repeats, encode(version_columns([rows], spec))), repeats
 
 
 def _one_batch(batch: pa.RecordBatch | pa.Table) -> pa.RecordBatch:

@@ -7,11 +7,22 @@ it is deleted at once and named by neither list.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from table_format.formats.bucket_files import BucketFiles
-from table_format.lsm.compact import CompactResult
+from table_format.lsm.levels import Levels
+from table_format.lsm.marks import MarkedRows
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
+
+
+@dataclass(frozen=True, slots=True)
+class CompactResult:
+    """Files gone and files come. An upgraded file is in both, at another level."""
+
+    before: tuple[DataFileMeta, ...]
+    after: tuple[DataFileMeta, ...]
+    changelog: tuple[DataFileMeta, ...] = ()
 
 
 class Changes:
@@ -22,10 +33,13 @@ class Changes:
         self._new: list[DataFileMeta] = []
         self._before: dict[str, DataFileMeta] = {}
         self._after: list[DataFileMeta] = []
+        self._changelog: list[DataFileMeta] = []
+        self._compact_changelog: list[DataFileMeta] = []
 
-    def flushed(self, files: Sequence[DataFileMeta]) -> None:
-        """Note new level-0 files."""
+    def flushed(self, files: Sequence[DataFileMeta], changelog: Sequence[DataFileMeta] = ()) -> None:
+        """Note new level-0 files, and the changelog files of the rows they were made of."""
         self._new.extend(files)
+        self._changelog.extend(changelog)
 
     def compacted(self, result: CompactResult) -> None:
         """Add a compaction to those before it."""
@@ -39,23 +53,29 @@ class Changes:
             if file.file_name not in self._before and file.file_name not in kept:
                 self._bucket.delete(file)
         self._after.extend(result.after)
+        self._compact_changelog.extend(result.changelog)
 
-    def drain(self) -> CommitMessage:
-        """All changes as one message; then there are none."""
+    def drain(self, marks: MarkedRows | None, levels: Levels) -> CommitMessage:
+        """All changes as one message, with the deletion vectors of what is live now; then there are none."""
+        gone, come = ((), ()) if marks is None else marks.write(levels.files)
         message = self._bucket.message(
             new_files=tuple(self._new),
             compact_before=tuple(self._before.values()),
             compact_after=tuple(self._after),
+            changelog=tuple(self._changelog),
+            compact_changelog=tuple(self._compact_changelog),
         )
         self._clear()
-        return message
+        return replace(message, compact_deleted_index_files=gone, compact_new_index_files=come)
 
     def abort(self) -> None:
         """Delete every file these changes made."""
         made = [*self._new, *(file for file in self._after if file.file_name not in self._before)]
+        made += [*self._changelog, *self._compact_changelog]
         self._clear()
         for file in made:
             self._bucket.delete(file)
 
     def _clear(self) -> None:
         self._new, self._before, self._after = [], {}, []
+        self._changelog, self._compact_changelog = [], []

@@ -7,111 +7,187 @@ not depend on the size of the bucket. Nothing of it is visible before the messag
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.bucket_files import BucketFiles
 from table_format.kernels.engines import FirstRow
-from table_format.lsm.first_row import new_keys_only, older_runs, rewriting_what_may_repeat
+from table_format.lsm.changes import Changes, CompactResult
+from table_format.lsm.first_row import new_keys_only, older_runs, rewriting_what_may_repeat, rows_of_level_0
 from table_format.lsm.intervals import Run, Section
 from table_format.lsm.keys import key_ranges
-from table_format.lsm.levels import Levels, levels_of
+from table_format.lsm.levels import Levels, levels_of, replace_files
+from table_format.lsm.marks import BucketDeletions, MarkedRows
 from table_format.lsm.merge_spec import merge_spec
-from table_format.lsm.runs import RunSource, has_disjoint_sequences, is_add, merge_section
+from table_format.lsm.news import News
+from table_format.lsm.runs import RunSource, has_disjoint_sequences, is_add, merge_section, physical_batch, with_levels
 from table_format.lsm.task import Rewrite, Step, Upgrade, plan_steps
 from table_format.lsm.universal import CompactUnit, drops_deletes, force_up_level_0, full_compaction, pick_compaction
-from table_format.model.arrow_types import arrow_schema
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
-from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
+from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
 from table_format.options.merge import MergeEngine
+from table_format.options.stream import ChangelogProducer
 from table_format.options.table_options import TableOptions
 
 
-@dataclass(frozen=True, slots=True)
-class CompactResult:
-    """Files gone and files come. An upgraded file is in both, at another level."""
-
-    before: tuple[DataFileMeta, ...]
-    after: tuple[DataFileMeta, ...]
-
-
-def compact_bucket(bucket: BucketFiles, files: Sequence[DataFileMeta], *, full: bool) -> CommitMessage:
+def compact_bucket(
+    bucket: BucketFiles, files: Sequence[DataFileMeta], *, full: bool, deletions: BucketDeletions | None = None
+) -> CommitMessage:
     """Compact all live files of a bucket: to the highest level, or what is due; the message may be empty.
 
     Raises:
         RetractNotSupported: a row takes back what the merge engine cannot.
         CorruptionError: a file is missing or damaged.
     """
-    levels = levels_of(files, bucket.options.compaction.num_levels, key_ranges(bucket.schema))
-    unit = full_compaction(levels) if full else due_compaction(levels, bucket.options)
+    key_range = key_ranges(bucket.schema)
+    levels = levels_of(files, bucket.options.compaction.num_levels, key_range)
+    marks = marked_rows(bucket, deletions)
+    unit = whole_compaction(levels, marks) if full else due_compaction(levels, bucket.options)
     if unit is None:
         return bucket.message()
-    result = run_compaction(bucket, levels, unit)
-    return bucket.message(compact_before=result.before, compact_after=result.after)
+    changes = Changes(bucket)
+    result = run_compaction(bucket, levels, unit, marks)
+    changes.compacted(result)
+    return changes.drain(marks, replace_files(levels, result.before, result.after, key_range))
+
+
+def marked_rows(bucket: BucketFiles, deletions: BucketDeletions | None) -> MarkedRows | None:
+    """The deletion vectors of a bucket, if its table has them, or had them once."""
+    if deletions is None and not bucket.options.deletion_vectors.enabled:
+        return None
+    return MarkedRows(bucket, deletions or BucketDeletions())
+
+
+def whole_compaction(levels: Levels, marks: MarkedRows | None) -> CompactUnit | None:
+    """All files to the highest level; of those that are there already, the ones with deleted rows."""
+    unit = full_compaction(levels)
+    if unit is not None or marks is None:
+        return unit
+    files = marks.marked_files(levels.files)
+    return CompactUnit(files, levels.max_level, in_place=True) if files else None
 
 
 def due_compaction(levels: Levels, options: TableOptions) -> CompactUnit | None:
     """The compaction that is due; what readers skip while it is on level 0 is always moved up."""
-    if options.merge.engine is MergeEngine.FIRST_ROW:
+    if options.compacts_by_lookup:
         return force_up_level_0(levels, options.compaction)
     return pick_compaction(levels, options.compaction)
 
 
-def run_compaction(bucket: BucketFiles, levels: Levels, unit: CompactUnit) -> CompactResult:
+def run_compaction(
+    bucket: BucketFiles, levels: Levels, unit: CompactUnit, marks: MarkedRows | None = None
+) -> CompactResult:
     """Carry out one compaction; if it fails, the files it made are deleted again."""
     key_range = key_ranges(bucket.schema)
-    steps: Iterable[Step] = plan_steps(
-        unit, max_level=levels.max_level, small_file_bytes=bucket.small_file_bytes, key_range=key_range
+    steps: Iterable[Step] = (
+        [Rewrite((((file,),),)) for file in unit.files]
+        if unit.in_place
+        else plan_steps(unit, max_level=levels.max_level, small_file_bytes=bucket.small_file_bytes, key_range=key_range)
     )
     older: Sequence[Run] = ()
     if bucket.options.merge.engine is MergeEngine.FIRST_ROW:
         older = older_runs(unit, levels)
         steps = rewriting_what_may_repeat(tuple(steps), older, key_range)
-    drop = drops_deletes(unit, levels)
+    # What is older is marked as deleted, or else has to be taken back by what is newer.
+    masked = bucket.options.deletion_vectors.enabled and unit.output_level != 0
+    drop = drops_deletes(unit, levels) or masked
+    news = News.of(bucket, unit, levels, marks)
+    if news is not None:
+        steps = news.plan(tuple(steps))
     before: list[DataFileMeta] = []
     after: list[DataFileMeta] = []
+    changelog: list[DataFileMeta] = []
     written: list[DataFileMeta] = []
     with bucket.deleting_on_failure(written):
         for step in steps:
             match step:
                 case Rewrite():
-                    files = _rewrite(bucket, step, unit.output_level, older, drop_retracts=drop)
-                    written.extend(files)
+                    if news is not None:
+                        files, told = news.rewrite(step, drop_retracts=drop)
+                    else:
+                        files, told = _rewrite(bucket, step, unit.output_level, older, marks, drop_retracts=drop)
+                    written.extend((*files, *told))
+                    changelog.extend(told)
                     before.extend(step.files)
                     after.extend(files)
                 case Upgrade(file):
                     before.append(file)
                     after.append(file.upgrade(unit.output_level))
-    return CompactResult(tuple(before), tuple(after))
+                    told = news.upgrade(file) if news is not None else _told(bucket, file, unit.output_level)
+                    written.extend(told)
+                    changelog.extend(told)
+    return CompactResult(tuple(before), tuple(after), tuple(changelog))
 
 
 def _rewrite(
-    bucket: BucketFiles, step: Rewrite, level: int, older: Sequence[Run], *, drop_retracts: bool
-) -> tuple[DataFileMeta, ...]:
-    with bucket.writing(level=level, source=FileSource.COMPACT) as writer:
+    bucket: BucketFiles,
+    step: Rewrite,
+    level: int,
+    older: Sequence[Run],
+    marks: MarkedRows | None,
+    *,
+    drop_retracts: bool,
+) -> tuple[tuple[DataFileMeta, ...], tuple[DataFileMeta, ...]]:
+    """The files that the merge makes, and the changelog files of a ``first-row`` table."""
+    tells = _tells_first_rows(bucket)
+    with (
+        bucket.writing(level=level, source=FileSource.COMPACT) as writer,
+        bucket.writing(level=level, source=FileSource.APPEND, changelog=True) as changelog,
+    ):
         for section in step.sections:
-            for batch in _merged_rows(bucket, section, older, drop_retracts=drop_retracts):
+            rows = _merged_rows(bucket, section, older, marks, drop_retracts=drop_retracts, show_levels=tells)
+            for batch in rows:
                 writer.write(physical_batch(batch, bucket.schema))
-        return writer.close()
+                for news in rows_of_level_0(batch) if tells else ():
+                    changelog.write(physical_batch(news, bucket.schema))
+        return writer.close(), changelog.close()
+
+
+def _told(bucket: BucketFiles, file: DataFileMeta, level: int) -> tuple[DataFileMeta, ...]:
+    """The changelog files of a file of a ``first-row`` table that is moved up as it is."""
+    if file.level != 0 or not _tells_first_rows(bucket):
+        return ()
+    with bucket.writing(level=level, source=FileSource.APPEND, changelog=True) as changelog:
+        for batch in _merged_rows(bucket, ((file,),), (), None, drop_retracts=False):
+            changelog.write(physical_batch(batch, bucket.schema))
+        return changelog.close()
+
+
+def _tells_first_rows(bucket: BucketFiles) -> bool:
+    is_first_row = bucket.options.merge.engine is MergeEngine.FIRST_ROW
+    return is_first_row and bucket.changelog_producer is ChangelogProducer.LOOKUP
 
 
 def _merged_rows(
-    bucket: BucketFiles, section: Section, older: Sequence[Run], *, drop_retracts: bool
+    bucket: BucketFiles,
+    section: Section,
+    older: Sequence[Run],
+    marks: MarkedRows | None,
+    *,
+    drop_retracts: bool,
+    show_levels: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """The merged rows of a section in key order: sequence number, kind and the table's columns."""
-    source = RunSource(bucket.reader(), bucket.partition, bucket.bucket)
+    """The merged rows of a section in key order: sequence number, kind, the columns, and ``_LEVEL`` if asked."""
+    source = RunSource(bucket.reader(), bucket.partition, bucket.bucket, deletions=marks)
     fields = (SEQUENCE_NUMBER, VALUE_KIND, *bucket.schema.fields)
     members = [file for run in section for file in run]
     spec = merge_spec(bucket.schema, bucket.options)
     engine = spec.engine
     rows: Iterator[pa.RecordBatch]
     if len(section) == 1:
-        rows = source.run(section[0], fields, batch_rows=batch_rows_of(members, fields))
+        batch_rows = batch_rows_of(members, fields)
+        run = section[0]
+        rows = (
+            with_levels(source, run, fields, None, batch_rows)
+            if show_levels
+            else source.run(run, fields, batch_rows=batch_rows)
+        )
     else:
-        spec = replace(spec, by_sequence_number=not has_disjoint_sequences(section))
+        numbered = not has_disjoint_sequences(section)
+        spec = replace(spec, by_sequence_number=numbered, lowest_level_only=show_levels or spec.lowest_level_only)
         rows = merge_section(source, section, fields, spec)
     if isinstance(engine, FirstRow):
         rows = new_keys_only(
@@ -122,10 +198,3 @@ def _merged_rows(
         kept = batch.filter(is_add(batch.column(VALUE_KIND.name))) if filtering else batch
         if kept.num_rows:
             yield kept
-
-
-def physical_batch(batch: pa.RecordBatch, schema: TableSchema) -> pa.RecordBatch:
-    """Rows in the layout of a data file: the key columns once more, in front (format chapter 06, section 1)."""
-    names = [*schema.trimmed_primary_keys, SEQUENCE_NUMBER.name, VALUE_KIND.name, *schema.field_names]
-    columns = [batch.column(name) for name in names]
-    return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(schema.physical_fields))

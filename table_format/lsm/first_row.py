@@ -16,7 +16,7 @@ from table_format.errors import RetractNotSupported
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.bucket_files import BucketFiles
 from table_format.kernels.engines import FIRST_ROW_REFUSAL
-from table_format.kernels.merge import MergeSpec, merge_batches
+from table_format.kernels.merge import LEVEL, MergeSpec, merge_batches
 from table_format.lsm.intervals import Run
 from table_format.lsm.keys import KeyRangeOf
 from table_format.lsm.levels import Levels
@@ -72,6 +72,13 @@ def new_keys_only(
     for batch in merge_batches([rows, *known], spec, ordered=False):
         if VALUE_KIND.name in batch.schema.names:
             yield batch
+
+
+def rows_of_level_0(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The rows that no level above 0 held, if there are any: the changelog of the compaction."""
+    fresh = batch.filter(pc.equal(batch.column(batch.schema.get_field_index(LEVEL)), pa.scalar(0, pa.int8())))
+    if fresh.num_rows:
+        yield fresh
 
 
 def _adds(batches: Iterator[pa.RecordBatch], *, ignore_delete: bool) -> Iterator[pa.RecordBatch]:

@@ -19,11 +19,13 @@ import pyarrow.compute as pc
 
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.data_file_reader import DataFileReader
-from table_format.indexes.deletion_vectors import DeletionVectors
+from table_format.indexes.deletion_vectors import Deletions
 from table_format.kernels.merge import LEVEL, MergeSpec, merge_batches
 from table_format.lsm.intervals import Run, Section
 from table_format.lsm.prefetch import prefetched
+from table_format.model.arrow_types import arrow_schema
 from table_format.model.predicate import Predicate
+from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from table_format.model.types import DataField
 
 MAX_FAN_IN: Final = 16
@@ -41,7 +43,7 @@ class RunSource:
     partition: bytes
     bucket: int
     decode_ahead: bool = False
-    deletions: DeletionVectors | None = None
+    deletions: Deletions | None = None
 
     def run(
         self, run: Run, fields: Sequence[DataField], *, predicate: Predicate | None = None, batch_rows: int
@@ -80,7 +82,7 @@ def merge_section(
     batch_rows = batch_rows_of([file for run in runs for file in run], fields, side_by_side=len(runs))
     with ExitStack() as stack:
         streams: Sequence[Generator[pa.RecordBatch]] = [
-            _with_levels(source, run, fields, predicate, batch_rows)
+            with_levels(source, run, fields, predicate, batch_rows)
             if spec.lowest_level_only
             else source.run(run, fields, predicate=predicate, batch_rows=batch_rows)
             for run in runs
@@ -93,9 +95,10 @@ def merge_section(
         yield from _merge_tree(streams, spec, ordered=ordered)
 
 
-def _with_levels(
+def with_levels(
     source: RunSource, run: Run, fields: Sequence[DataField], predicate: Predicate | None, batch_rows: int
 ) -> Generator[pa.RecordBatch]:
+    """The rows of a run with the level of their file as the column ``_LEVEL``."""
     for file in run:
         for batch in source.run((file,), fields, predicate=predicate, batch_rows=batch_rows):
             yield batch.append_column(LEVEL, pa.array(np.full(batch.num_rows, file.level, dtype=np.int8)))
@@ -110,6 +113,13 @@ def has_disjoint_sequences(section: Section) -> bool:
     """Whether every row of a run is older than every row of the next: then no row's own number is needed."""
     ranges = sorted(_sequence_range(run) for run in section)
     return all(older[1] < newer[0] for older, newer in pairwise(ranges))
+
+
+def physical_batch(batch: pa.RecordBatch, schema: TableSchema) -> pa.RecordBatch:
+    """Rows in the layout of a data file: the key columns once more, in front (format chapter 06, section 1)."""
+    names = [*schema.trimmed_primary_keys, SEQUENCE_NUMBER.name, VALUE_KIND.name, *schema.field_names]
+    columns = [batch.column(name) for name in names]
+    return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(schema.physical_fields))
 
 
 def is_add(kinds: pa.Array) -> pa.BooleanArray:

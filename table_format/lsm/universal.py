@@ -20,6 +20,8 @@ class CompactUnit:
 
     files: tuple[DataFileMeta, ...]
     output_level: int
+    in_place: bool = False
+    """Whether the files are on that level already, and are rewritten one by one."""
 
 
 def pick_compaction(levels: Levels, options: CompactionOptions) -> CompactUnit | None:

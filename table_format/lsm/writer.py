@@ -19,20 +19,22 @@ from table_format.formats.bucket_files import BucketFiles
 from table_format.io.table_store import TableStore
 from table_format.kernels.aggregates import initial_values
 from table_format.kernels.engines import Aggregation, PartialUpdate
-from table_format.kernels.sort import sort_and_merge
+from table_format.kernels.sort import sort_and_merge, sort_versions
 from table_format.limits import MIB
 from table_format.lsm.buffer import WriteBuffer
 from table_format.lsm.changes import Changes
-from table_format.lsm.compact import due_compaction, physical_batch, run_compaction
+from table_format.lsm.compact import due_compaction, marked_rows, run_compaction, whole_compaction
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.levels import levels_of, replace_files
+from table_format.lsm.marks import BucketDeletions
 from table_format.lsm.merge_spec import merge_spec
 from table_format.lsm.retracts import check_retracts
-from table_format.lsm.runs import is_add
-from table_format.lsm.universal import CompactUnit, full_compaction
+from table_format.lsm.runs import is_add, physical_batch
+from table_format.lsm.universal import CompactUnit
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
+from table_format.options.stream import ChangelogProducer
 from table_format.options.table_options import TableOptions
 
 _MAX_BUFFER_BYTES: Final = 1024 * MIB
@@ -43,6 +45,8 @@ class MergeTreeWriter:
     """Write to one bucket; one writer for each bucket at a time.
 
     ``existing`` are the live files of the bucket: they say where sequence numbers go on, and take part in compaction.
+    ``with_changelog=False`` is for overwrites, which have no changelog whatever the table's ``changelog-producer``.
+    ``deletions`` are the deletion vectors of the existing files.
     """
 
     def __init__(
@@ -57,12 +61,15 @@ class MergeTreeWriter:
         total_buckets: int,
         existing: Sequence[DataFileMeta] = (),
         schemas: Mapping[int, TableSchema] | None = None,
+        with_changelog: bool = True,
+        deletions: BucketDeletions | None = None,
     ) -> None:
         self._bucket = BucketFiles(
             store=store,
             schema=schema,
             schemas={schema.id: schema} if schemas is None else schemas,
             options=options,
+            with_changelog=with_changelog,
             partition=partition,
             partition_text=partition_text,
             bucket=bucket,
@@ -75,6 +82,7 @@ class MergeTreeWriter:
         self._next_sequence = max((file.max_sequence_number for file in existing), default=-1) + 1
         self._buffer = WriteBuffer(min(options.write.buffer_size, _MAX_BUFFER_BYTES))
         self._changes = Changes(self._bucket)
+        self._marks = marked_rows(self._bucket, deletions)
 
     @property
     def max_sequence_number(self) -> int:
@@ -106,10 +114,10 @@ class MergeTreeWriter:
         """Flush, compact what is due (or everything), and hand over all changes since the last call."""
         self._flush()
         if compact == "full":
-            self._compact(full_compaction(self._levels))
+            self._compact(whole_compaction(self._levels, self._marks))
         elif compact:
             self._compact(due_compaction(self._levels, self._bucket.options))
-        return self._changes.drain()
+        return self._changes.drain(self._marks, self._levels)
 
     def abort(self) -> None:
         """Forget buffered rows and delete the files of changes that were not handed over."""
@@ -120,13 +128,20 @@ class MergeTreeWriter:
         rows = self._buffer.drain()
         if rows is None:
             return
-        merged = physical_batch(sort_and_merge(self._with_initial_values(rows), self._spec), self._bucket.schema)
-        with self._bucket.writing(level=0, source=FileSource.APPEND) as writer:
-            for start in range(0, merged.num_rows, MAX_BATCH_ROWS):
-                writer.write(merged.slice(start, MAX_BATCH_ROWS))
-            files = writer.close()
-        self._changes.flushed(files)
+        changelog: tuple[DataFileMeta, ...] = ()
+        if self._bucket.changelog_producer is ChangelogProducer.INPUT:
+            changelog = self._written(sort_versions(rows, self._spec), changelog=True)
+        with self._bucket.deleting_on_failure(changelog):
+            files = self._written(sort_and_merge(self._with_initial_values(rows), self._spec))
+        self._changes.flushed(files, changelog)
         self._levels = replace_files(self._levels, (), files, self._key_range)
+
+    def _written(self, rows: pa.RecordBatch, *, changelog: bool = False) -> tuple[DataFileMeta, ...]:
+        batch = physical_batch(rows, self._bucket.schema)
+        with self._bucket.writing(level=0, source=FileSource.APPEND, changelog=changelog) as writer:
+            for start in range(0, batch.num_rows, MAX_BATCH_ROWS):
+                writer.write(batch.slice(start, MAX_BATCH_ROWS))
+            return writer.close()
 
     def _with_initial_values(self, rows: pa.Table) -> pa.Table:
         if not isinstance(self._spec.engine, Aggregation | PartialUpdate):
@@ -141,6 +156,6 @@ class MergeTreeWriter:
     def _compact(self, unit: CompactUnit | None) -> None:
         if unit is None:
             return
-        result = run_compaction(self._bucket, self._levels, unit)
+        result = run_compaction(self._bucket, self._levels, unit, self._marks)
         self._changes.compacted(result)
         self._levels = replace_files(self._levels, result.before, result.after, self._key_range)

@@ -1,7 +1,8 @@
 """The index files alive after a commit (format chapter 04, section 6; Java ``IndexManifestFileHandler``).
 
-An index manifest holds the complete state. A bucket has one index file of each type, so a new one replaces the old;
-in append tables without buckets each deletion-vector file stands for itself. Nothing here reads or writes.
+An index manifest holds the complete state. A bucket has one index file of each type, so a new one replaces the old,
+which for deletion vectors the commit has to name; in append tables without buckets each deletion-vector file stands for
+itself. Nothing here reads or writes.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ def combine_index(
             if before is None or before.index_file.file_name != entry.index_file.file_name:
                 raise _gone(entry, before)
             del live[key]
-        elif before is not None and not bucketed:
-            raise _there_already(entry)
+        elif before is not None and (not bucketed or entry.index_file.index_type == DELETION_VECTORS):
+            # Vectors that this commit has not seen must not be lost: their rows would come back.
+            raise _there_already(entry, before)
         else:
             live[key] = entry
     _refuse_two_vectors(live.values())
@@ -102,5 +104,8 @@ def _gone(entry: IndexManifestEntry, before: IndexManifestEntry | None) -> FileC
     )
 
 
-def _there_already(entry: IndexManifestEntry) -> FileConflict:
-    return FileConflict(f"{_GIVE_UP} Index file '{entry.index_file.file_name}' is to be added and is there already")
+def _there_already(entry: IndexManifestEntry, before: IndexManifestEntry) -> FileConflict:
+    return FileConflict(
+        f"{_GIVE_UP} Index file '{entry.index_file.file_name}' is to be added and '{before.index_file.file_name}' is "
+        "there already: another commit deleted rows; read again and redo the work"
+    )

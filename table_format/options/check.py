@@ -78,7 +78,7 @@ def check_creatable(schema: TableSchema) -> None:
     _check_tags(options)
     _check_columns(schema, options)
     check_files(schema, options.files)
-    check_stream(schema, options.stream)
+    check_stream(schema, options.stream, options.deletion_vectors)
 
 
 def check_alterable(old: TableSchema, new: TableSchema) -> None:
@@ -107,7 +107,7 @@ def check_alterable(old: TableSchema, new: TableSchema) -> None:
     if touched & FILE_KEYS or (old.fields != new.fields and options.files.format in CODECS):
         check_files(new, options.files)
     if touched & STREAM_KEYS:
-        check_stream(new, options.stream)
+        check_stream(new, options.stream, options.deletion_vectors)
 
 
 def check_dynamic(schema: TableSchema, options: Mapping[str, str]) -> None:
@@ -200,8 +200,15 @@ def _check_change(key: str, old: str | None, new: str | None) -> None:
         after = BUCKET.default if new is None else parse_value(key, BUCKET.parser, new)
         if before != after and (before <= 0 or after <= 0):
             raise InvalidOption(key, f"may change only between positive numbers, not from {before} to {after}")
-    if option in _ONE_WAY and old is not None and old.lower() == "true" and (new or "false").lower() != "true":
+    if option is ENABLED and _is_true(new) and not _is_true(old):
+        message = "may not change to true: rows that were written before would be seen twice; create a new table"
+        raise InvalidOption(key, message)
+    if option in _ONE_WAY and _is_true(old) and not _is_true(new):
         raise InvalidOption(key, "may not change from true to false: what was dropped cannot come back")
+
+
+def _is_true(value: str | None) -> bool:
+    return value is not None and value.strip().lower() == "true"
 
 
 def _check_columns(schema: TableSchema, options: TableOptions) -> None:

@@ -43,8 +43,12 @@ MIN_FILE_NUM = Option(
     "compaction.min.file-num", integer(1), 5, "Number of small files of an append table at which they are compacted."
 )
 FORCE_COMPACT = Option("commit.force-compact", boolean, False, "Every commit compacts what it wrote.")
-FULL_COMPACTION_DELTA_COMMITS = unsupported(
-    "full-compaction.delta-commits", optional(integer(1)), None, "Commits between full compactions."
+FULL_COMPACTION_DELTA_COMMITS = Option(
+    "full-compaction.delta-commits",
+    optional(integer(1)),
+    None,
+    "Commits between full compactions, for streaming engines; a batch writer compacts fully with every commit when it "
+    "is set.",
 )
 
 
@@ -59,6 +63,7 @@ class CompactionOptions:
     small_file_ratio: float = SMALL_FILE_RATIO.field()
     min_file_num: int = MIN_FILE_NUM.field()
     force_compact: bool = FORCE_COMPACT.field()
+    full_compaction_delta_commits: int | None = FULL_COMPACTION_DELTA_COMMITS.field()
 
     @property
     def stop_trigger(self) -> int:
@@ -89,5 +94,4 @@ REFUSED: tuple[AnyOption, ...] = (
     unsupported("compaction.offpeak.end.hour", integer(-1, 23), -1, "End of the quiet hours."),
     unsupported("compaction.offpeak-ratio", integer(0, 100), 0, "Size ratio in the quiet hours."),
     unsupported("compaction.skip-expired-partitions", boolean, False, "Do not compact expired partitions."),
-    FULL_COMPACTION_DELTA_COMMITS,
 )

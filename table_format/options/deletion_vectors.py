@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from table_format.limits import MIB
-from table_format.options.declare import WRITES, AnyOption, Option, unsupported
+from table_format.options.declare import AnyOption, Option, unsupported
 from table_format.options.values import boolean, size
 
 ENABLED = Option(
     "deletion-vectors.enabled",
     boolean,
     False,
-    "Mark deleted rows by position, so that readers need not merge. This version reads such tables; it neither creates "
-    "nor writes nor compacts them.",
-    honoured=(False,),
-    blocks=WRITES,
+    "Mark deleted rows by position, so that readers need not merge.",
 )
+BITMAP64 = Option("deletion-vectors.bitmap64", boolean, False, "Write 64-bit deletion vectors.")
 MERGE_ON_READ = Option(
     "deletion-vectors.merge-on-read",
     boolean,
@@ -30,10 +28,10 @@ MERGE_ON_READ = Option(
 class DeletionVectorOptions:
     enabled: bool = ENABLED.field()
     merge_on_read: bool = MERGE_ON_READ.field()
+    bitmap64: bool = BITMAP64.field()
 
 
 REFUSED: tuple[AnyOption, ...] = (
-    unsupported("deletion-vectors.bitmap64", boolean, False, "Write 64-bit deletion vectors."),
     unsupported("deletion-vectors.modifiable", boolean, False, "deletion-vectors.enabled may change."),
     unsupported("deletion-vector.index-file.target-size", size(1), 2 * MIB, "Size of a deletion vector file."),
 )

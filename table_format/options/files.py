@@ -20,7 +20,7 @@ from table_format.options.values import (
     word,
 )
 
-_CODEC_ALIASES = {"uncompressed": "none", "null": "none", "zstandard": "zstd"}
+CODEC_ALIASES = {"uncompressed": "none", "null": "none", "zstandard": "zstd"}
 
 CODECS = {
     "parquet": ("zstd", "snappy", "gzip", "lz4", "none"),
@@ -42,7 +42,7 @@ FORMAT = Option(
 )
 COMPRESSION = Option(
     "file.compression",
-    word(**_CODEC_ALIASES),
+    word(**CODEC_ALIASES),
     "zstd",
     "Compression of new data files: zstd, snappy and none in every format, gzip in Parquet, zlib in ORC, lz4 in both, "
     "deflate in Avro.",
@@ -128,10 +128,10 @@ ORC_DICTIONARY_KEY_THRESHOLD = Option(
     "Share of distinct texts up to which an ORC column gets a dictionary.",
 )
 ORC_COMPRESSION = Option(
-    "orc.compress", optional(word(**_CODEC_ALIASES)), None, "Compression of new ORC files, before file.compression."
+    "orc.compress", optional(word(**CODEC_ALIASES)), None, "Compression of new ORC files, before file.compression."
 )
 AVRO_COMPRESSION = Option(
-    "avro.codec", optional(word(**_CODEC_ALIASES)), None, "Compression of new Avro files, before file.compression."
+    "avro.codec", optional(word(**CODEC_ALIASES)), None, "Compression of new Avro files, before file.compression."
 )
 
 

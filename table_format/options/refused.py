@@ -18,12 +18,6 @@ from table_format.options.values import boolean, choice, duration, integer, opti
 _Options = tuple[Option[Any] | OptionPattern[Any], ...]
 
 _CHANGELOG: _Options = (
-    unsupported("changelog-producer.row-deduplicate", boolean, False, "Drop changes that change nothing."),
-    unsupported("changelog-producer.row-deduplicate-ignore-fields", optional(text), None, "Columns that do not count."),
-    unsupported("changelog-file.prefix", text, "changelog-", "Prefix of changelog file names."),
-    unsupported("changelog-file.format", optional(text), None, "Format of changelog files."),
-    unsupported("changelog-file.compression", optional(text), None, "Compression of changelog files."),
-    unsupported("changelog-file.stats-mode", optional(text), None, "Statistics of changelog files."),
     unsupported("delete.force-produce-changelog", boolean, False, "DELETE makes a changelog.", *WRITES),
     unsupported("lookup-wait", boolean, True, "Commits wait for the lookup."),
     unsupported("changelog-producer.lookup-wait", boolean, True, "Commits wait for the lookup."),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from table_format.options.bucket import BucketOptions
+from table_format.options.changelog import ChangelogOptions
 from table_format.options.commit import CommitOptions
 from table_format.options.compaction import CompactionOptions
 from table_format.options.declare import AnyOption, Option, OptionPattern, declared_in
@@ -34,6 +35,7 @@ GROUPS: Final[tuple[type[object], ...]] = (
     ExpireOptions,
     ScanOptions,
     StreamOptions,
+    ChangelogOptions,
     TagOptions,
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from table_format.options.declare import WRITES, Option
+from table_format.options.declare import Option
 from table_format.options.values import MAX_LONG, boolean, choice, duration, integer, one_of, optional, text
 
 
@@ -20,10 +20,8 @@ CHANGELOG_PRODUCER = Option(
     "changelog-producer",
     one_of(ChangelogProducer),
     ChangelogProducer.NONE,
-    "How changelog files are made. Every reader follows them; this version writes none, so it does not write such "
-    "tables.",
-    honoured=(ChangelogProducer.NONE,),
-    blocks=WRITES,
+    "How changelog files are made: none, of the rows as they are written (input), or of what a compaction changes: any "
+    "that takes in level 0 (lookup), or a full one (full-compaction). Readers follow them however they were made.",
 )
 OVERWRITE = Option(
     "streaming-read-overwrite",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from table_format.options.bucket import BucketOptions
+from table_format.options.changelog import ChangelogOptions
 from table_format.options.commit import CommitOptions
 from table_format.options.compaction import CompactionOptions
 from table_format.options.declare import parse_group
@@ -115,3 +116,7 @@ class TableOptions:
     @cached_property
     def stream(self) -> StreamOptions:
         return parse_group(StreamOptions, self.raw)
+
+    @cached_property
+    def changelog(self) -> ChangelogOptions:
+        return parse_group(ChangelogOptions, self.raw)

@@ -10,13 +10,14 @@ from typing import Protocol
 
 from table_format.indexes.deletion_vectors import deletion_files
 from table_format.io.table_store import TableStore
+from table_format.lsm.marks import BucketDeletions
 from table_format.metastore.commit import TableCommit
 from table_format.metastore.manifests import ManifestStore
 from table_format.metastore.partitions import Partitions
 from table_format.metastore.schemas import SchemaStore
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.model.data_file import DataFileMeta
-from table_format.model.manifest import IndexFileMeta
+from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 from table_format.model.split import DeletionFile
@@ -103,6 +104,23 @@ class TableFacts:
             self.partitions.text,
             beside_data=self.options.bucket.index_in_data_file_dir,
         )
+
+    def bucket_deletions(self, snapshot: Snapshot | None) -> Mapping[tuple[bytes, int], BucketDeletions]:
+        """The deletion vectors of a snapshot as those need them who write to a bucket.
+
+        Raises:
+            CorruptionError: the index manifest is missing or broken.
+        """
+        if snapshot is None:
+            return {}
+        index_files: dict[tuple[bytes, int], list[IndexFileMeta]] = {}
+        for entry in self.manifests.index_entries(snapshot):
+            if entry.index_file.index_type == DELETION_VECTORS:
+                index_files.setdefault((entry.partition, entry.bucket), []).append(entry.index_file)
+        if not index_files:
+            return {}
+        files = self.deletion_files(snapshot)
+        return {key: BucketDeletions(files.get(key, {}), tuple(found)) for key, found in index_files.items()}
 
     def delete_file(self, partition: bytes, bucket: int, file: DataFileMeta) -> None:
         """Delete a data file that nothing names; what cannot be deleted stays as an orphan."""

@@ -16,6 +16,7 @@ from table_format.append.compact import compact_append_files
 from table_format.errors import CommitOutcomeUnknown, UnsupportedFeature
 from table_format.formats.bucket_files import BucketFiles
 from table_format.lsm.compact import compact_bucket
+from table_format.lsm.marks import BucketDeletions
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import by_bucket, live_files
 from table_format.model.commit import CommitMessage, Committable
@@ -39,6 +40,7 @@ class BucketWork:
     bucket: int
     total_buckets: int
     files: tuple[DataFileMeta, ...]
+    deletions: BucketDeletions | None = None
 
 
 Performer: TypeAlias = Callable[[Sequence[BucketWork]], Iterable[CommitMessage]]
@@ -101,7 +103,7 @@ def compact_work(facts: TableFacts, work: BucketWork, *, full: bool) -> CommitMe
         total_buckets=work.total_buckets,
     )
     if facts.schema.is_primary_key_table:
-        return compact_bucket(files, work.files, full=full)
+        return compact_bucket(files, work.files, full=full, deletions=work.deletions)
     return compact_append_files(files, work.files, full=full)
 
 
@@ -129,7 +131,9 @@ def _works(facts: TableFacts, partitions: Sequence[Mapping[str, object]] | None)
     snapshot = facts.snapshots.latest()
     if snapshot is None:
         return ()
-    if any(i.index_file.index_type == DELETION_VECTORS for i in facts.manifests.index_entries(snapshot)):
+    if not facts.schema.is_primary_key_table and any(
+        i.index_file.index_type == DELETION_VECTORS for i in facts.manifests.index_entries(snapshot)
+    ):
         feature = "deletion vectors"
         message = f"snapshot {snapshot.id} of {facts.name} has deletion vectors, which this version cannot compact"
         raise UnsupportedFeature(feature, message)
@@ -138,9 +142,16 @@ def _works(facts: TableFacts, partitions: Sequence[Mapping[str, object]] | None)
         specs = [partition_spec(facts.schema, partition) for partition in partitions]
         wanted = FileFilter(partition_predicate=facts.partitions.predicate(specs))
     plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    deletions = facts.bucket_deletions(snapshot)
     # Postponed files have no bucket yet.
     buckets = by_bucket(entry for entry in plan.entries if entry.bucket >= 0)
     return tuple(
-        BucketWork(partition, bucket, entries[0].total_buckets, tuple(entry.file for entry in entries))
+        BucketWork(
+            partition,
+            bucket,
+            entries[0].total_buckets,
+            tuple(entry.file for entry in entries),
+            deletions.get((partition, bucket)),
+        )
         for (partition, bucket), entries in buckets.items()
     )

@@ -44,16 +44,18 @@ def fold(messages: Iterable[CommitMessage]) -> Folded:
             groups.setdefault((message.partition, message.bucket, message.total_buckets), []).append(message)
             bases.setdefault(message.partition, message.hash_index_base)
     left_over: list[LeftOver] = []
-    replaced: list[IndexFileMeta] = []
-    folded = tuple(group[0] if len(group) == 1 else _sum(group, left_over, replaced) for group in groups.values())
+    indexes: list[IndexFileMeta] = []
+    folded = tuple(group[0] if len(group) == 1 else _sum(group, left_over, indexes) for group in groups.values())
     # Later messages of a partition rest on the hash index as the first ones leave it.
     folded = tuple(
         m if m.hash_index_base == bases[m.partition] else replace(m, hash_index_base=bases[m.partition]) for m in folded
     )
-    return Folded(folded, tuple(left_over), tuple(replaced))
+    return Folded(folded, tuple(left_over), tuple(indexes))
 
 
-def _sum(group: Sequence[CommitMessage], left_over: list[LeftOver], replaced: list[IndexFileMeta]) -> CommitMessage:
+def _sum(
+    group: Sequence[CommitMessage], left_over: list[LeftOver], left_over_indexes: list[IndexFileMeta]
+) -> CommitMessage:
     before: list[DataFileMeta] = []
     after: list[DataFileMeta] = []
     gone: list[DataFileMeta] = []
@@ -72,8 +74,13 @@ def _sum(group: Sequence[CommitMessage], left_over: list[LeftOver], replaced: li
     }
     hashes = [file for file in joined["new_index_files"] if file.index_type == HASH]
     # A bucket has one hash index file: the last one holds what the others do.
-    replaced.extend(hashes[:-1])
+    left_over_indexes.extend(hashes[:-1])
     joined["new_index_files"] = tuple(file for file in joined["new_index_files"] if file not in hashes[:-1])
+    come, gone_indexes = joined["compact_new_index_files"], joined["compact_deleted_index_files"]
+    replaced = [index for index in come if index in gone_indexes]
+    left_over_indexes.extend(replaced)
+    joined["compact_new_index_files"] = tuple(index for index in come if index not in replaced)
+    joined["compact_deleted_index_files"] = tuple(index for index in gone_indexes if index not in replaced)
     first = group[0]
     named = {file.file_name for file in (*before, *after, *joined["new_files"])}
     left_over.extend(LeftOver(first.partition, first.bucket, file) for file in gone if file.file_name not in named)

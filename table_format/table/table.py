@@ -27,6 +27,7 @@ from table_format.options.scan import MODE, STARTING_POINTS
 from table_format.options.table_options import TableOptions
 from table_format.table import branch_actions, consumer_actions, tag_actions
 from table_format.table.analyze import analyze
+from table_format.table.append_delete import delete_rows
 from table_format.table.commit import BatchCommit, expire_after_commit, fresh_user
 from table_format.table.facts import TableFacts
 from table_format.table.fallback import own_branch_only
@@ -190,14 +191,18 @@ class Table:
         )
 
     def delete(self, where: str | Predicate) -> tuple[Snapshot, ...]:
-        """Delete the rows a filter selects, in one commit; on tables with a primary key.
+        """Delete the rows a filter selects, in one commit.
+
+        A table with a primary key gets rows that take them back. Of any other the files are rewritten, or with
+        ``deletion-vectors.enabled`` the rows are marked as deleted.
 
         Raises:
-            UnsupportedFeature: the table has no primary key, or its merge engine removes no rows.
+            UnsupportedFeature: the merge engine of the table removes no rows.
+            ConflictError: another commit removed files of a table without primary key meanwhile.
         """
         if not self.schema.is_primary_key_table:
-            feature = "delete on a table without primary key"
-            raise UnsupportedFeature(feature)
+            plan = Scan(own_branch_only(self.facts), None, where).plan()
+            return delete_rows(self.facts, plan, fresh_user(self.facts))
         merge = self.options.merge
         if (obstacle := merge.obstacle_to_delete) is not None:
             feature = "delete with ignore-delete=true" if merge.ignore_delete else f"delete with {merge.engine}"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ import pyarrow as pa
 from table_format.append.writer import AppendWriter
 from table_format.errors import BucketCountChanged, InvalidInputError
 from table_format.limits import MIB
+from table_format.lsm.marks import BucketDeletions
 from table_format.lsm.writer import MergeTreeWriter
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import by_bucket, live_files
@@ -50,6 +51,7 @@ _GIVEN: Final = "__given_bucket__"
 
 BucketKey: TypeAlias = tuple[bytes, int]
 Writer: TypeAlias = MergeTreeWriter | AppendWriter
+Compaction: TypeAlias = bool | Literal["full"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ class TableWrite:
         self._flushed: list[CommitMessage] = []
         self._buffered_bytes = 0
         self._base: Snapshot | None = None
+        self._deletions: Mapping[BucketKey, BucketDeletions] = {}
         self._is_broken = False
         self._given = given
         self._dynamic = DynamicBuckets(facts, replacing=replacing) if facts.has_dynamic_buckets else None
@@ -186,11 +189,15 @@ class TableWrite:
     def _hand_over(self) -> tuple[CommitMessage, ...]:
         options = self._facts.options
         # An overwrite has nothing to merge with; but what readers skip on level 0 has to move up.
-        compact = not options.compaction.write_only and (not self._replacing or options.skips_level_0)
+        wanted = not options.compaction.write_only and (not self._replacing or options.skips_level_0)
+        fully = wanted and not self._replacing and options.compaction.full_compaction_delta_commits is not None
+        compact: Compaction = "full" if fully else wanted
         self._prepare_all(compact=compact)
         folded = fold(self._flushed)
         for left in folded.left_over:
             self._facts.delete_file(left.partition, left.bucket, left.file)
+        for index in folded.left_over_indexes:
+            self._facts.delete_index_file(index)
         self._flushed = list(folded.messages)
         if self._dynamic is not None:
             bases = self._dynamic.bases()
@@ -205,7 +212,7 @@ class TableWrite:
             self._writers.clear()
         return messages
 
-    def _prepare_all(self, *, compact: bool) -> None:
+    def _prepare_all(self, *, compact: Compaction) -> None:
         """Flush all writers; what succeeded is noted even when one of them fails."""
         writers = list(self._writers.values())
         if self._buffered_bytes < MIN_PARALLEL_BYTES or len(writers) == 1:
@@ -251,6 +258,8 @@ class TableWrite:
         if not missing:
             return
         existing = self._live(frozenset(partition for partition, _ in missing))
+        if self._facts.schema.is_primary_key_table and self._follows_table:
+            self._deletions = self._facts.bucket_deletions(self._base)
         for key in missing:
             self._writers[key] = self._writer(key, existing.get(key, ()))
 
@@ -289,6 +298,8 @@ class TableWrite:
                 total_buckets=self._bucket_count,
                 existing=files,
                 schemas=facts.schemas,
+                with_changelog=not self._replacing,
+                deletions=self._deletions.get(key),
             )
         return AppendWriter(
             facts.store,
@@ -302,5 +313,5 @@ class TableWrite:
         )
 
 
-def _prepare(writer: Writer, *, compact: bool) -> CommitMessage:
+def _prepare(writer: Writer, *, compact: Compaction) -> CommitMessage:
     return writer.prepare() if isinstance(writer, AppendWriter) else writer.prepare(compact=compact)

@@ -140,7 +140,7 @@ def test_keys_given_as_options_move_to_the_schema(warehouse: Warehouse) -> None:
         ({"bucket": "x"}, ("a",), InvalidOption),
         ({"bucket": "-2"}, ("a",), UnsupportedFeature),
         ({"bucket": "2"}, ("z",), InvalidSchema),
-        ({"bucket": "2", "deletion-vectors.enabled": "true"}, ("a",), UnsupportedFeature),
+        ({"bucket": "2", "force-lookup": "true"}, ("a",), UnsupportedFeature),
         ({"path": "/elsewhere"}, (), InvalidOption),
     ],
 )
@@ -197,7 +197,7 @@ def test_options_and_columns_are_altered(warehouse: Warehouse) -> None:
     [
         (SetOption("writeonly", "true"), InvalidOption),
         (SetOption("bucket", "-1"), InvalidOption),
-        (SetOption("deletion-vectors.enabled", "true"), UnsupportedFeature),
+        (SetOption("deletion-vectors.enabled", "true"), InvalidOption),
         (SetOption("merge-engine", "first-row"), (InvalidOption, InvalidSchemaChange, UnsupportedFeature)),
         (AddColumn("n", BigIntType(nullable=False)), InvalidSchemaChange),
         (DropColumn("id"), InvalidSchemaChange),

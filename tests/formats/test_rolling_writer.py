@@ -81,7 +81,7 @@ def test_a_primary_key_file_is_described_exactly() -> None:
 
 def test_level_source_schema_and_prefix_are_taken_over() -> None:
     bucket = Bucket([KEYED])
-    writer = bucket.writer(level=5, source=FileSource.COMPACT, prefix="changelog-")
+    writer = bucket.writer(level=5, source=FileSource.COMPACT, changelog=True)
     writer.write(keyed_rows((1, 0, 0, "")))
     (file,) = writer.close()
     assert (file.level, file.file_source, file.schema_id) == (5, FileSource.COMPACT, 0)

@@ -121,7 +121,9 @@ def names(entries):
     ("base", "delta", "bucketed", "after"),
     [
         ("", "+i:a", True, ["i"]),
-        ("+i:a", "+j:a,b", True, ["j"]),
+        ("+i:a", "+j:a,b", True, None),
+        ("+i:a", "-i:a +j:a,b", True, ["j"]),
+        ("+h", "+g", True, ["g"]),
         ("+i:a", "-i:a +j:a", True, ["j"]),
         ("+i:a +h", "+g", True, ["i", "g"]),
         ("+i:a", "-i:a", True, []),
@@ -147,7 +149,11 @@ def test_index_files_are_combined_by_bucket_or_by_name(base, delta, bucketed, af
 
 def test_buckets_and_partitions_have_index_files_of_their_own():
     live = [index("+i:a"), index("+j:a", bucket=1), index("+k:a", partition=b"other")]
-    assert names(combine_index(live, [index("+l:a", bucket=1)], bucketed=True)) == ["i", "l", "k"]
+    assert names(combine_index(live, [index("-j:a", bucket=1), index("+l:a", bucket=1)], bucketed=True)) == [
+        "i",
+        "k",
+        "l",
+    ]
     gone = removals(live, frozenset({b"other"}))
     assert [(e.kind, e.index_file.file_name) for e in gone] == [(FileKind.DELETE, "k")]
 

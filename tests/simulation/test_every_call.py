@@ -6,10 +6,10 @@ else; every file that a snapshot names exists; and the repeated operation takes 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pytest
@@ -60,6 +60,7 @@ class Operation:
     run: Callable[[Table], object]
     after: State
     keyed: bool = True
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 BEFORE: State = [(1, "a", 10), (2, "a", 20), (3, "b", 30)]
@@ -90,11 +91,34 @@ OPERATIONS = [
         ),
         BEFORE,
     ),
+    *(
+        Operation(
+            f"upsert with {' and '.join(options.values())}",
+            # What was committed and not compacted is compacted by whoever comes next.
+            lambda t: (
+                t.append(rows((1, "a", 11), (4, "b", 40)), commit_user=USER, identifier=1),
+                t.compact(full=True),
+            ),
+            [(1, "a", 11), (2, "a", 20), (3, "b", 30), (4, "b", 40)],
+            options=options,
+        )
+        for options in (
+            {"changelog-producer": "full-compaction", "full-compaction.delta-commits": "1"},
+            {"changelog-producer": "lookup", "deletion-vectors.enabled": "true"},
+        )
+    ),
+    Operation(
+        "delete by marks",
+        lambda t: t.delete("k <= 2"),
+        [(3, "b", 30)],
+        keyed=False,
+        options={"deletion-vectors.enabled": "true"},
+    ),
     Operation("tag", lambda t: "t1" in t.tags() or t.create_tag("t1"), BEFORE),
 ]
 
 
-def world(keyed: bool) -> MemoryFileIO:
+def world(operation: Operation) -> MemoryFileIO:
     """A store with one table that has some snapshots."""
     memory = MemoryFileIO(StillClock())
     catalog = load_catalog({"warehouse": "/w"}, file_io=memory, runtime=runtime())
@@ -102,15 +126,16 @@ def world(keyed: bool) -> MemoryFileIO:
     options = {
         "num-sorted-run.compaction-trigger": "3",
         "manifest.merge-min-count": "3",
-        **({"bucket": "1"} if keyed else {}),
+        **({"bucket": "1"} if operation.keyed else {}),
+        **operation.options,
     }
-    keys = ["k", "p"] if keyed else []
+    keys = ["k", "p"] if operation.keyed else []
     catalog.create_table("db.t", Schema.from_arrow(SCHEMA, primary_keys=keys, partition_keys=["p"], options=options))
     table = catalog.load_table("db.t")
     assert isinstance(table, Table)
     for triple in BEFORE:
         table.append(rows(triple))
-    if keyed:
+    if operation.keyed:
         table.append(rows((2, "a", 20)))
     return memory
 
@@ -137,10 +162,24 @@ def check_every_snapshot(memory: MemoryFileIO) -> None:
         table.scan(options={"scan.snapshot-id": str(snapshot.id)}).to_arrow(threads=1)
 
 
+def check_changelog(memory: MemoryFileIO) -> None:
+    """What the changelog tells from the first snapshot on leads to what is there."""
+    table = opened(memory)
+    stream = table.stream(options={"scan.mode": "from-snapshot", "scan.snapshot-id": "1"})
+    found: dict[tuple[int, str], int] = {}
+    while (plan := stream.next_plan()) is not None:
+        for row in stream.to_arrow(plan).to_pylist():
+            if row["rowkind"] in ("+I", "+U"):
+                found[row["k"], row["p"]] = row["v"]
+            else:
+                del found[row["k"], row["p"]]
+    assert sorted((k, p, v) for (k, p), v in found.items()) == state(memory)
+
+
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
 def test_an_operation_survives_the_failure_of_any_one_call(operation: Operation, mode: Mode) -> None:
-    start = world(operation.keyed)
+    start = world(operation)
     number = 0
     while True:
         memory = copy_of(start)
@@ -151,6 +190,8 @@ def test_an_operation_survives_the_failure_of_any_one_call(operation: Operation,
         operation.run(opened(memory))
         assert state(memory) == sorted(operation.after), f"repeated after call {number}"
         check_every_snapshot(memory)
+        if "changelog-producer" in operation.options:
+            check_changelog(memory)
         if store.calls <= number:
             break
         number += 1

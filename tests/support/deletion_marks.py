@@ -1,4 +1,4 @@
-"""Tables with deletion vectors, which the library reads and does not write: test helpers mark the rows."""
+"""Tables with deletion vectors that lie where a test wants them."""
 
 from __future__ import annotations
 

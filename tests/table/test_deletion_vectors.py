@@ -293,18 +293,24 @@ def test_vectors_count_although_the_option_was_taken_away(warehouse: Warehouse) 
     assert rows_of(without) == MERGED
 
 
-def test_a_table_that_merges_on_write_is_neither_written_nor_compacted(warehouse: Warehouse) -> None:
-    table = merged_on_write(warehouse)
-    refused = r"'deletion-vectors\.enabled' = 'true'"
-    with pytest.raises(UnsupportedFeature, match=refused):
-        table.append(keyed([(1, "a", 1)]))
-    with pytest.raises(UnsupportedFeature, match=refused):
-        table.delete("id = 1")
-    with pytest.raises(UnsupportedFeature, match=refused):
-        table.compact(full=True)
-    without = with_options(table, {"deletion-vectors.enabled": "false"})
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_a_table_with_vectors_is_written_and_compacted(warehouse: Warehouse, enabled: str) -> None:
+    table = with_options(merged_on_write(warehouse, **{"write-only": "false"}), {"deletion-vectors.enabled": enabled})
+    table.append(keyed([(4, "newest", 4), (11, "newest", 11)]))
+    expected = sorted([*(row for row in MERGED if row[0] != 4), (4, "newest", 4), (11, "newest", 11)], key=repr)
+    assert rows_of(table) == expected
+    table.compact(full=True)
+    assert rows_of(table) == expected
+    table.delete("id < 4")
+    assert rows_of(table) == [row for row in expected if row[0] >= 4]
+
+
+def test_an_append_table_with_vectors_is_not_compacted(warehouse: Warehouse) -> None:
+    table = warehouse.table()
+    table.append(numbered(0, 10))
+    mark_deleted(table, {live_data_files(table)[0].file_name: [1]})
     with pytest.raises(UnsupportedFeature, match="has deletion vectors, which this version cannot compact"):
-        without.compact(full=True)
+        table.compact(full=True)
 
 
 def test_the_option_is_not_taken_away_by_an_alteration(tmp_path: Path) -> None:

@@ -36,8 +36,6 @@ def test_a_table_with_a_type_that_is_not_known_is_refused_by_the_type() -> None:
     ("case", "feature"),
     [
         ("pk_postpone_bucket", r"'bucket' = '-2' \(postpone bucket\)"),
-        ("pk_deletion_vectors", "'deletion-vectors.enabled' = 'true'"),
-        ("append_deletion_vectors", "'deletion-vectors.enabled' = 'true'"),
         ("append_row_tracking", "'row-tracking.enabled' = 'true'"),
     ],
 )
@@ -85,6 +83,16 @@ def test_the_hash_index_of_paimon_finds_every_key(case: str, tmp_path: Path) -> 
         assert_sound(table)
         fields = table.scan().plan().fields
         assert json_rows(table.scan().to_arrow(), fields) == json_rows(before, fields)
+
+
+def test_a_table_of_paimon_with_deletion_vectors_takes_our_rows(tmp_path: Path) -> None:
+    table = opened("pk_deletion_vectors", "db.t", golden_case("pk_deletion_vectors").writable_copy(tmp_path))
+    before = table.scan().to_arrow().sort_by("k")
+    table.append(before.slice(0, 2))
+    table.delete(f"k = {before['k'][1]}")
+    assert table.scan().to_arrow().sort_by("k").equals(pa.concat_tables([before.slice(0, 1), before.slice(2)]))
+    table.compact(full=True)
+    assert len(table.scan().to_arrow()) == len(before) - 1
 
 
 def test_a_table_of_paimon_takes_our_rows(tmp_path: Path) -> None:

@@ -210,7 +210,6 @@ def test_delete_removes_the_rows_a_filter_selects(memory: Warehouse) -> None:
 @pytest.mark.parametrize(
     ("keys", "options", "call"),
     [
-        ((), {}, lambda t: t.delete("id = 1")),
         (("id",), {"ignore-delete": "true"}, lambda t: t.delete("id = 1")),
         (("id",), {}, lambda t: t.update({"v": "v + 1"}, "id = 1")),
         (("id",), {}, lambda t: t.merge(keyed([]), "id")),

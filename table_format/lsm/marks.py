@@ -1,0 +1,86 @@
+"""The deletion vectors of one bucket while it is compacted (format chapter 07, section 7).
+
+Java ``BucketedDvMaintainer``: a compaction marks the older rows of the keys it writes. What it changed becomes one new
+index file with all vectors of the bucket, which takes the place of the one before; files that are not live any more
+have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from table_format.codecs.deletion_vector import DeletionVector, encode_index_file
+from table_format.formats.bucket_files import BucketFiles
+from table_format.indexes.deletion_vectors import read_deletion_vector
+from table_format.io.paths import index_name
+from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta
+from table_format.model.split import DeletionFile
+
+
+@dataclass(frozen=True, slots=True)
+class BucketDeletions:
+    """The deletion files of a bucket by data file, and the live index files they lie in."""
+
+    files: Mapping[str, DeletionFile] = field(default_factory=dict)
+    index_files: tuple[IndexFileMeta, ...] = ()
+
+
+class MarkedRows:
+    """The rows of a bucket that are not there any more, and those that are being marked."""
+
+    def __init__(self, bucket: BucketFiles, deletions: BucketDeletions) -> None:
+        self._bucket = bucket
+        self._stored = dict(deletions.files)
+        self._index_files = deletions.index_files
+        self._vectors: dict[str, DeletionVector] = {}
+        self._is_modified = False
+
+    def of(self, file: DataFileMeta) -> DeletionVector | None:
+        """The vector of a data file, if it has one with deleted rows.
+
+        Raises:
+            CorruptionError: the index file is missing or damaged, or does not fit the data file.
+        """
+        vector = self._vectors.get(file.file_name)
+        if vector is None and (stored := self._stored.get(file.file_name)) is not None:
+            vector = read_deletion_vector(self._bucket.store.io, stored, file.row_count)
+            self._vectors[file.file_name] = vector
+        return vector if vector is not None and vector.cardinality else None
+
+    def mark(self, file: DataFileMeta, positions: npt.NDArray[np.int64]) -> None:
+        """Mark rows of a data file as deleted."""
+        is_wide = self._bucket.options.deletion_vectors.bitmap64
+        vector = self.of(file) or DeletionVector.of(is_wide=is_wide)
+        self._vectors[file.file_name] = vector.union(positions.tolist())
+        self._is_modified = True
+
+    def marked_files(self, live: Iterable[DataFileMeta]) -> tuple[DataFileMeta, ...]:
+        """The files that have deleted rows."""
+        return tuple(file for file in live if self.of(file) is not None)
+
+    def write(self, live: Iterable[DataFileMeta]) -> tuple[tuple[IndexFileMeta, ...], tuple[IndexFileMeta, ...]]:
+        """Write the vectors of the live files, if they are others than before: index files gone, and come."""
+        vectors = {file.file_name: vector for file in live if (vector := self.of(file)) is not None}
+        if not self._is_modified and vectors.keys() == self._stored.keys():
+            return (), ()
+        store = self._bucket.store
+        data, ranges = encode_index_file(vectors)
+        name = index_name(store.runtime.ids.uuid(), 0)
+        path = store.paths.index(name)
+        store.io.create(path, data)
+        come = IndexFileMeta(
+            index_type=DELETION_VECTORS,
+            file_name=name,
+            file_size=len(data),
+            row_count=len(ranges),
+            deletion_vector_ranges=ranges,
+        )
+        gone, self._index_files = self._index_files, (come,)
+        self._stored = {range_.data_file: DeletionFile(path, range_) for range_ in ranges}
+        self._vectors, self._is_modified = vectors, False
+        return gone, (come,)
