@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from table_format.catalog.deletion_vector_switch import check_deletion_vector_switch
 from table_format.catalog.fallback import check_fallback_branch
 from table_format.catalog.global_tables import GlobalTable, global_tables, open_global_table
 from table_format.catalog.new_schema import check_changed, first_schema
@@ -155,6 +156,7 @@ class FileSystemCatalog:
 
         def check(old: TableSchema, new: TableSchema) -> None:
             check_changed(old, new)
+            check_deletion_vector_switch(store, old, new)
             if FALLBACK_BRANCH.read(new.options) != FALLBACK_BRANCH.read(old.options):
                 check_fallback_branch(store, new)
 

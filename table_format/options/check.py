@@ -35,7 +35,7 @@ from table_format.options.tags import CREATION_DELAY, CREATION_PERIOD, CREATION_
 
 _ONLY_WITH_PRIMARY_KEY = (SEQUENCE_FIELDS, MERGE_ENGINE)
 _NAMES_COLUMNS = (BUCKET_KEY, ROWKIND_FIELD, REMOVE_ON_SEQUENCE_GROUP)
-_ONE_WAY = (IGNORE_DELETE, IGNORE_UPDATE_BEFORE, ENABLED)
+_ONE_WAY = (IGNORE_DELETE, IGNORE_UPDATE_BEFORE)
 
 
 def check_options(options: Mapping[str, str]) -> None:
@@ -119,8 +119,11 @@ def check_dynamic(schema: TableSchema, options: Mapping[str, str]) -> None:
     """
     check_options(options)
     for key, value in options.items():
-        if schema.options.get(key) != value:
-            _check_change(key, schema.options.get(key), value)
+        if schema.options.get(key) == value:
+            continue
+        if key == ENABLED.key and ENABLED.read(schema.options) != ENABLED.read(options):
+            raise InvalidOption(key, "says how the files of a table are read, which one call cannot change; alter it")
+        _check_change(key, schema.options.get(key), value)
 
 
 def require(schema: TableSchema, options: TableOptions, operation: Operation) -> None:
@@ -200,9 +203,6 @@ def _check_change(key: str, old: str | None, new: str | None) -> None:
         after = BUCKET.default if new is None else parse_value(key, BUCKET.parser, new)
         if before != after and (before <= 0 or after <= 0):
             raise InvalidOption(key, f"may change only between positive numbers, not from {before} to {after}")
-    if option is ENABLED and _is_true(new) and not _is_true(old):
-        message = "may not change to true: rows that were written before would be seen twice; create a new table"
-        raise InvalidOption(key, message)
     if option in _ONE_WAY and _is_true(old) and not _is_true(new):
         raise InvalidOption(key, "may not change from true to false: what was dropped cannot come back")
 

@@ -14,6 +14,13 @@ ENABLED = Option(
     False,
     "Mark deleted rows by position, so that readers need not merge.",
 )
+MODIFIABLE = Option(
+    "deletion-vectors.modifiable",
+    boolean,
+    False,
+    "deletion-vectors.enabled may be altered whatever files the table has; otherwise only while no rows have to be "
+    "merged on read and none are marked, as after a full compaction.",
+)
 BITMAP64 = Option("deletion-vectors.bitmap64", boolean, False, "Write 64-bit deletion vectors.")
 MERGE_ON_READ = Option(
     "deletion-vectors.merge-on-read",
@@ -29,9 +36,9 @@ class DeletionVectorOptions:
     enabled: bool = ENABLED.field()
     merge_on_read: bool = MERGE_ON_READ.field()
     bitmap64: bool = BITMAP64.field()
+    modifiable: bool = MODIFIABLE.field()
 
 
 REFUSED: tuple[AnyOption, ...] = (
-    unsupported("deletion-vectors.modifiable", boolean, False, "deletion-vectors.enabled may change."),
     unsupported("deletion-vector.index-file.target-size", size(1), 2 * MIB, "Size of a deletion vector file."),
 )

@@ -197,7 +197,6 @@ def test_options_and_columns_are_altered(warehouse: Warehouse) -> None:
     [
         (SetOption("writeonly", "true"), InvalidOption),
         (SetOption("bucket", "-1"), InvalidOption),
-        (SetOption("deletion-vectors.enabled", "true"), InvalidOption),
         (SetOption("merge-engine", "first-row"), (InvalidOption, InvalidSchemaChange, UnsupportedFeature)),
         (AddColumn("n", BigIntType(nullable=False)), InvalidSchemaChange),
         (DropColumn("id"), InvalidSchemaChange),
