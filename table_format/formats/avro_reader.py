@@ -66,8 +66,9 @@ class AvroFileReader:
         batch_rows: int,
     ) -> Iterator[pa.RecordBatch]:
         if not fields:
-            for start in range(0, self.row_count, batch_rows):
-                yield empty_columns(min(batch_rows, self.row_count - start))
+            rows_in_all = self.row_count
+            for start in range(0, rows_in_all, batch_rows):
+                yield empty_columns(min(batch_rows, rows_in_all - start))
             return
         # Of thin files, one column may be asked for twice: as a key and as a value.
         wanted = json.dumps(avro_schema(list({f.name: f for f in fields}.values()))).encode()

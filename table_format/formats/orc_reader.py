@@ -7,12 +7,12 @@ its path; errors of the store pass through as ``OSError``. ORC has no checksums:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 
 import pyarrow as pa
 from pyarrow import orc
 
-from table_format.errors import BadEncoding, TableFormatError
+from table_format.errors import BadEncoding
+from table_format.formats.decoding import decoding
 from table_format.formats.nested import empty_columns
 from table_format.formats.orc_tail import Tail, check_postscript
 from table_format.formats.orc_timestamps import holds_timestamps, read_wide_stripe
@@ -28,7 +28,7 @@ class OrcFileReader:
     def __init__(self, source: pa.NativeFile, path: str) -> None:
         self._source = source
         self._path = path
-        with _decoding(path):
+        with decoding(path, "ORC"):
             check_postscript(source)
             self._file = orc.ORCFile(source)
             self._tail = Tail.of(self._file.reader.serialized_file_tail())
@@ -62,7 +62,7 @@ class OrcFileReader:
                 if not fields:
                     yield empty_columns(rows)
                     continue
-                with _decoding(self._path):
+                with decoding(self._path, "ORC"):
                     arrays = [from_storage(columns[f.name].slice(start, rows), f.type) for f in fields]
                     batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
                 yield batch
@@ -70,7 +70,7 @@ class OrcFileReader:
     def _columns(self, index: int, fields: Sequence[DataField]) -> dict[str, pa.Array]:
         """The columns of one stripe by name."""
         stripe = self._stripes[index]
-        with _decoding(self._path):
+        with decoding(self._path, "ORC"):
             # Positions and not names: Arrow takes a dot in a name for a path.
             positions = sorted({self._names.index(f.name) for f in fields})
             try:
@@ -84,19 +84,3 @@ class OrcFileReader:
         if found != stripe.rows:
             raise BadEncoding(self._path, f"the footer states {stripe.rows} rows in stripe {index}, found {found}")
         return columns
-
-
-@contextmanager
-def _decoding(path: str) -> Iterator[None]:
-    """Name the file in every error that comes from its bytes."""
-    try:
-        yield
-    except (TableFormatError, pa.ArrowMemoryError):
-        raise
-    except (pa.ArrowException, ValueError, KeyError, IndexError, OverflowError) as error:
-        raise BadEncoding(path, f"not a sound ORC file: {error}") from error
-    except OSError as error:
-        # Arrow reports a broken file as an OSError without number; one with a number is the store's.
-        if error.errno is not None:
-            raise
-        raise BadEncoding(path, f"not a sound ORC file: {error}") from error

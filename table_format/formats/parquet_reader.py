@@ -7,14 +7,14 @@ Checksums of pages are verified wherever the writer made them. Whatever Arrow re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import accumulate
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from table_format.errors import BadEncoding, TableFormatError
+from table_format.errors import BadEncoding
+from table_format.formats.decoding import decoding
 from table_format.formats.nested import empty_columns
 from table_format.formats.parquet_bounds import footer_bounds, leaf_positions
 from table_format.formats.parquet_footer import has_int96, with_int96_as_bytes
@@ -33,7 +33,7 @@ class ParquetFileReader:
     def __init__(self, source: pa.NativeFile, path: str, *, use_threads: bool) -> None:
         self._path = path
         self._use_threads = use_threads
-        with _decoding(path):
+        with decoding(path, "Parquet"):
             self._file = _open(source, None)
             if has_int96(self._file.metadata):
                 self._file = _open(source, with_int96_as_bytes(source))
@@ -73,7 +73,7 @@ class ParquetFileReader:
         return RowGroups(len(sizes), tuple(range(starts[i], starts[i + 1]) for i in self._wanted(row_groups)))
 
     def _wanted(self, row_groups: RowGroupFilter | None) -> list[int]:
-        with _decoding(self._path):
+        with decoding(self._path, "Parquet"):
             return [i for i in range(self._metadata.num_row_groups) if self._may_match(i, row_groups)]
 
     def _decoded(self, fields: Sequence[DataField], groups: list[int], batch_rows: int) -> Iterator[pa.RecordBatch]:
@@ -87,7 +87,7 @@ class ParquetFileReader:
         wanted = {f.name for f in fields}
         leaves = [leaf for name in self._names if name in wanted for leaf in self._leaves[name]]
         schema = arrow_schema(fields)
-        with _decoding(self._path):
+        with decoding(self._path, "Parquet"):
             stream = self._file.reader.iter_batches(
                 batch_rows, row_groups=groups, column_indices=leaves, use_threads=self._use_threads
             )
@@ -111,21 +111,3 @@ def _open(source: pa.NativeFile, metadata: pq.FileMetaData | None) -> pq.Parquet
         buffer_size=_BUFFER_BYTES,
         page_checksum_verification=True,
     )
-
-
-@contextmanager
-def _decoding(path: str) -> Iterator[None]:
-    """Name the file in every error that comes from its bytes."""
-    try:
-        yield
-    except (TableFormatError, pa.ArrowMemoryError):
-        raise
-    except pa.ArrowException as error:
-        raise BadEncoding(path, f"not a sound Parquet file: {error}") from error
-    except OSError as error:
-        # Arrow reports broken Parquet as an OSError without number; one with a number is the store's.
-        if error.errno is not None:
-            raise
-        raise BadEncoding(path, f"not a sound Parquet file: {error}") from error
-    except (ValueError, KeyError) as error:
-        raise BadEncoding(path, f"not a sound Parquet file: {error}") from error

@@ -8,7 +8,7 @@ belongs to one data file. Index files lie in the table's ``index`` directory, or
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -55,6 +55,16 @@ class DeletionVectors:
             return None
         vector = read_deletion_vector(self.io, found, file.row_count)
         return vector if vector.cardinality else None
+
+
+def vectors_of(
+    io: FileIO, files: Iterable[DataFileMeta], deletion_files: Sequence[DeletionFile | None]
+) -> DeletionVectors | None:
+    """The vectors of some data files by their deletion files, if any has one; nothing is read yet."""
+    if not any(deletion_files):
+        return None
+    pairs = zip(files, deletion_files, strict=True)
+    return DeletionVectors(io, {file.file_name: found for file, found in pairs if found is not None})
 
 
 def read_deletion_vector(io: FileIO, file: DeletionFile, row_count: int) -> DeletionVector:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -20,15 +20,13 @@ from table_format.model.row_kind import RowKind
 from table_format.model.schema import VALUE_KIND
 from table_format.model.split import DataSplit, SplitContent
 from table_format.model.types import ArrayType, DataField
-from table_format.table.audit_log import chosen_fields, require_log
 from table_format.table.changelog_rows import read_changes
 from table_format.table.facts import TableFacts
-from table_format.table.filters import bound_filter
+from table_format.table.log_scan import LogScan
 from table_format.table.plan import Plan
-from table_format.table.read import read_in_order
 from table_format.table.row_kinds import ROW_KIND, kind_texts
-from table_format.table.scan import Scan, columns_argument, shown_schema
-from table_format.table.system.table import SystemScan, SystemTable
+from table_format.table.scan import Scan, columns_argument
+from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 
 
@@ -63,58 +61,18 @@ def binlog_fields(fields: Sequence[DataField]) -> tuple[DataField, ...]:
     return (ROW_KIND, *arrays)
 
 
-@dataclass(frozen=True)
-class BinlogScan(SystemScan):
-    """One reading of a binlog; nothing happens before it is planned or read, and it is planned once."""
+class BinlogScan(LogScan):
+    """One reading of a binlog; conditions are on its arrays, so the table cannot prune by them."""
 
-    facts: TableFacts
-    columns: tuple[str, ...] | None = None
-    filter: str | Predicate | None = None
+    def _columns_of(self, fields: tuple[DataField, ...]) -> tuple[DataField, ...]:
+        return binlog_fields(fields)
 
-    @cached_property
-    def _available(self) -> tuple[DataField, ...]:
-        return binlog_fields(shown_schema(self.facts).fields)
-
-    @cached_property
-    def _predicate(self) -> Predicate | None:
-        return bound_filter(self.filter, self._available)
-
-    @cached_property
-    def _plan(self) -> Plan:
-        require_log(self.facts)
+    def _reading(self) -> Scan:
         wanted = {f.name for f in self.fields} | (columns_of(self._predicate) if self._predicate else frozenset())
-        return Scan(self.facts, tuple(f.name for f in self._available[1:] if f.name in wanted)).plan()
+        return Scan(self.facts, tuple(f.name for f in self._available[1:] if f.name in wanted))
 
-    @cached_property
-    def fields(self) -> tuple[DataField, ...]:
-        """The columns of the rows.
-
-        Raises:
-            ColumnNotFound: there is no such column.
-        """
-        return chosen_fields(self._available, self.columns)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The Arrow schema of the rows."""
-        return arrow_schema(self.fields)
-
-    def plan(self) -> Plan:
-        """The splits to read, which are those of the table.
-
-        Raises:
-            As ``Table.scan(...).plan``.
-        """
-        return self._plan
-
-    def split_reader(self) -> Callable[[DataSplit], Generator[pa.RecordBatch]]:
-        """A function that gives the rows of one split; it travels between processes."""
-        plan = replace(self._plan, splits=(), schemas=dict(self._plan.schemas), facts=None)
+    def _reader(self, plan: Plan) -> Callable[[DataSplit], Generator[pa.RecordBatch]]:
         return partial(_read, self.facts, plan, self.fields, self._predicate, self._available)
-
-    def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows in batches, in the order of the splits."""
-        return read_in_order(self._plan.splits, self.split_reader())
 
 
 def packed(batches: Iterable[pa.RecordBatch], fields: Sequence[DataField]) -> Iterator[pa.RecordBatch]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.data_file_reader import DataFileReader
-from table_format.indexes.deletion_vectors import DeletionVectors
+from table_format.indexes.deletion_vectors import vectors_of
 from table_format.io.table_store import TableStore
 from table_format.kernels.difference import difference
 from table_format.kernels.predicate import matches
@@ -113,7 +113,7 @@ class _Reading:
     def inserts(self) -> Iterator[pa.RecordBatch]:
         """The rows of an append table, each of which adds one."""
         split = self.split
-        deletions = self._deletions(split.files, split.deletion_files)
+        deletions = vectors_of(self.store.io, split.files, split.deletion_files)
         for batch in read_raw(
             self.reader, split.partition, split.bucket, split.files, self.schema, self.fields, self.predicate, deletions
         ):
@@ -142,7 +142,7 @@ class _Reading:
                 self.schema,
                 self.fields,
                 self.predicate,
-                self._deletions(files, deletion_files),
+                vectors_of(self.store.io, files, deletion_files),
             )
             for batch in rows:
                 yield with_kinds(batch, np.zeros(batch.num_rows, dtype=np.int8))
@@ -157,7 +157,7 @@ class _Reading:
             (*self.fields, VALUE_KIND),
             self.predicate,
             drop_retracts=not keep_deletes,
-            deletions=self._deletions(files, deletion_files),
+            deletions=vectors_of(self.store.io, files, deletion_files),
         )
 
     def difference(self) -> Iterator[pa.RecordBatch]:
@@ -170,9 +170,8 @@ class _Reading:
     def _sorted_state(
         self, files: Sequence[DataFileMeta], deletion_files: Sequence[DeletionFile | None]
     ) -> Iterator[pa.RecordBatch]:
-        source = RunSource(
-            self.reader, self.split.partition, self.split.bucket, deletions=self._deletions(files, deletion_files)
-        )
+        deletions = vectors_of(self.store.io, files, deletion_files)
+        source = RunSource(self.reader, self.split.partition, self.split.bucket, deletions=deletions)
         names = [*self.schema.field_names, VALUE_KIND.name]
         fields = (*self.schema.fields, VALUE_KIND)
         for section in partition_into_sections(files, key_ranges(self.schema)):
@@ -199,14 +198,6 @@ class _Reading:
                 chosen = batch
             if chosen.num_rows:
                 yield chosen.select(names)
-
-    def _deletions(
-        self, files: Sequence[DataFileMeta], deletion_files: Sequence[DeletionFile | None]
-    ) -> DeletionVectors | None:
-        if not any(deletion_files):
-            return None
-        pairs = zip(files, deletion_files, strict=True)
-        return DeletionVectors(self.store.io, {file.file_name: found for file, found in pairs if found is not None})
 
 
 def _adds(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -18,7 +18,7 @@ from typing import Final
 import pyarrow as pa
 
 from table_format.formats.data_file_reader import DataFileReader
-from table_format.indexes.deletion_vectors import DeletionVectors
+from table_format.indexes.deletion_vectors import vectors_of
 from table_format.io.table_store import TableStore
 from table_format.lsm.merge_read import read_bucket, read_raw
 from table_format.model.predicate import Predicate
@@ -57,7 +57,7 @@ def read_split(
         yield from read_rows(store, schemas, read_schema, options, split, fields, predicate)
         return
     reader = DataFileReader(store, schemas, read_schema, options)
-    deletions = deletions_of(store, split)
+    deletions = vectors_of(store.io, split.files, split.deletion_files)
     if split.raw_convertible:
         yield from read_raw(
             reader, split.partition, split.bucket, split.files, read_schema, fields, predicate, deletions
@@ -74,14 +74,6 @@ def read_split(
             predicate,
             deletions=deletions,
         )
-
-
-def deletions_of(store: TableStore, split: DataSplit) -> DeletionVectors | None:
-    """The deletion vectors of a split's files, if any has one; nothing is read yet."""
-    if not any(split.deletion_files):
-        return None
-    pairs = zip(split.files, split.deletion_files, strict=True)
-    return DeletionVectors(store.io, {file.file_name: found for file, found in pairs if found is not None})
 
 
 def read_in_order(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -20,6 +19,7 @@ from table_format.model.schema import TableSchema
 from table_format.model.split import DataSplit
 from table_format.options.declare import Operation
 from table_format.options.startup import StartupMode, startup_mode
+from table_format.table.arrow_rows import ArrowRows
 from table_format.table.facts import TableFacts
 from table_format.table.fallback import read_planned, with_fallback
 from table_format.table.file_tests import bucket_key_hashes, check_whole_plan, file_test, is_made_since
@@ -29,16 +29,11 @@ from table_format.table.key_buckets import without_other_keys
 from table_format.table.plan import Plan
 from table_format.table.read import read_in_order
 from table_format.table.splits import make_splits
-from table_format.table.time_travel import Starting, starting_point
-
-if TYPE_CHECKING:
-    import duckdb
-    import pandas as pd
-    import polars as pl
+from table_format.table.time_travel import Starting, named_snapshot, starting_point
 
 
 @dataclass(frozen=True)
-class Scan:
+class Scan(ArrowRows):
     """One reading of a table; nothing happens before it is planned or read, and it is planned once.
 
     ``columns`` of ``None`` means all; ``filter`` is SQL text or a predicate. With ``levels`` only what lies on these
@@ -82,24 +77,6 @@ class Scan:
     def to_arrow(self, *, threads: int | None = None) -> pa.Table:
         """All rows as one table."""
         return pa.Table.from_batches(self.to_batches(threads=threads), schema=self.schema)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """All rows as a pandas DataFrame."""
-        return self.to_arrow().to_pandas()
-
-    def to_polars(self) -> pl.DataFrame:
-        """All rows as a polars DataFrame."""
-        import polars as pl  # an optional extra
-
-        frame = pl.from_arrow(self.to_arrow())
-        assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table becomes a frame
-        return frame
-
-    def to_duckdb(self) -> duckdb.DuckDBPyRelation:
-        """All rows as a relation of duckdb's default connection."""
-        import duckdb  # an optional extra
-
-        return duckdb.from_arrow(self.to_arrow())
 
     @property
     def schema(self) -> pa.Schema:
@@ -197,7 +174,8 @@ def shown_schema(facts: TableFacts) -> TableSchema:
     """The schema a scan shows rows in: that of the snapshot it travels to, or the table's."""
     if startup_mode(facts.options.raw) is StartupMode.INCREMENTAL:
         return facts.schema
-    return starting_point(facts).schema
+    named = named_snapshot(facts.options.scan, facts)
+    return facts.schema if named is None else facts.schemas[named.schema_id]
 
 
 def columns_argument(columns: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -5,9 +5,9 @@ The collection functions then only deal in rows of the flat element column and i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,8 @@ from table_format.kernels.aggregates.segments import Segments
 from table_format.kernels.aggregates.spec import Action
 
 NULL_CODE = -1
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,32 @@ def collected_lists(flat: pa.Array, lists: Sequence[Sequence[int] | None], arrow
     absent = np.array([rows is None for rows in lists], np.bool_)
     chosen = np.array([row for rows in lists if rows is not None for row in rows], np.int64)
     return collected(flat, chosen, sizes, absent, arrow)
+
+
+def row_by_row(
+    segments: Segments,
+    values: Sequence[T | None],
+    add: Callable[[T | None, T | None], T | None],
+    take_back: Callable[[T | None, T | None], T | None],
+) -> list[T | None]:
+    """Fold the values of each group one after the other, by the action of each row."""
+    actions = segments.actions.tolist()
+    results: list[T | None] = []
+    for start, length in zip(segments.starts.tolist(), segments.lengths.tolist(), strict=True):
+        accumulator: T | None = None
+        for row in range(start, start + length):
+            value = values[row]
+            match actions[row]:
+                case Action.AGG:
+                    accumulator = add(accumulator, value)
+                case Action.REVERSED:
+                    accumulator = add(value, accumulator)
+                case Action.RETRACT:
+                    accumulator = take_back(accumulator, value)
+                case Action.RESET:
+                    accumulator = value
+        results.append(accumulator)
+    return results
 
 
 def codes(array: pa.Array, *, by_identity: bool = False) -> Ints:

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from table_format.kernels.aggregates.buffers import (
     Ints,
     Mask,
-    array_of_numbers,
     bits,
     decimal_words,
     decimals_of_words,
@@ -24,7 +23,7 @@ from table_format.kernels.aggregates.buffers import (
     validity,
 )
 from table_format.kernels.aggregates.decimals import MAX_COMPACT_PRECISION
-from table_format.kernels.aggregates.segments import Segments, Selection, take_rows, tournament
+from table_format.kernels.aggregates.segments import Segments, Selection, placed, take_rows, tournament
 from table_format.kernels.aggregates.spec import Action, AggregateSpec
 
 _FLOATS: Final[dict[Any, tuple[Any, Any, int]]] = {
@@ -50,14 +49,14 @@ def _extreme(segments: Segments, ufunc: np.ufunc) -> pa.Array:
     if not len(chosen.starts):
         return pa.nulls(segments.count, arrow)
     if pa.types.is_boolean(arrow):
-        return _placed(ufunc.reduceat(bits(segments.values)[chosen.rows], chosen.starts), chosen, segments)
+        return placed(ufunc.reduceat(bits(segments.values)[chosen.rows], chosen.starts), chosen, segments)
     if arrow in _FLOATS:
         return _extreme_float(segments, chosen, ufunc)
     if pa.types.is_decimal(arrow):
         return _extreme_decimal(segments, chosen, ufunc)
     if arrow.num_buffers == 2:
         integers = numbers(segments.values, np.dtype(f"i{arrow.bit_width // 8}"))[chosen.rows]
-        return _placed(ufunc.reduceat(integers, chosen.starts), chosen, segments)
+        return placed(ufunc.reduceat(integers, chosen.starts), chosen, segments)
     return _extreme_bytes(segments, chosen, ufunc)
 
 
@@ -66,7 +65,7 @@ def _extreme_float(segments: Segments, chosen: Selection, ufunc: np.ufunc) -> pa
     values = numbers(segments.values, number)[chosen.rows]
     words = np.where(np.isnan(values), integer(nan), values.view(integer))
     winners = ufunc.reduceat(_flipped(words), chosen.starts)
-    return _placed(_flipped(winners), chosen, segments)
+    return placed(_flipped(winners), chosen, segments)
 
 
 def _extreme_decimal(segments: Segments, chosen: Selection, ufunc: np.ufunc) -> pa.Array:
@@ -107,11 +106,3 @@ def _extreme_bytes(segments: Segments, chosen: Selection, ufunc: np.ufunc) -> pa
         return wins
 
     return take_rows(segments, chosen, chosen.rows[tournament(chosen.starts, len(chosen.rows), later_wins)])
-
-
-def _placed(results: npt.NDArray[Any], chosen: Selection, segments: Segments) -> pa.Array:
-    values = np.zeros(segments.count, results.dtype)
-    valid = np.zeros(segments.count, np.bool_)
-    values[chosen.groups] = results
-    valid[chosen.groups] = True
-    return array_of_numbers(values, valid, segments.values.type)

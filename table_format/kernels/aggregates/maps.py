@@ -16,6 +16,7 @@ from table_format.kernels.aggregates.elements import (
     elements_of,
     field_named,
     flattened,
+    row_by_row,
 )
 from table_format.kernels.aggregates.java_order import HashOrder, spread_hashes
 from table_format.kernels.aggregates.segments import Segments, piecewise, take_rows
@@ -73,25 +74,9 @@ class _MapMerger:
 
     def fold(self) -> pa.Array:
         """The entries of each group."""
-        segments = self._segments
-        rows, actions = self._elements.rows(), segments.actions.tolist()
-        results: list[Entries | None] = []
-        for start, length in zip(segments.starts.tolist(), segments.lengths.tolist(), strict=True):
-            accumulator: Entries | None = None
-            for row in range(start, start + length):
-                span = rows[row]
-                value = None if span is None else list(span)
-                match actions[row]:
-                    case Action.AGG:
-                        accumulator = self._agg(accumulator, value)
-                    case Action.REVERSED:
-                        accumulator = self._agg(value, accumulator)
-                    case Action.RETRACT:
-                        accumulator = self._without(accumulator, value)
-                    case Action.RESET:
-                        accumulator = value
-            results.append(accumulator)
-        return collected_lists(self._elements.flat, results, segments.values.type)
+        values = [None if span is None else list(span) for span in self._elements.rows()]
+        results = row_by_row(self._segments, values, self._agg, self._without)
+        return collected_lists(self._elements.flat, results, self._segments.values.type)
 
     def _agg(self, accumulator: Entries | None, value: Entries | None) -> Entries | None:
         if accumulator is None or value is None:

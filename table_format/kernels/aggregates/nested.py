@@ -23,6 +23,7 @@ from table_format.kernels.aggregates.elements import (
     field_named,
     flattened,
     ranks,
+    row_by_row,
 )
 from table_format.kernels.aggregates.java_order import HashOrder, spread
 from table_format.kernels.aggregates.segments import Kernel, Segments, piecewise, take_rows
@@ -96,25 +97,9 @@ class _NestedTable:
 
     def fold(self) -> pa.Array:
         """The nested table of each group."""
-        segments = self._segments
-        rows, actions = self._elements.rows(), segments.actions.tolist()
-        results: list[Rows | None] = []
-        for start, length in zip(segments.starts.tolist(), segments.lengths.tolist(), strict=True):
-            accumulator: Rows | None = None
-            for row in range(start, start + length):
-                span = rows[row]
-                value = None if span is None else list(span)
-                match actions[row]:
-                    case Action.AGG:
-                        accumulator = self._agg(accumulator, value)
-                    case Action.REVERSED:
-                        accumulator = self._agg(value, accumulator)
-                    case Action.RETRACT if accumulator is not None and value is not None:
-                        accumulator = self._without(accumulator, value)
-                    case Action.RESET:
-                        accumulator = value
-            results.append(accumulator)
-        return collected_lists(self._elements.flat, results, segments.values.type)
+        values = [None if span is None else list(span) for span in self._elements.rows()]
+        results = row_by_row(self._segments, values, self._agg, self._without)
+        return collected_lists(self._elements.flat, results, self._segments.values.type)
 
     def _agg(self, accumulator: Rows | None, value: Rows | None) -> Rows | None:
         if accumulator is None or value is None:
@@ -124,7 +109,9 @@ class _NestedTable:
         rows = [*self._filled(accumulator), *self._filled(value)[: self._limit - len(accumulator)]]
         return self._keyed(rows) if self._spec.nested_key else rows
 
-    def _without(self, accumulator: Rows, value: Rows) -> Rows:
+    def _without(self, accumulator: Rows | None, value: Rows | None) -> Rows | None:
+        if accumulator is None or value is None:
+            return accumulator
         removed = {self._codes[row] for row in self._filled(value)}
         rows = self._filled(accumulator)
         if not self._spec.nested_key:

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from table_format.kernels.aggregates.buffers import take_or_null, validity
-from table_format.kernels.aggregates.elements import codes, collected, combined, elements_of, field_named
+from table_format.kernels.aggregates.elements import codes, collected, combined, elements_of, field_named, row_by_row
 from table_format.kernels.aggregates.java_order import HashOrder
 from table_format.kernels.aggregates.nested import key_spreads, null_keys, row_type, singles_apart, with_keys
 from table_format.kernels.aggregates.segments import Segments
-from table_format.kernels.aggregates.spec import Action, AggregateSpec, NestedKeyNullStrategy
+from table_format.kernels.aggregates.spec import AggregateSpec, NestedKeyNullStrategy
 
 
 def fold_nested_partial_update(spec: AggregateSpec, segments: Segments) -> pa.Array:
@@ -50,23 +50,11 @@ class _PartialTable:
 
     def fold(self) -> pa.Array:
         """The nested table of each group."""
-        segments = self._segments
-        rows, actions = self._elements.rows(), segments.actions.tolist()
-        results: list[_Rows | None] = []
-        for start, length in zip(segments.starts.tolist(), segments.lengths.tolist(), strict=True):
-            accumulator: _Rows | None = None
-            for row in range(start, start + length):
-                span = rows[row]
-                value = None if span is None else [_Row(element, self._sources[element]) for element in span]
-                match actions[row]:
-                    case Action.AGG:
-                        accumulator = self._agg(accumulator, value)
-                    case Action.REVERSED:
-                        accumulator = self._agg(value, accumulator)
-                    case Action.RESET:
-                        accumulator = value
-            results.append(accumulator)
-        return self._built(results)
+        values = [
+            None if span is None else [_Row(element, self._sources[element]) for element in span]
+            for span in self._elements.rows()
+        ]
+        return self._built(row_by_row(self._segments, values, self._agg, lambda accumulator, _: accumulator))
 
     def _agg(self, accumulator: _Rows | None, value: _Rows | None) -> _Rows | None:
         is_merge = self._spec.nested_key_null_strategy is NestedKeyNullStrategy.MERGE

@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.errors import InvalidData
-from table_format.kernels.aggregates.buffers import Mask, array_of_numbers, numbers, validity
+from table_format.kernels.aggregates.buffers import Mask, numbers, validity
 from table_format.kernels.aggregates.decimals import product_of_decimals, sum_of_decimals
-from table_format.kernels.aggregates.segments import Segments, Selection, in_order, step_by_step
+from table_format.kernels.aggregates.segments import Segments, Selection, in_order, placed, step_by_step
 from table_format.kernels.aggregates.spec import Action, AggregateSpec
 
 
@@ -30,7 +30,7 @@ def fold_sum(spec: AggregateSpec, segments: Segments) -> pa.Array:
     retracts = segments.actions[chosen.rows] == Action.RETRACT
     if retracts.any():
         values = np.where(retracts, -values, values)
-    return _placed(_total(values, chosen), chosen, segments)
+    return placed(_total(values, chosen), chosen, segments)
 
 
 def fold_count(spec: AggregateSpec, segments: Segments) -> pa.Array:
@@ -40,7 +40,7 @@ def fold_count(spec: AggregateSpec, segments: Segments) -> pa.Array:
     chosen = segments.select(segments.actions != Action.SKIP)
     ones = validity(segments.values)[chosen.rows].astype(segments.values.type.to_pandas_dtype())
     retracts = segments.actions[chosen.rows] == Action.RETRACT
-    return _placed(_total(np.where(retracts, -ones, ones), chosen), chosen, segments)
+    return placed(_total(np.where(retracts, -ones, ones), chosen), chosen, segments)
 
 
 def fold_product(spec: AggregateSpec, segments: Segments) -> pa.Array:
@@ -62,10 +62,10 @@ def fold_product(spec: AggregateSpec, segments: Segments) -> pa.Array:
         if values.dtype.kind == "i" and (divides & (values == 0)).any():
             message = f"column '{spec.field.name}': 'product' cannot take back a factor of zero"
             raise InvalidData(message)
-        return _placed(step_by_step(_multiply_or_divide, values, chosen.starts, divides), chosen, segments)
+        return placed(step_by_step(_multiply_or_divide, values, chosen.starts, divides), chosen, segments)
     if values.dtype.kind == "f":
-        return _placed(in_order(np.multiply, values, chosen.starts), chosen, segments)
-    return _placed(_reduced(np.multiply, values, chosen), chosen, segments)
+        return placed(in_order(np.multiply, values, chosen.starts), chosen, segments)
+    return placed(_reduced(np.multiply, values, chosen), chosen, segments)
 
 
 def _multiply_or_divide(accumulators: npt.NDArray[Any], inputs: npt.NDArray[Any], divides: Mask) -> npt.NDArray[Any]:
@@ -112,11 +112,3 @@ def _reduced(ufunc: np.ufunc, values: npt.NDArray[Any], chosen: Selection) -> np
         return values
     reduced: npt.NDArray[Any] = ufunc.reduceat(values, chosen.starts, dtype=values.dtype)
     return reduced
-
-
-def _placed(results: npt.NDArray[Any], chosen: Selection, segments: Segments) -> pa.Array:
-    values = np.zeros(segments.count, results.dtype)
-    valid = np.zeros(segments.count, np.bool_)
-    values[chosen.groups] = results
-    valid[chosen.groups] = True
-    return array_of_numbers(values, valid, segments.values.type)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from table_format.kernels.aggregates.buffers import Ints, Mask, take_or_null
+from table_format.kernels.aggregates.buffers import Ints, Mask, array_of_numbers, take_or_null
 from table_format.kernels.aggregates.spec import Action
 
 _LOCKSTEP_ROWS: Final = 64
@@ -113,6 +113,15 @@ def take_rows(segments: Segments, chosen: Selection, rows: Ints) -> pa.Array:
     of_group = np.full(segments.count, -1, np.int64)
     of_group[chosen.groups] = rows
     return take_or_null(segments.values, of_group)
+
+
+def placed(results: npt.NDArray[Any], chosen: Selection, segments: Segments) -> pa.Array:
+    """Numbers, one for each group of a selection; null for other groups."""
+    values = np.zeros(segments.count, results.dtype)
+    valid = np.zeros(segments.count, np.bool_)
+    values[chosen.groups] = results
+    valid[chosen.groups] = True
+    return array_of_numbers(values, valid, segments.values.type)
 
 
 def in_order(ufunc: np.ufunc, values: npt.NDArray[Any], starts: Ints) -> npt.NDArray[Any]:

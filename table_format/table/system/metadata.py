@@ -12,7 +12,6 @@ from typing import Final
 
 import pyarrow as pa
 
-from table_format.errors import ColumnNotFound
 from table_format.kernels.predicate import matches
 from table_format.kernels.values import array_of
 from table_format.model.arrow_types import arrow_schema, arrow_type
@@ -29,7 +28,7 @@ from table_format.model.types import (
 from table_format.table.facts import TableFacts
 from table_format.table.filters import bound_filter
 from table_format.table.scan import columns_argument
-from table_format.table.system.table import SystemScan, SystemTable
+from table_format.table.system.table import SystemScan, SystemTable, chosen_fields
 from table_format.table.table import Table
 
 TEXT: Final = VarCharType(length=MAX_LENGTH)
@@ -91,26 +90,16 @@ class MetadataScan(SystemScan):
 
     @property
     def schema(self) -> pa.Schema:
-        return arrow_schema(self._wanted())
+        return arrow_schema(chosen_fields(self.fields, self.columns))
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, in one batch."""
-        wanted = self._wanted()
+        wanted = chosen_fields(self.fields, self.columns)
         predicate = bound_filter(self.filter, self.fields)
         batch = batch_of(self.fields, self.rows())
         if predicate is not None:
             batch = batch.filter(matches(predicate, batch, self.fields))
         yield batch.select([f.name for f in wanted])
-
-    def _wanted(self) -> tuple[DataField, ...]:
-        if self.columns is None:
-            return self.fields
-        by_name = {f.name: f for f in self.fields}
-        for column in self.columns:
-            if column not in by_name:
-                message = f"column '{column}' does not exist; the columns are {', '.join(by_name)}"
-                raise ColumnNotFound(message)
-        return tuple(by_name[column] for column in self.columns)
 
 
 def batch_of(fields: Sequence[DataField], rows: Sequence[Row]) -> pa.RecordBatch:

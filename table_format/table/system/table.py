@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
+from table_format.errors import ColumnNotFound
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.predicate import Predicate
 from table_format.model.types import DataField
+from table_format.table.arrow_rows import ArrowRows
 
 if TYPE_CHECKING:
     import duckdb
@@ -77,7 +79,7 @@ class SplitReading(Protocol):
     def split_reader(self) -> Callable[[Any], Generator[pa.RecordBatch]]: ...
 
 
-class SystemScan(ABC):
+class SystemScan(ArrowRows):
     """A ``Reading`` for which ``schema`` and ``to_batches`` are enough."""
 
     @property
@@ -97,23 +99,21 @@ class SystemScan(ABC):
         """All rows as one table."""
         return pa.Table.from_batches(self.to_batches(), schema=self.schema)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """All rows as a pandas DataFrame."""
-        return self.to_arrow().to_pandas()
 
-    def to_polars(self) -> pl.DataFrame:
-        """All rows as a polars DataFrame."""
-        import polars as pl  # an optional extra
+def chosen_fields(available: Sequence[DataField], columns: Sequence[str] | None) -> tuple[DataField, ...]:
+    """The columns of those names, in that order; all without.
 
-        frame = pl.from_arrow(self.to_arrow())
-        assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table becomes a frame
-        return frame
-
-    def to_duckdb(self) -> duckdb.DuckDBPyRelation:
-        """All rows as a relation of duckdb's default connection."""
-        import duckdb  # an optional extra
-
-        return duckdb.from_arrow(self.to_arrow())
+    Raises:
+        ColumnNotFound: there is no such column.
+    """
+    if columns is None:
+        return tuple(available)
+    by_name = {f.name: f for f in available}
+    for name in columns:
+        if name not in by_name:
+            message = f"column '{name}' does not exist; the columns are {', '.join(by_name)}"
+            raise ColumnNotFound(message)
+    return tuple(by_name[name] for name in columns)
 
 
 class SystemTable(ABC):
