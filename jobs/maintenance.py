@@ -12,7 +12,7 @@ import dagster as dg
 from pydantic import Field
 
 from resources.lakehouse import LakehouseCatalog, asset_key
-from resources.metadata import before_and_after, compaction_plots, listed
+from resources.metadata import before_and_after, changelog_rows, compaction_plots, listed
 from resources.spark import SparkResource
 from resources.tables import measure
 from table_format.metastore.expire import ExpiryReport, expire_snapshots
@@ -29,6 +29,7 @@ class CompactConfig(dg.Config):
     partitions: list[dict[str, str]] = Field(
         default_factory=list, description="Only these, each by values of partition columns; all without."
     )
+    buckets: list[int] = Field(default_factory=list, description="Only these; all without.")
     on_spark: bool = Field(default=True, description="One Spark task for each bucket; otherwise in this process.")
 
 
@@ -39,16 +40,16 @@ def compact(
     """Merge sorted runs and small files of one table; rows stay the same."""
     table = lakehouse.table(config.table)
     before, began = measure(table.facts), time.monotonic()
-    partitions = config.partitions or None
+    partitions, buckets = config.partitions or None, config.buckets or None
     context.log.info("%s: %s files, up to %s sorted runs", config.table, before.live_files, before.max_sorted_runs)
     if config.on_spark:
         with spark.following(context.log.info, f"compacting {config.table}") as session:
-            lakehouse.lake(session).compact(config.table, full=config.full, partitions=partitions)
+            lakehouse.lake(session).compact(config.table, full=config.full, partitions=partitions, buckets=buckets)
     else:
-        table.compact(full=config.full, partitions=partitions)
+        table.compact(full=config.full, partitions=partitions, buckets=buckets)
     table = lakehouse.table(config.table)
     after = measure(table.facts)
-    made = [s.id for s in table.snapshots() if before.snapshot_id is None or s.id > before.snapshot_id]
+    made = [s for s in table.snapshots() if before.snapshot_id is None or s.id > before.snapshot_id]
     context.log.info("%s: %s files, up to %s sorted runs now", config.table, after.live_files, after.max_sorted_runs)
     _observe(
         context,
@@ -56,7 +57,8 @@ def compact(
         {
             "maintenance": "full compaction" if config.full else "compaction",
             "seconds": round(time.monotonic() - began, 2),
-            "snapshots made": listed(map(str, made)),
+            "snapshots made": listed(str(snapshot.id) for snapshot in made),
+            **changelog_rows(made),
             **before_and_after(before, after),
             **compaction_plots(before, after),
         },

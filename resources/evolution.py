@@ -1,20 +1,23 @@
 """How a table follows the frames that are written to it: which schema changes a frame asks for, or why it may not.
 
 A frame that lacks a column gets nulls, one whose type is narrower is cast; neither changes the table, so days of before
-a schema change are written to the table of after it.
+a schema change are written to the table of after it. Options follow the asset: a table changes its mode with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from typing import Final
 
 from table_format.errors import InvalidData
 from table_format.metastore.type_changes import can_widen
 from table_format.model.row_kind import ROW_KIND_COLUMN
 from table_format.model.schema import TableSchema
-from table_format.model.schema_change import AddColumn, AlterColumnType, SchemaChange
+from table_format.model.schema_change import AddColumn, AlterColumnType, SchemaChange, SetOption
 from table_format.model.types import DataField
+
+_BUCKET: Final = "bucket"
 
 
 class SchemaEvolution(StrEnum):
@@ -47,6 +50,22 @@ def changes_for(
     return tuple(changes)
 
 
+def option_changes(table: TableSchema, wanted: Mapping[str, str]) -> tuple[SetOption, ...]:
+    """What makes the options of a table those that its asset names, the number of buckets apart: see ``other_buckets``.
+
+    Options that the asset does not name stay as they are.
+    """
+    return tuple(SetOption(k, v) for k, v in wanted.items() if k != _BUCKET and table.options.get(k) != v)
+
+
+def other_buckets(table: TableSchema, wanted: Mapping[str, str], *, name: str) -> str | None:
+    """What to say when a table has another number of buckets than its asset names: that would need its files anew."""
+    found = table.options.get(_BUCKET)
+    if _BUCKET not in wanted or found == wanted[_BUCKET]:
+        return None
+    return f"{name}: the table has bucket = {found} and keeps it; paimon/options of its asset say {wanted[_BUCKET]}"
+
+
 def described(table: TableSchema, changes: Sequence[SchemaChange]) -> tuple[str, ...]:
     """The changes in words, for a log."""
     return tuple(_described(table, change) for change in changes)
@@ -58,6 +77,8 @@ def _described(table: TableSchema, change: SchemaChange) -> str:
             return f"+ {name} {new}"
         case AlterColumnType(name=str(name), type=new):
             return f"{name} {table.field(name).type} -> {new}"
+        case SetOption(key=key, value=value):
+            return f"{key} = {value}"
     return str(change)
 
 

@@ -37,6 +37,7 @@ class TableHealth:
     level0_files: int
     max_sorted_runs: int
     small_files: int
+    marked_rows: int
     level_bytes: Mapping[str, Mapping[str, float]]
     size_classes: Mapping[str, int]
 
@@ -52,11 +53,14 @@ class TableHealth:
             "level0_files": self.level0_files,
             "max_sorted_runs": self.max_sorted_runs,
             "small_files": self.small_files,
+            "marked_rows": self.marked_rows,
         }
 
 
-def health_of(files: Iterable[LiveFile], *, snapshot_id: int | None, snapshots: int) -> TableHealth:
-    """Measure a table by its live files."""
+def health_of(
+    files: Iterable[LiveFile], *, snapshot_id: int | None, snapshots: int, marked_rows: int = 0
+) -> TableHealth:
+    """Measure a table by its live files; ``marked_rows`` are those of them that deletion vectors mark as deleted."""
     listed = list(files)
     levels: dict[str, Counter[int]] = {}
     sizes: dict[str, Counter[str]] = {}
@@ -72,6 +76,7 @@ def health_of(files: Iterable[LiveFile], *, snapshot_id: int | None, snapshots: 
         buckets=len(levels),
         level0_files=sum(counts[0] for counts in levels.values()),
         max_sorted_runs=max((sorted_runs(counts) for counts in levels.values()), default=0),
+        marked_rows=marked_rows,
         small_files=sum(live.file.file_size < SMALL_FILE_BYTES for live in listed),
         level_bytes={bucket: dict(sorted(counts.items())) for bucket, counts in sorted(sizes.items())},
         size_classes=_size_classes(listed),

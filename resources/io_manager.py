@@ -210,6 +210,8 @@ def _log_outcome(context: dg.OutputContext, spec: WriteSpec, written: Written) -
     if written.schema_changes:
         changes = "; ".join(written.schema_changes)
         context.log.info("%s: new schema %s: %s", spec.table, written.table.schema.id, changes)
+    if written.remark:
+        context.log.warning("%s", written.remark)
     ids = ", ".join(str(snapshot.id) for snapshot in written.snapshots)
     if written.repeated:
         context.log.warning(

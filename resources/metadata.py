@@ -72,6 +72,12 @@ def snapshot_history(snapshots: Sequence[Snapshot]) -> Metadata:
     }
 
 
+def changelog_rows(snapshots: Iterable[Snapshot]) -> dict[str, int]:
+    """How many changes the snapshots tell their readers; nothing of a table without a changelog."""
+    told = [snapshot.changelog_record_count or 0 for snapshot in snapshots if snapshot.changelog_manifest_list]
+    return {"paimon/changelog_rows": sum(told)} if told else {}
+
+
 def markdown_lines(head: Iterable[str], lines: Iterable[str]) -> dg.MarkdownMetadataValue:
     """Lines of Markdown, as many as the UI shows without a click."""
     text = "\n".join(head)

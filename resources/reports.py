@@ -14,6 +14,7 @@ import dagster as dg
 from resources.lakehouse import without_credentials
 from resources.metadata import (
     SNAPSHOTS_PLOTTED,
+    changelog_rows,
     column_schema,
     data_version,
     health_numbers,
@@ -78,6 +79,7 @@ def _committed(snapshots: Sequence[Snapshot]) -> dict[str, Any]:
         "paimon/commit_kind": own.commit_kind.value,
         "paimon/commit_user": own.commit_user,
         "paimon/committed_snapshots": ", ".join(str(snapshot.id) for snapshot in snapshots),
+        **changelog_rows(snapshots),
     }
 
 

@@ -32,7 +32,18 @@ def measure(facts: TableFacts) -> TableHealth:
     for entry in live_entries(facts, snapshot):
         directory = facts.partitions.text(entry.partition).strip("/")
         files.append(LiveFile(f"{directory}/{entry.bucket}" if directory else str(entry.bucket), entry.file))
-    return health_of(files, snapshot_id=snapshot.id if snapshot else None, snapshots=len(facts.snapshots.ids()))
+    return health_of(
+        files,
+        snapshot_id=snapshot.id if snapshot else None,
+        snapshots=len(facts.snapshots.ids()),
+        marked_rows=0 if snapshot is None else _marked_rows(facts, snapshot),
+    )
+
+
+def _marked_rows(facts: TableFacts, snapshot: Snapshot) -> int:
+    """Rows marked as deleted; vectors of older releases do not say of how many rows they are."""
+    vectors = (vector for files in facts.deletion_files(snapshot).values() for vector in files.values())
+    return sum(vector.range.cardinality or 0 for vector in vectors)
 
 
 def recent_snapshots(facts: TableFacts, count: int) -> tuple[Snapshot, ...]:

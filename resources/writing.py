@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from resources.commits import Committer
 from resources.engines import FrameWriter, Messages
-from resources.evolution import SchemaEvolution, changes_for, described
+from resources.evolution import SchemaEvolution, changes_for, described, option_changes, other_buckets
 from resources.tables import committed_by, partition_key, partition_value
 from table_format.catalog.protocol import Catalog
 from table_format.errors import ConflictError, InvalidData, InvalidInputError
@@ -97,13 +97,15 @@ _KEYS: Final = ("table", "write_mode", "primary_key", "options", "comment", "com
 class Written:
     """A step's output in its table. ``snapshots`` are those of the step; ``repeated`` when an earlier attempt's.
 
-    ``schema_changes`` says in words what was changed to make room for the frame.
+    ``schema_changes`` says in words what was changed to make room for the frame, or to follow the options of the asset;
+    ``remark`` what was not.
     """
 
     table: Table
     snapshots: tuple[Snapshot, ...]
     repeated: bool = False
     schema_changes: tuple[str, ...] = ()
+    remark: str | None = None
 
 
 def write_output(
@@ -126,15 +128,20 @@ def write_output(
         earlier = committed_by(table.facts, who.user, since_ms=who.since_ms)
         if earlier:
             return Written(table=table, snapshots=earlier, repeated=True)
-        changes = changes_for(table.schema, frame.fields(), evolution, name=spec.table)
+        remark = other_buckets(table.schema, spec.options, name=spec.table)
+        changes = (
+            *changes_for(table.schema, frame.fields(), evolution, name=spec.table),
+            *option_changes(table.schema, spec.options),
+        )
         told = described(table.schema, changes)
         table = catalog.alter_table(spec.table, changes) if changes else table
     else:
-        table, told = _created(catalog, spec, frame.fields(), create=create), ()
+        table, told, remark = _created(catalog, spec, frame.fields(), create=create), (), None
     _check_mode(spec, table, partitions)
     replacing = spec.mode in (WriteMode.overwrite_partition, WriteMode.overwrite_table)
     messages = frame.write(table.facts, replacing=replacing)
-    return Written(table=table, snapshots=_commit(table, spec, messages, who, partitions), schema_changes=told)
+    snapshots = _commit(table, spec, messages, who, partitions)
+    return Written(table=table, snapshots=snapshots, schema_changes=told, remark=remark)
 
 
 def _existing(catalog: Catalog, name: str) -> Table | None:

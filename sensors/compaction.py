@@ -22,7 +22,7 @@ RUNS_TOO_MANY: Final = 8
     job=compact_table,
     minimum_interval_seconds=60,
     default_status=dg.DefaultSensorStatus.STOPPED,
-    description=f"Requests a compaction of a table with {RUNS_TOO_MANY} sorted runs or more in a bucket.",
+    description=f"Requests a compaction where a bucket has {RUNS_TOO_MANY} sorted runs or more, or unseen rows.",
 )
 def compaction_pressure(
     context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog
@@ -40,9 +40,12 @@ def compaction_pressure(
             continue
         seen[name] = mark
         health = measure(table.facts)
-        if table.schema.is_primary_key_table and health.max_sorted_runs >= RUNS_TOO_MANY:
+        unseen = health.level0_files if table.options.skips_level_0 else 0
+        if table.schema.is_primary_key_table and (health.max_sorted_runs >= RUNS_TOO_MANY or unseen):
             pressed += 1
             context.log.info("%s has %s sorted runs in a bucket", name, health.max_sorted_runs)
+            if unseen:
+                context.log.info("%s has %s files that readers do not see before a compaction", name, unseen)
             yield maintenance_run("compact", name, run_key=f"pressure {name} {mark}", full=False)
     context.update_cursor(json.dumps(seen))
     if not pressed:

@@ -10,7 +10,7 @@ import dagster as dg
 
 from assets.external import EXTERNAL_TABLES
 from resources.lakehouse import LakehouseCatalog, asset_key
-from resources.metadata import data_version
+from resources.metadata import changelog_rows, data_version
 from sensors.cursor import News, Trail, decode_cursor, encode_cursor, follow
 from table_format.errors import TableNotFound
 from table_format.model.snapshot import Snapshot
@@ -67,6 +67,7 @@ def _event(table: str, snapshot: Snapshot, news: News) -> dg.AssetMaterializatio
             "paimon/committed": dg.MetadataValue.timestamp(snapshot.time_millis / 1000),
             "paimon/physical_rows": snapshot.total_record_count or 0,
             "paimon/added_rows": snapshot.delta_record_count or 0,
+            **changelog_rows([snapshot]),
             **({"paimon/rolled_back_from": news.rolled_back_from} if news.rolled_back_from is not None else {}),
         },
         tags={"dagster/data_version": data_version(snapshot).value},

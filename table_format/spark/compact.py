@@ -23,6 +23,7 @@ def compact_on_spark(
     *,
     full: bool,
     partitions: Sequence[Mapping[str, object]] | None,
+    buckets: Sequence[int] | None = None,
 ) -> tuple[Snapshot, ...]:
     """Compact a table in Spark's tasks and commit the result; the snapshots made.
 
@@ -39,4 +40,4 @@ def compact_on_spark(
         if answers.failure is not None:
             raise answers.failure
 
-    return compact(facts, fresh_user(facts), full=full, partitions=partitions, perform=perform)
+    return compact(facts, fresh_user(facts), full=full, partitions=partitions, buckets=buckets, perform=perform)

@@ -135,14 +135,19 @@ class Lake:
         )
 
     def compact(
-        self, name: str, *, full: bool = False, partitions: Sequence[Mapping[str, object]] | None = None
+        self,
+        name: str,
+        *,
+        full: bool = False,
+        partitions: Sequence[Mapping[str, object]] | None = None,
+        buckets: Sequence[int] | None = None,
     ) -> tuple[Snapshot, ...]:
-        """Compact a table, one task for each bucket, and commit the result; the snapshots made.
+        """Compact a table, or some partitions or buckets, one task for each bucket; commit it; the snapshots made.
 
         Raises:
             ConflictError: another compaction was faster; nothing of this one is visible.
         """
-        return compact_on_spark(self.spark, self._data_table(name), full=full, partitions=partitions)
+        return compact_on_spark(self.spark, self._data_table(name), full=full, partitions=partitions, buckets=buckets)
 
     def _data_table(self, name: str) -> Table:
         table = self.catalog.load_table(name)

@@ -53,18 +53,20 @@ def compact(
     *,
     full: bool = False,
     partitions: Sequence[Mapping[str, object]] | None = None,
+    buckets: Sequence[int] | None = None,
     perform: Performer | None = None,
 ) -> tuple[Snapshot, ...]:
-    """Compact what is due, or everything, in all partitions or in those with some values; the snapshots made.
+    """Compact what is due, or everything, in all partitions or in those with some values, in all or some buckets.
 
-    ``perform`` does the work of the buckets; without it they are compacted side by side in this process.
+    Returns the snapshots made. ``perform`` does the work of the buckets; without it they are compacted side by side in
+    this process.
 
     Raises:
         ConflictError: another commit changed a bucket meanwhile; nothing is visible, and no file of it is left.
         UnsupportedFeature: the table has a feature without which the result would be wrong.
     """
     facts.require(Operation.COMPACT)
-    works = _works(facts, partitions)
+    works = _works(facts, partitions, None if buckets is None else frozenset(buckets))
     if not works:
         return ()
     messages: list[CommitMessage] = []
@@ -127,7 +129,9 @@ def _side_by_side(facts: TableFacts, *, full: bool) -> Performer:
     return perform
 
 
-def _works(facts: TableFacts, partitions: Sequence[Mapping[str, object]] | None) -> tuple[BucketWork, ...]:
+def _works(
+    facts: TableFacts, partitions: Sequence[Mapping[str, object]] | None, buckets: frozenset[int] | None
+) -> tuple[BucketWork, ...]:
     snapshot = facts.snapshots.latest()
     if snapshot is None:
         return ()
@@ -137,14 +141,14 @@ def _works(facts: TableFacts, partitions: Sequence[Mapping[str, object]] | None)
         feature = "deletion vectors"
         message = f"snapshot {snapshot.id} of {facts.name} has deletion vectors, which this version cannot compact"
         raise UnsupportedFeature(feature, message)
-    wanted = FileFilter()
+    wanted = FileFilter(buckets=buckets)
     if partitions is not None:
         specs = [partition_spec(facts.schema, partition) for partition in partitions]
-        wanted = FileFilter(partition_predicate=facts.partitions.predicate(specs))
+        wanted = FileFilter(partition_predicate=facts.partitions.predicate(specs), buckets=buckets)
     plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
     deletions = facts.bucket_deletions(snapshot)
     # Postponed files have no bucket yet.
-    buckets = by_bucket(entry for entry in plan.entries if entry.bucket >= 0)
+    found = by_bucket(entry for entry in plan.entries if entry.bucket >= 0)
     return tuple(
         BucketWork(
             partition,
@@ -153,5 +157,5 @@ def _works(facts: TableFacts, partitions: Sequence[Mapping[str, object]] | None)
             tuple(entry.file for entry in entries),
             deletions.get((partition, bucket)),
         )
-        for (partition, bucket), entries in buckets.items()
+        for (partition, bucket), entries in found.items()
     )

@@ -277,14 +277,18 @@ class Table:
     # --- looking after it -------------------------------------------------------------------------------------------
 
     def compact(
-        self, *, full: bool = False, partitions: Sequence[Mapping[str, object]] | None = None
+        self,
+        *,
+        full: bool = False,
+        partitions: Sequence[Mapping[str, object]] | None = None,
+        buckets: Sequence[int] | None = None,
     ) -> tuple[Snapshot, ...]:
-        """Compact what is due, or everything, in all or some partitions; the snapshots made.
+        """Compact what is due, or everything, in all or some partitions and buckets; the snapshots made.
 
         Raises:
             ConflictError: another commit changed a bucket meanwhile.
         """
-        return compact(self.facts, fresh_user(self.facts), full=full, partitions=partitions)
+        return compact(self.facts, fresh_user(self.facts), full=full, partitions=partitions, buckets=buckets)
 
     def analyze(self, columns: Sequence[str] | None = None) -> tuple[Snapshot, ...]:
         """Count the rows, and of the given columns distinct values, nulls, bounds and lengths; one ANALYZE snapshot.

@@ -22,7 +22,6 @@ import org.apache.paimon.catalog.CatalogFactory;
 import org.apache.paimon.catalog.Identifier;
 import org.apache.paimon.consumer.Consumer;
 import org.apache.paimon.consumer.ConsumerManager;
-import org.apache.paimon.data.BinaryRow;
 import org.apache.paimon.data.BinaryString;
 import org.apache.paimon.data.Decimal;
 import org.apache.paimon.data.GenericArray;
@@ -34,6 +33,8 @@ import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.data.Timestamp;
 import org.apache.paimon.disk.IOManager;
 import org.apache.paimon.index.HashBucketAssigner;
+import org.apache.paimon.manifest.ManifestEntry;
+import org.apache.paimon.options.ExpireConfig;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.reader.RecordReaderIterator;
 import org.apache.paimon.schema.Schema;
@@ -335,6 +336,14 @@ public class PaimonPeer {
             case "rollback_to_tag":
                 table.rollbackTo(step.get(1));
                 break;
+            case "expire":
+                table.newExpireSnapshots()
+                        .config(ExpireConfig.builder()
+                                .snapshotRetainMax(Integer.parseInt(step.get(1)))
+                                .snapshotRetainMin(1)
+                                .build())
+                        .expire();
+                break;
             case "reset_consumer":
                 new ConsumerManager(table.fileIO(), table.location())
                         .resetConsumer(step.get(1), new Consumer(Long.parseLong(step.get(2))));
@@ -358,19 +367,19 @@ public class PaimonPeer {
         return answer;
     }
 
+    /** Every bucket that has files, also those whose files a batch read does not see; "full" unless it says false. */
     private static ObjectNode compact(JsonNode request) throws Exception {
         FileStoreTable table = table(request);
+        boolean full = !request.has("full") || request.get("full").asBoolean();
         BatchWriteBuilder builder = table.newBatchWriteBuilder();
-        TreeMap<String, DataSplit> buckets = new TreeMap<>();
-        for (Split split : table.newReadBuilder().newScan().plan().splits()) {
-            DataSplit data = (DataSplit) split;
-            buckets.put(data.partition().hashCode() + "/" + data.bucket() + "/" + data.partition(), data);
+        TreeMap<String, ManifestEntry> buckets = new TreeMap<>();
+        for (ManifestEntry file : table.store().newScan().plan().files()) {
+            buckets.put(file.partition().hashCode() + "/" + file.bucket() + "/" + file.partition(), file);
         }
         try (BatchTableWrite write = builder.newWrite(); BatchTableCommit commit = builder.newCommit()) {
             write.withIOManager(IOManager.create(System.getProperty("java.io.tmpdir")));
-            for (DataSplit bucket : buckets.values()) {
-                BinaryRow partition = bucket.partition();
-                write.compact(partition, bucket.bucket(), true);
+            for (ManifestEntry bucket : buckets.values()) {
+                write.compact(bucket.partition(), bucket.bucket(), full);
             }
             commit.commit(write.prepareCommit());
         }

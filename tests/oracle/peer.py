@@ -64,9 +64,9 @@ class PaimonPeer:
         """Commit ``[[kind, [values]], ...]`` in one batch."""
         self._call("write", warehouse, table, rows=rows, options=options)
 
-    def compact(self, warehouse: Path, table: str, options: dict[str, str] | None = None) -> None:
-        """Compact every bucket in full, with dynamic options."""
-        self._call("compact", warehouse, table, options=options or {})
+    def compact(self, warehouse: Path, table: str, options: dict[str, str] | None = None, *, full: bool = True) -> None:
+        """Compact every bucket, in full or what is due, with dynamic options."""
+        self._call("compact", warehouse, table, options=options or {}, full=full)
 
     def history(self, warehouse: Path, table: str, *step: str | int) -> None:
         """A step on tags, branches, consumers or the history, such as ``"create_tag", "t1"``."""

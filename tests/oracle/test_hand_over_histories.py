@@ -1,0 +1,57 @@
+"""Hundreds of random histories in every mode of a table, written by us and the real Paimon in turn."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.oracle.histories import History, Mode
+from tests.oracle.peer import PaimonPeer
+
+HISTORIES = 18
+"""Of each mode, with each version."""
+
+MARKED = {"deletion-vectors.enabled": "true"}
+LOOKUP = {"changelog-producer": "lookup"}
+FULL = {"changelog-producer": "full-compaction"}
+ADDS = ("+I", "+I", "+U")
+EACH_COMMIT = {"full-compaction.delta-commits": "1"}
+NOT_IN_LINE = ("+I", "+I", "-D")
+
+MODES: dict[str, Mode] = {
+    "merged when read": Mode(switches=(EACH_COMMIT, {"changelog-producer": "input"})),
+    "merged when read, by sequence": Mode({"sequence.field": "seq"}, follows_order=False),
+    "merged when copied": Mode(EACH_COMMIT, switches=(LOOKUP, FULL)),
+    "marked": Mode(MARKED, switches=(LOOKUP,)),
+    "marked, by sequence": Mode({**MARKED, "sequence.field": "seq"}, follows_order=False),
+    "marked, wide": Mode({**MARKED, "deletion-vectors.bitmap64": "true"}, is_newer=True),
+    "marked, lookup": Mode({**MARKED, **LOOKUP}, tells=True),
+    "input": Mode({"changelog-producer": "input"}, switches=(EACH_COMMIT,)),
+    "lookup": Mode(LOOKUP, tells=True),
+    "lookup, deduplicated": Mode({**LOOKUP, "changelog-producer.row-deduplicate": "true"}, tells=True),
+    "full compaction": Mode(FULL, tells=True),
+    "full compaction of each commit": Mode({**FULL, **EACH_COMMIT}, tells=True),
+    "first row": Mode({**LOOKUP, "merge-engine": "first-row"}, kinds=ADDS, follows_order=False, tells=True),
+    "dynamic": Mode({"bucket": "-1", "dynamic-bucket.target-row-num": "3"}),
+    "dynamic, marked": Mode({"bucket": "-1", "dynamic-bucket.target-row-num": "3", **MARKED}),
+    "dynamic, lookup": Mode({"bucket": "-1", "dynamic-bucket.target-row-num": "3", **LOOKUP}, tells=True),
+}
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_both_read_every_step_of_a_history_equally(paimon: PaimonPeer, tmp_path: Path, name: str) -> None:
+    mode = MODES[name]
+    if mode.is_newer and paimon.version.startswith("0."):
+        pytest.skip("64-bit vectors are newer")
+    compared = 0
+    for seed in range(HISTORIES):
+        history = History(paimon, tmp_path / str(seed), mode, random.Random(f"{name} {seed}"))
+        try:
+            compared += history.run()
+        except Exception as error:
+            told = "\n  ".join(history.steps)
+            message = f"{name}, seed {seed}, Paimon {paimon.version}:\n  {told}\n{error}"
+            raise AssertionError(message) from error
+    assert compared >= HISTORIES * 3
