@@ -1,13 +1,13 @@
-"""Which small files of an append table to put together (format chapter 11, section 3).
+"""Which files of an append table to put together (format chapter 11, section 3).
 
-Java ``AppendCompactCoordinator`` for tables without buckets and ``BucketedAppendCompactManager`` for buckets. Here the
-files of a group always keep their order; within a bucket they are neighbours as well, so that the order of its rows
-survives.
+Java ``AppendCompactCoordinator`` for tables without buckets and ``BucketedAppendCompactManager`` for buckets: small
+files, and files of which many rows are marked as deleted. Here the files of a group always keep their order; within a
+bucket they are neighbours as well, so that the order of its rows survives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -17,7 +17,7 @@ FileGroup: TypeAlias = tuple[DataFileMeta, ...]
 """Files to be concatenated in this order."""
 
 FULL_COMPACTION_MIN_FILES: Final = 3
-"""A full compaction of a bucket with fewer files is not worth its writing."""
+"""A full compaction of a bucket with fewer files, none of which has deleted rows, is not worth its writing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,41 +28,96 @@ class SmallFileRules:
     small_file_size: int
     min_file_num: int
     open_file_cost: int
+    delete_ratio: float = 0.2
 
 
-def pick_unordered(files: Sequence[DataFileMeta], rules: SmallFileRules, *, full: bool) -> tuple[FileGroup, ...]:
-    """Groups of small files of a partition without buckets, each worth about two files of the target size.
+@dataclass(frozen=True, slots=True)
+class DeletedRows:
+    """How many rows of a data file are marked as deleted (``None`` if that was not recorded), and where it says so."""
 
-    What is left over at the end is a group when it has ``min_file_num`` files, or two with ``full``.
+    count: int | None
+    index_file: str
+
+
+Marks: TypeAlias = Mapping[str, DeletedRows]
+"""Data files with deleted rows, by name."""
+
+
+def pick_unordered(
+    files: Sequence[DataFileMeta], rules: SmallFileRules, marks: Marks | None = None, *, full: bool
+) -> tuple[FileGroup, ...]:
+    """Groups of files of a partition without buckets, each worth about two files of the target size.
+
+    Small files without deleted rows that are left over at the end are a group when there are ``min_file_num``. Files
+    with deleted rows are taken when they are small, or when more of their rows are deleted than ``delete_ratio``; all
+    that share an index file go to one group, however few they are. With ``full`` every file with deleted rows is
+    taken, small files join them, and two are enough.
     """
-    groups: list[FileGroup] = []
+    marks = marks or {}
+    by_index: dict[str, list[DataFileMeta]] = {}
+    rest: list[list[DataFileMeta]] = []
+    for file in files:
+        mark = marks.get(file.file_name)
+        if mark is None:
+            rest.extend([[file]] if file.file_size < rules.small_file_size else [])
+        elif full or file.file_size < rules.small_file_size or _has_too_many(file, mark, rules):
+            by_index.setdefault(mark.index_file, []).append(file)
+    marked = sorted(by_index.values(), key=lambda group: sum(file.file_size for file in group))
+    if full:
+        groups, left = _packed([*marked, *rest], rules)
+        groups += [left] if len(left) >= 2 or any(file.file_name in marks for file in left) else []
+    else:
+        groups, left = _packed(marked, rules)
+        groups += [left] if left else []
+        packed, left = _packed(rest, rules)
+        groups += packed
+        groups += [left] if len(left) >= max(rules.min_file_num, 2) else []
+    age = {file.file_name: number for number, file in enumerate(files)}
+    return tuple(tuple(sorted(group, key=lambda file: age[file.file_name])) for group in groups)
+
+
+def pick_in_bucket(
+    files: Sequence[DataFileMeta], rules: SmallFileRules, marks: Marks | None = None, *, full: bool
+) -> tuple[FileGroup, ...]:
+    """Groups of neighbouring files of a bucket; a file with too many deleted rows may be one by itself."""
+    ordered = sorted(files, key=lambda file: file.min_sequence_number)
+    marks = marks or {}
+    if full:
+        return _all_after_large(ordered, rules, marks)
+    groups = _windows(ordered, rules)
+    taken = {file.file_name for group in groups for file in group}
+    due = (file for file in ordered if (mark := marks.get(file.file_name)) and _has_too_many(file, mark, rules))
+    # The reference leaves them to a full compaction; alone, a file is rewritten without touching the order.
+    return (*groups, *((file,) for file in due if file.file_name not in taken))
+
+
+def _has_too_many(file: DataFileMeta, mark: DeletedRows, rules: SmallFileRules) -> bool:
+    return mark.count is None or mark.count > file.row_count * rules.delete_ratio
+
+
+def _packed(
+    items: Iterable[Sequence[DataFileMeta]], rules: SmallFileRules
+) -> tuple[list[list[DataFileMeta]], list[DataFileMeta]]:
+    """Groups that are worth their writing, and what is left over."""
+    groups: list[list[DataFileMeta]] = []
     members: list[DataFileMeta] = []
     weight = 0
-    for file in files:
-        if file.file_size >= rules.small_file_size:
-            continue
-        members.append(file)
-        weight += file.file_size + rules.open_file_cost
+    for item in items:
+        members.extend(item)
+        weight += sum(file.file_size + rules.open_file_cost for file in item)
         if len(members) > 1 and weight >= 2 * rules.target_file_size:
-            groups.append(tuple(members))
+            groups.append(members)
             members, weight = [], 0
-    if len(members) >= (2 if full else max(rules.min_file_num, 2)):
-        groups.append(tuple(members))
-    return tuple(groups)
+    return groups, members
 
 
-def pick_in_bucket(files: Sequence[DataFileMeta], rules: SmallFileRules, *, full: bool) -> tuple[FileGroup, ...]:
-    """Groups of neighbouring files of a bucket."""
-    ordered = sorted(files, key=lambda file: file.min_sequence_number)
-    return _all_after_large(ordered, rules) if full else _windows(ordered, rules)
-
-
-def _all_after_large(files: Sequence[DataFileMeta], rules: SmallFileRules) -> tuple[FileGroup, ...]:
-    """Everything behind the large files at the beginning, if most of it is small."""
-    start = next((i for i, file in enumerate(files) if file.file_size < rules.small_file_size), len(files))
-    rest = tuple(files[start:])
+def _all_after_large(files: Sequence[DataFileMeta], rules: SmallFileRules, marks: Marks) -> tuple[FileGroup, ...]:
+    """Everything behind the large files at the beginning, if most of it is small or any of it has deleted rows."""
+    worth = (i for i, file in enumerate(files) if file.file_size < rules.small_file_size or file.file_name in marks)
+    rest = tuple(files[next(worth, len(files)) :])
     small = sum(file.file_size < rules.small_file_size for file in rest)
-    return (rest,) if len(rest) >= FULL_COMPACTION_MIN_FILES and 2 * small > len(rest) else ()
+    is_worth_it = len(rest) >= FULL_COMPACTION_MIN_FILES and 2 * small > len(rest)
+    return (rest,) if is_worth_it or any(file.file_name in marks for file in rest) else ()
 
 
 def _windows(files: Sequence[DataFileMeta], rules: SmallFileRules) -> tuple[FileGroup, ...]:

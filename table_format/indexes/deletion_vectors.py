@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from table_format.codecs.deletion_vector import (
@@ -17,16 +17,26 @@ from table_format.codecs.deletion_vector import (
     check_length,
     check_version,
     decode_vector,
+    encode_index_file,
     stored_bytes,
 )
 from table_format.errors import BadEncoding, MissingFile, UnsupportedFeature
 from table_format.io.file_io import FileIO
-from table_format.io.paths import TablePaths, is_plain_path, without_scheme
+from table_format.io.paths import TablePaths, index_name, is_plain_path, without_scheme
+from table_format.io.table_store import TableStore
 from table_format.model.data_file import DataFileMeta
-from table_format.model.manifest import DELETION_VECTORS, IndexManifestEntry
+from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta, IndexManifestEntry
 from table_format.model.split import DeletionFile
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+@dataclass(frozen=True, slots=True)
+class BucketDeletions:
+    """The deletion files of a bucket by data file, and the live index files they lie in."""
+
+    files: Mapping[str, DeletionFile] = field(default_factory=dict)
+    index_files: tuple[IndexFileMeta, ...] = ()
 
 
 class Deletions(Protocol):
@@ -85,6 +95,20 @@ def read_deletion_vector(io: FileIO, file: DeletionFile, row_count: int) -> Dele
         source.seek(file.range.offset)
         data = source.read(stored_bytes(file.range.length))
     return decode_vector(data, file.range, row_count, path=file.path)
+
+
+def write_deletion_vectors(store: TableStore, vectors: Mapping[str, DeletionVector]) -> IndexFileMeta:
+    """Write the vectors of data files to an index file that nothing names yet."""
+    data, ranges = encode_index_file(vectors)
+    name = index_name(store.runtime.ids.uuid(), 0)
+    store.io.create(store.paths.index(name), data)
+    return IndexFileMeta(
+        index_type=DELETION_VECTORS,
+        file_name=name,
+        file_size=len(data),
+        row_count=len(ranges),
+        deletion_vector_ranges=ranges,
+    )
 
 
 def deletion_files(

@@ -188,7 +188,7 @@ def _byte_fields(column: SortColumn, valid: npt.NDArray[np.bool_] | None) -> lis
     prefix = _shared_prefix(column)
     if prefix is None:
         return []
-    starts, lengths, data = _byte_ranges(column.pieces)
+    starts, lengths, data = byte_ranges(column.pieces)
     if valid is not None:
         lengths = np.where(valid, lengths, len(prefix))
     longest = int(lengths.max())
@@ -197,7 +197,7 @@ def _byte_fields(column: SortColumn, valid: npt.NDArray[np.bool_] | None) -> lis
     fields = []
     for at in range(len(prefix), longest, 8):
         width = min(8, longest - at)
-        word = _words_at(starts, lengths, data, at)
+        word = words_at(starts, lengths, data, at)
         fields.append(_Field(8 * width, word >> np.uint64(64 - 8 * width) if width < 8 else word))
     # Zero padding makes "a" and "a\0" alike; the length sets them apart.
     return fields + _frame(lengths)
@@ -224,7 +224,7 @@ def _ends(piece: pa.Array, *, is_sorted: bool) -> tuple[bytes, bytes]:
     return (low.encode(), high.encode()) if isinstance(low, str) else (low, high)
 
 
-def _byte_ranges(pieces: Sequence[pa.Array]) -> tuple[Int64Array, Int64Array, npt.NDArray[np.uint8]]:
+def byte_ranges(pieces: Sequence[pa.Array]) -> tuple[Int64Array, Int64Array, npt.NDArray[np.uint8]]:
     """Start and length of every value within one buffer, which has eight bytes to spare at its end."""
     starts, lengths, data = [], [], []
     base = 0
@@ -239,7 +239,7 @@ def _byte_ranges(pieces: Sequence[pa.Array]) -> tuple[Int64Array, Int64Array, np
     return np.concatenate(starts), np.concatenate(lengths), np.concatenate(data)
 
 
-def _words_at(starts: Int64Array, lengths: Int64Array, data: npt.NDArray[np.uint8], at: int) -> UInt64Array:
+def words_at(starts: Int64Array, lengths: Int64Array, data: npt.NDArray[np.uint8], at: int) -> UInt64Array:
     """Eight bytes of every value from position ``at``, big-endian, padded with zeros."""
     unaligned = np.ndarray((data.size - 7,), dtype=">u8", buffer=data, strides=(1,))
     if int(lengths.min()) >= at + 8:

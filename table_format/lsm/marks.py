@@ -7,27 +7,19 @@ have none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 
-from table_format.codecs.deletion_vector import DeletionVector, encode_index_file
+from table_format.codecs.deletion_vector import DeletionVector
 from table_format.formats.bucket_files import BucketFiles
-from table_format.indexes.deletion_vectors import read_deletion_vector
-from table_format.io.paths import index_name
+from table_format.indexes.deletion_vectors import BucketDeletions, read_deletion_vector, write_deletion_vectors
 from table_format.model.data_file import DataFileMeta
-from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta
+from table_format.model.manifest import IndexFileMeta
 from table_format.model.split import DeletionFile
 
-
-@dataclass(frozen=True, slots=True)
-class BucketDeletions:
-    """The deletion files of a bucket by data file, and the live index files they lie in."""
-
-    files: Mapping[str, DeletionFile] = field(default_factory=dict)
-    index_files: tuple[IndexFileMeta, ...] = ()
+__all__ = ["BucketDeletions", "MarkedRows"]
 
 
 class MarkedRows:
@@ -69,18 +61,9 @@ class MarkedRows:
         if not self._is_modified and vectors.keys() == self._stored.keys():
             return (), ()
         store = self._bucket.store
-        data, ranges = encode_index_file(vectors)
-        name = index_name(store.runtime.ids.uuid(), 0)
-        path = store.paths.index(name)
-        store.io.create(path, data)
-        come = IndexFileMeta(
-            index_type=DELETION_VECTORS,
-            file_name=name,
-            file_size=len(data),
-            row_count=len(ranges),
-            deletion_vector_ranges=ranges,
-        )
+        come = write_deletion_vectors(store, vectors)
+        path = store.paths.index(come.file_name)
         gone, self._index_files = self._index_files, (come,)
-        self._stored = {range_.data_file: DeletionFile(path, range_) for range_ in ranges}
+        self._stored = {r.data_file: DeletionFile(path, r) for r in come.deletion_vector_ranges or ()}
         self._vectors, self._is_modified = vectors, False
         return gone, (come,)

@@ -10,11 +10,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from table_format.errors import CommitOutcomeUnknown, InvalidInputError, OutcomeUnknownError, TableFormatError
+from table_format.errors import (
+    CommitOutcomeUnknown,
+    FileConflict,
+    InvalidInputError,
+    OutcomeUnknownError,
+    TableFormatError,
+)
 from table_format.io.table_store import TableStore
 from table_format.metastore.changes import Changes, append_changes, compact_changes
 from table_format.metastore.commit_loop import CommitLoop
 from table_format.metastore.commit_prepare import CommitContext, CommitJob, Proposal
+from table_format.metastore.deletions import file_key
 from table_format.metastore.index_entries import removals
 from table_format.metastore.live_state import LiveState
 from table_format.metastore.manifests import ManifestStore
@@ -122,6 +129,21 @@ class TableCommit:
             job = self._job(committable, kind, appended, check_conflicts=check)
             snapshots.append(self._loop.land(job))
         return (*snapshots, *self._commit_compaction(committable, compact_changes(committable.messages), snapshots))
+
+    def rearrange(self, committable: Committable) -> tuple[Snapshot, ...]:
+        """Publish a compaction that gives rows other buckets; at most one snapshot.
+
+        It names all files of each partition it touches: with a file that came meanwhile, a key could be in two buckets.
+
+        Raises:
+            FileConflict: another commit changed such a partition; nothing is visible.
+            ConflictError, CommitOutcomeUnknown, OSError: as for ``commit``.
+        """
+        changes = compact_changes(committable.messages)
+        if changes.is_empty:
+            return ()
+        job = self._job(committable, CommitKind.COMPACT, changes, check_conflicts=True)
+        return (self._loop.land(replace(job, propose=lambda latest: self._propose_rearranged(latest, changes))),)
 
     def overwrite(
         self,
@@ -281,6 +303,20 @@ class TableCommit:
             watermark=committable.watermark,
             properties=committable.properties,
         )
+
+    def _propose_rearranged(self, latest: Snapshot | None, changes: Changes) -> Proposal:
+        c = self._context
+        base = () if latest is None else c.live.files(latest, changes.partitions)
+        named = {file_key(entry) for entry in changes.entries if entry.kind is FileKind.DELETE}
+        for entry in base:
+            if file_key(entry) not in named:
+                where = c.partitions.shown(entry.partition)
+                message = (
+                    f"another commit added '{entry.file.file_name}' to {where}, whose rows were to be given other "
+                    "buckets. Nothing was committed; read again and redo the work"
+                )
+                raise FileConflict(message)
+        return Proposal(changes, base)
 
     def _propose_overwrite(
         self,

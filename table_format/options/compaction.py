@@ -42,6 +42,18 @@ SMALL_FILE_RATIO = Option(
 MIN_FILE_NUM = Option(
     "compaction.min.file-num", integer(1), 5, "Number of small files of an append table at which they are compacted."
 )
+DELETE_RATIO = Option(
+    "compaction.delete-ratio-threshold",
+    ratio(0.0, 1.0),
+    0.2,
+    "A file of an append table of whose rows a larger share is marked as deleted is compacted whatever its size.",
+)
+ZORDER_TEXT_BYTES = Option(
+    "zorder.var-length-contribution",
+    integer(1, 256),
+    8,
+    "Bytes that a string or binary column contributes to the z-order of a sort compaction, behind what all share.",
+)
 FORCE_COMPACT = Option("commit.force-compact", boolean, False, "Every commit compacts what it wrote.")
 FULL_COMPACTION_DELTA_COMMITS = Option(
     "full-compaction.delta-commits",
@@ -62,6 +74,8 @@ class CompactionOptions:
     size_ratio: int = SIZE_RATIO.field()
     small_file_ratio: float = SMALL_FILE_RATIO.field()
     min_file_num: int = MIN_FILE_NUM.field()
+    delete_ratio: float = DELETE_RATIO.field()
+    zorder_text_bytes: int = ZORDER_TEXT_BYTES.field()
     force_compact: bool = FORCE_COMPACT.field()
     full_compaction_delta_commits: int | None = FULL_COMPACTION_DELTA_COMMITS.field()
 
@@ -86,7 +100,6 @@ REFUSED: tuple[AnyOption, ...] = (
     unsupported("compaction.optimization-interval", optional(duration), None, "Time between full compactions."),
     unsupported("compaction.total-size-threshold", optional(size()), None, "Size below which all is compacted."),
     unsupported("compaction.incremental-size-threshold", optional(size()), None, "Size of new data to compact all."),
-    unsupported("compaction.delete-ratio-threshold", ratio(0.0, 1.0), 0.2, "Deleted share to rewrite a file."),
     unsupported("compaction.force-up-level-0", boolean, False, "Always compact level 0."),
     unsupported("compaction.force-rewrite-all-files", boolean, False, "Rewrite files that need no rewrite."),
     unsupported("compaction.file-num-limit", integer(1), 100_000, "Files of one compaction."),

@@ -28,7 +28,6 @@ HINTS: tuple[Option[Any] | OptionPattern[Any], ...] = (
     hint("write-buffer-for-append", boolean, False, _JAVA),
     hint("write-max-writers-to-spill", integer(1), 10, _JAVA),
     hint("local-merge-buffer-size", optional(size()), None, "Merge of the Java engine before a shuffle."),
-    hint("zorder.var-length-contribution", integer(1), 8, _JAVA),
     hint("scan.manifest.parallelism", optional(integer(1)), None, "Threads of the Java planner."),
     hint("scan.max-splits-per-task", integer(1), 10, _JAVA),
     hint("scan.plan-sort-partition", boolean, False, "Plans are in the order of partitions here in any case."),

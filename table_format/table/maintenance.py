@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from table_format.append.compact import compact_append_files
-from table_format.errors import CommitOutcomeUnknown, UnsupportedFeature
+from table_format.errors import CommitOutcomeUnknown
 from table_format.formats.bucket_files import BucketFiles
 from table_format.lsm.compact import compact_bucket
 from table_format.lsm.marks import BucketDeletions
@@ -21,7 +21,6 @@ from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import by_bucket, live_files
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import DataFileMeta
-from table_format.model.manifest import DELETION_VECTORS
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.options.declare import Operation
 from table_format.table.commit import expire_after_commit
@@ -66,7 +65,7 @@ def compact(
         UnsupportedFeature: the table has a feature without which the result would be wrong.
     """
     facts.require(Operation.COMPACT)
-    works = _works(facts, partitions, None if buckets is None else frozenset(buckets))
+    works = bucket_works(facts, partitions, buckets, snapshot=facts.snapshots.latest())
     if not works:
         return ()
     messages: list[CommitMessage] = []
@@ -94,7 +93,15 @@ def compact_work(facts: TableFacts, work: BucketWork, *, full: bool) -> CommitMe
     Raises:
         CorruptionError: a file is missing or damaged.
     """
-    files = BucketFiles(
+    files = files_of(facts, work)
+    if facts.schema.is_primary_key_table:
+        return compact_bucket(files, work.files, full=full, deletions=work.deletions)
+    return compact_append_files(files, work.files, full=full, deletions=work.deletions)
+
+
+def files_of(facts: TableFacts, work: BucketWork) -> BucketFiles:
+    """How the files of the bucket are read and written."""
+    return BucketFiles(
         store=facts.store,
         schema=facts.schema,
         schemas=facts.schemas,
@@ -104,9 +111,6 @@ def compact_work(facts: TableFacts, work: BucketWork, *, full: bool) -> CommitMe
         bucket=work.bucket,
         total_buckets=work.total_buckets,
     )
-    if facts.schema.is_primary_key_table:
-        return compact_bucket(files, work.files, full=full, deletions=work.deletions)
-    return compact_append_files(files, work.files, full=full)
 
 
 def _side_by_side(facts: TableFacts, *, full: bool) -> Performer:
@@ -129,22 +133,21 @@ def _side_by_side(facts: TableFacts, *, full: bool) -> Performer:
     return perform
 
 
-def _works(
-    facts: TableFacts, partitions: Sequence[Mapping[str, object]] | None, buckets: frozenset[int] | None
+def bucket_works(
+    facts: TableFacts,
+    partitions: Sequence[Mapping[str, object]] | None,
+    buckets: Sequence[int] | None = None,
+    *,
+    snapshot: Snapshot | None,
 ) -> tuple[BucketWork, ...]:
-    snapshot = facts.snapshots.latest()
+    """The buckets of a snapshot: all, or those with some numbers in partitions with some values."""
     if snapshot is None:
         return ()
-    if not facts.schema.is_primary_key_table and any(
-        i.index_file.index_type == DELETION_VECTORS for i in facts.manifests.index_entries(snapshot)
-    ):
-        feature = "deletion vectors"
-        message = f"snapshot {snapshot.id} of {facts.name} has deletion vectors, which this version cannot compact"
-        raise UnsupportedFeature(feature, message)
-    wanted = FileFilter(buckets=buckets)
+    chosen = None if buckets is None else frozenset(buckets)
+    wanted = FileFilter(buckets=chosen)
     if partitions is not None:
         specs = [partition_spec(facts.schema, partition) for partition in partitions]
-        wanted = FileFilter(partition_predicate=facts.partitions.predicate(specs), buckets=buckets)
+        wanted = FileFilter(partition_predicate=facts.partitions.predicate(specs), buckets=chosen)
     plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
     deletions = facts.bucket_deletions(snapshot)
     # Postponed files have no bucket yet.

@@ -25,7 +25,7 @@ from table_format.options.check import check_dynamic
 from table_format.options.declare import Operation
 from table_format.options.scan import MODE, STARTING_POINTS
 from table_format.options.table_options import TableOptions
-from table_format.table import branch_actions, consumer_actions, tag_actions
+from table_format.table import branch_actions, compact_actions, consumer_actions, tag_actions
 from table_format.table.analyze import analyze
 from table_format.table.append_delete import delete_rows
 from table_format.table.commit import BatchCommit, expire_after_commit, fresh_user
@@ -33,7 +33,6 @@ from table_format.table.facts import TableFacts
 from table_format.table.fallback import own_branch_only
 from table_format.table.input import Rows
 from table_format.table.landing import is_repeatable, land
-from table_format.table.maintenance import compact
 from table_format.table.partition_values import partition_spec, rows_of_partition
 from table_format.table.scan import Scan, columns_argument
 from table_format.table.stream import StreamScan
@@ -276,19 +275,7 @@ class Table:
 
     # --- looking after it -------------------------------------------------------------------------------------------
 
-    def compact(
-        self,
-        *,
-        full: bool = False,
-        partitions: Sequence[Mapping[str, object]] | None = None,
-        buckets: Sequence[int] | None = None,
-    ) -> tuple[Snapshot, ...]:
-        """Compact what is due, or everything, in all or some partitions and buckets; the snapshots made.
-
-        Raises:
-            ConflictError: another commit changed a bucket meanwhile.
-        """
-        return compact(self.facts, fresh_user(self.facts), full=full, partitions=partitions, buckets=buckets)
+    compact = compact_actions.compact_table
 
     def analyze(self, columns: Sequence[str] | None = None) -> tuple[Snapshot, ...]:
         """Count the rows, and of the given columns distinct values, nulls, bounds and lengths; one ANALYZE snapshot.

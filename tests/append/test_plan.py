@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from table_format.append.plan import SmallFileRules, pick_in_bucket, pick_unordered
+from table_format.append.plan import DeletedRows, SmallFileRules, pick_in_bucket, pick_unordered
 from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta
 
 RULES = SmallFileRules(target_file_size=100, small_file_size=70, min_file_num=3, open_file_cost=10)
@@ -84,3 +84,48 @@ def test_a_full_compaction_of_a_bucket_takes_all_behind_the_large_files_if_most_
 
 def test_files_of_a_bucket_are_taken_in_the_order_of_their_rows():
     assert names(pick_in_bucket(files_of(10, 10, 10)[::-1], RULES, full=True)) == ["0 1 2"]
+
+
+def marks_of(**counts: tuple[int | None, str]) -> dict[str, DeletedRows]:
+    """Deleted rows of the files ``_0``, ``_1``, ...: how many, and in which index file."""
+    return {name.removeprefix("_"): DeletedRows(*mark) for name, mark in counts.items()}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "marks", "full", "groups"),
+    [
+        # of 10 rows, more than 2 have to be deleted before a large file is taken
+        ([90, 90], marks_of(_0=(2, "x")), False, []),
+        ([90, 90], marks_of(_0=(3, "x")), False, ["0"]),
+        ([90, 90], marks_of(_0=(None, "x")), False, ["0"]),
+        ([90, 90], marks_of(_0=(1, "x")), True, ["0"]),
+        ([90, 10, 90, 90, 10], marks_of(_0=(1, "x"), _3=(1, "y")), True, ["0 3", "1 4"]),
+        ([90, 10, 90, 10], marks_of(_0=(1, "x")), True, ["0 1 3"]),
+        # a small file with deleted rows is never too few
+        ([10, 10], marks_of(_1=(1, "x")), False, ["1"]),
+        ([10, 10, 10, 10], marks_of(_1=(1, "x")), False, ["1", "0 2 3"]),
+        # files of one index file stay together, though less would be enough
+        ([60, 60, 60, 60], marks_of(_0=(1, "x"), _3=(1, "x"), _1=(1, "x"), _2=(1, "y")), False, ["0 1 2 3"]),
+        ([60, 60, 60, 90], marks_of(_0=(1, "x"), _1=(1, "x"), _2=(1, "x"), _3=(9, "y")), False, ["0 1 2 3"]),
+        ([150, 60, 60, 60], marks_of(_0=(9, "x"), _1=(1, "x"), _2=(1, "x"), _3=(1, "y")), False, ["0 1 2 3"]),
+        ([60, 60, 60, 5], marks_of(_0=(1, "x"), _1=(1, "x"), _2=(1, "x"), _3=(1, "y")), False, ["0 1 2 3"]),
+        ([60, 60, 99, 98], marks_of(_0=(1, "x"), _1=(1, "x"), _2=(9, "z"), _3=(9, "y")), False, ["2 3", "0 1"]),
+    ],
+)
+def test_files_with_deleted_rows_are_packed_by_index_file(sizes, marks, full, groups):
+    assert names(pick_unordered(files_of(*sizes), RULES, marks, full=full)) == groups
+
+
+@pytest.mark.parametrize(
+    ("sizes", "marks", "full", "groups"),
+    [
+        ([90, 90], marks_of(_1=(3, "x")), False, ["1"]),
+        ([90, 90], marks_of(_1=(2, "x")), False, []),
+        ([10, 10, 10, 90], marks_of(_1=(9, "x"), _3=(9, "x")), False, ["0 1 2", "3"]),
+        ([80, 90, 10, 10], marks_of(_1=(1, "x")), True, ["1 2 3"]),
+        ([10, 80, 80], marks_of(_1=(1, "x")), True, ["0 1 2"]),
+        ([80, 80], marks_of(_1=(1, "x")), True, ["1"]),
+    ],
+)
+def test_a_bucket_gets_rid_of_deleted_rows_without_leaving_the_order(sizes, marks, full, groups):
+    assert names(pick_in_bucket(files_of(*sizes), RULES, marks, full=full)) == groups

@@ -78,3 +78,37 @@ def test_hand_overs_leave_each_key_in_one_bucket(paimon: PaimonPeer, tmp_path: P
     paimon.write(tmp_path, "db.t", [["+U", [*key, v + 1]] for key, v in expected.items()])
     assert table.latest_snapshot().index_manifest == index
     assert len(table.scan().to_arrow()) == len(expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("options", [{}, {"deletion-vectors.enabled": "true"}], ids=str)
+def test_keys_in_sorted_buckets_are_found_by_both(
+    paimon: PaimonPeer, tmp_path: Path, seed: int, options: dict[str, str]
+) -> None:
+    chance = random.Random(seed)
+    table = open_table(tmp_path, {"dynamic-bucket.target-row-num": str(chance.randrange(3, 12)), **options})
+    expected: dict[tuple[int, str, str], int] = {}
+    for turn in range(6):
+        rows = changes(chance)
+        if turn % 2 == seed % 2:
+            table.append(as_table(rows))
+        else:
+            paimon.write(tmp_path, "db.t", [[kind, [*key, v]] for key, (kind, v) in rows.items()])
+        for key, (kind, v) in rows.items():
+            expected.pop(key, None)
+            if kind != "-D":
+                expected[key] = v
+        if turn % 3 == 1:
+            table.compact(order_by=["v", "k"], order_strategy=("order", "zorder", "hilbert")[seed])
+        assert_sound(table)
+    table.compact(order_by=["v"])
+    ours = table.scan().to_arrow().to_pylist()
+    assert sorted((r["k"], r["name"], r["pt"], r["v"]) for r in ours) == sorted((*k, v) for k, v in expected.items())
+    assert_same_at_every_snapshot(paimon, tmp_path, "db.t")
+    index = table.latest_snapshot().index_manifest
+    paimon.write(tmp_path, "db.t", [["+U", [*key, v + 1]] for key, v in expected.items()])
+    hashes = table.facts.manifests.read_index(index)
+    after = table.facts.manifests.index_entries(table.latest_snapshot())
+    assert {e.index_file.file_name for e in hashes if e.index_file.index_type == "HASH"} == {
+        e.index_file.file_name for e in after if e.index_file.index_type == "HASH"
+    }

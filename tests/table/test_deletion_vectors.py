@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from table_format import Table, load_catalog
-from table_format.errors import CorruptionError, InvalidOption, MissingFile, UnsupportedFeature
+from table_format.errors import CorruptionError, InvalidOption, MissingFile
 from table_format.model.schema_change import AddColumn, RenameColumn
 from table_format.model.split import DataSplit
 from table_format.model.types import VarCharType
@@ -305,12 +305,13 @@ def test_a_table_with_vectors_is_written_and_compacted(warehouse: Warehouse, ena
     assert rows_of(table) == [row for row in expected if row[0] >= 4]
 
 
-def test_an_append_table_with_vectors_is_not_compacted(warehouse: Warehouse) -> None:
+def test_vectors_count_in_a_compaction_whatever_the_option_says(warehouse: Warehouse) -> None:
     table = warehouse.table()
     table.append(numbered(0, 10))
     mark_deleted(table, {live_data_files(table)[0].file_name: [1]})
-    with pytest.raises(UnsupportedFeature, match="has deletion vectors, which this version cannot compact"):
-        table.compact(full=True)
+    table.compact(full=True)
+    assert table.scan(columns=["id"]).to_arrow().column("id").to_pylist() == [0, *range(2, 10)]
+    assert live_data_files(table)[0].row_count == 9
 
 
 def test_the_option_is_not_taken_away_by_one_call(tmp_path: Path) -> None:

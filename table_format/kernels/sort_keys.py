@@ -1,0 +1,129 @@
+"""The key that a sort compaction orders rows by, as columns without nulls that the kernels compare anywhere.
+
+``order`` compares one column after the other, null before every value; ``zorder`` and ``hilbert`` compare positions on
+a curve through all of them (Java ``OrderType``; ``kernels/curves.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from table_format.kernels.curves import (
+    WORD_BYTES,
+    Sample,
+    Spread,
+    as_signed_words,
+    hilbert,
+    interleaved,
+    ordered_bytes,
+)
+from table_format.kernels.key_words import integers, is_bytes
+
+_PREFIX: Final = "_SORT_"
+
+
+class OrderStrategy(StrEnum):
+    """How rows are put in order by several columns."""
+
+    ORDER = "order"
+    ZORDER = "zorder"
+    HILBERT = "hilbert"
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """Rows in the order of ``columns``; curves need to know how all rows that are sorted together are ``spread``.
+
+    ``text_bytes`` is what a string or binary column contributes to the z-order.
+    """
+
+    strategy: OrderStrategy
+    columns: tuple[str, ...]
+    text_bytes: int = WORD_BYTES
+    spread: Mapping[str, Spread] = field(default_factory=dict)
+
+    @property
+    def needs_spread(self) -> bool:
+        """Whether all rows have to be looked at before the first is given its key."""
+        return self.strategy is not OrderStrategy.ORDER
+
+    @property
+    def width(self) -> int:
+        """Bytes of a string or binary column on a curve."""
+        return self.text_bytes if self.strategy is OrderStrategy.ZORDER else WORD_BYTES
+
+
+class FirstLook:
+    """Looks at the columns of a key in all rows; ``with_spread`` is the key that knows them."""
+
+    def __init__(self, key: SortKey) -> None:
+        self._key = key
+        self._samples = {name: Sample() for name in key.columns}
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Look at further rows."""
+        for name, sample in self._samples.items():
+            sample.add(batch.column(name))
+
+    def with_spread(self) -> SortKey:
+        """The key for the rows that were looked at."""
+        width = self._key.width
+        return replace(self._key, spread={name: s.spread(width=width) for name, s in self._samples.items()})
+
+
+def with_sort_key(batch: pa.RecordBatch, key: SortKey) -> pa.RecordBatch:
+    """The batch with the columns of the key behind its own; their names begin alike.
+
+    >>> rows = pa.record_batch({"a": [3, None, 1]})
+    >>> with_sort_key(rows, SortKey(OrderStrategy.ORDER, ("a",))).to_pydict()
+    {'a': [3, None, 1], '_SORT_0': [1, 0, 1], '_SORT_1': [3, 0, 1]}
+    """
+    columns = _ordered(batch, key) if key.strategy is OrderStrategy.ORDER else _on_curve(batch, key)
+    for number, column in enumerate(columns):
+        batch = batch.append_column(f"{_PREFIX}{number}", column)
+    return batch
+
+
+def sort_columns(batch: pa.RecordBatch) -> list[str]:
+    """The columns of the key that ``with_sort_key`` appended."""
+    return [name for name in batch.schema.names if name.startswith(_PREFIX)]
+
+
+def without_sort_key(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch as it was before."""
+    return batch.select([name for name in batch.schema.names if not name.startswith(_PREFIX)])
+
+
+def _ordered(batch: pa.RecordBatch, key: SortKey) -> Sequence[pa.Array]:
+    found: list[pa.Array] = []
+    for name in key.columns:
+        array = batch.column(name)
+        # Whether there are nulls is asked of the column and not of the batch: all batches get the same columns.
+        if batch.schema.field(name).nullable:
+            found.append(array.is_valid().cast(pa.int8()))
+        found.append(_filled(array))
+    return found
+
+
+def _filled(array: pa.Array) -> pa.Array:
+    """The column as the kernels compare it, with the least that there is at nulls."""
+    if is_bytes(array.type):
+        return array.fill_null(b"" if pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type) else "")
+    values = integers(array)
+    if values is None:
+        return array.fill_null(0)
+    if array.null_count:
+        values = np.where(array.is_null().to_numpy(zero_copy_only=False), 0, values)
+    return pa.array(np.ascontiguousarray(values))
+
+
+def _on_curve(batch: pa.RecordBatch, key: SortKey) -> Sequence[pa.Array]:
+    curve = interleaved if key.strategy is OrderStrategy.ZORDER else hilbert
+    columns = [ordered_bytes(batch.column(name), key.spread[name], width=key.width) for name in key.columns]
+    return [pa.array(word) for word in as_signed_words(curve(columns))]

@@ -1,0 +1,185 @@
+"""Sort compaction of a partition with dynamic buckets (Java ``SortCompactAction``, ``DynamicBucketCompactSink``).
+
+A bucket is sorted by primary key, so what can be put in order by other columns is which rows share a bucket: those next
+to each other in the order go to bucket 0 until it is full, then to 1, and so on, and a filter on the sort columns skips
+whole buckets. The hash index is written anew, since keys are in other buckets then (format chapter 11, section 1).
+It finds a bucket by the hash of a key, so keys with one hash have to share a bucket: the few that do not have theirs
+alone come last, in a bucket of their own. Rows keep their sequence numbers. Memory is that of the sort and four bytes
+for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+
+from table_format.errors import FileConflict
+from table_format.formats.batch_rows import batch_rows_of
+from table_format.formats.bucket_files import BucketFiles
+from table_format.indexes.deletion_vectors import BucketDeletions, DeletionVectors
+from table_format.indexes.hash_index import write_hashes
+from table_format.io.external_sort import ExternalSort
+from table_format.kernels.hash_buckets import Hashes, distinct
+from table_format.kernels.hashing import row_hashes
+from table_format.kernels.sort_keys import FirstLook, OrderStrategy, SortKey, with_sort_key
+from table_format.limits import MAX_BUCKETS
+from table_format.lsm.keys import key_ranges
+from table_format.lsm.levels import levels_of
+from table_format.lsm.runs import RunSource, is_add, physical_batch
+from table_format.model.commit import CommitMessage
+from table_format.model.data_file import DataFileMeta, FileSource
+from table_format.model.manifest import IndexFileMeta
+from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
+from table_format.model.types import DataField
+
+
+@dataclass(frozen=True, slots=True)
+class CompactedBucket:
+    """The live files of a bucket after a full compaction, its deletion vectors and its hash index file."""
+
+    files: BucketFiles
+    live: tuple[DataFileMeta, ...]
+    deletions: BucketDeletions
+    hash_file: IndexFileMeta | None
+
+
+def sort_buckets(
+    buckets: Sequence[CompactedBucket], key: SortKey, *, directory: str | None = None
+) -> Iterator[CommitMessage]:
+    """Deal the rows of a partition out to buckets in the order of the key, message by message as files are made.
+
+    The messages name every live file of the partition. Rows beyond ``write-buffer-size`` wait in a temporary directory
+    below ``directory``.
+
+    Raises:
+        FileConflict: a bucket was written to since it was compacted.
+        CorruptionError: a file is missing or damaged.
+        OSError: the disk is full.
+    """
+    level = max(_level_of(bucket) for bucket in buckets)
+    yield from map(_removal, buckets)
+    template = buckets[0].files
+    fields = (SEQUENCE_NUMBER, VALUE_KIND, *template.schema.fields)
+    key, shared = _first_look(buckets, key)
+    with (
+        _external_sort(template, key, directory) as rows,
+        _external_sort(template, _by_key(template), directory) as apart,
+    ):
+        for batch in _rows(buckets, fields):
+            is_shared = np.isin(_hashes(template, batch), shared)
+            rows.add(batch.filter(pa.array(~is_shared)) if is_shared.any() else batch)
+            apart.add(batch.filter(pa.array(is_shared)))
+        portions = chain(_portions(rows.sorted(), _rows_of_a_bucket(buckets)), [apart.sorted()] if shared.size else [])
+        for number, portion in enumerate(portions):
+            yield _new_bucket(replace(template, bucket=number), portion, level, directory)
+
+
+def _first_look(buckets: Sequence[CompactedBucket], key: SortKey) -> tuple[SortKey, Hashes]:
+    """What has to be known of all rows before the first has its place: their spread, and the hashes that keys share."""
+    files = buckets[0].files
+    look = FirstLook(key) if key.needs_spread else None
+    found = [np.empty(0, np.int32)]
+    wanted = dict.fromkeys((*files.schema.trimmed_primary_keys, *(key.columns if look is not None else ())))
+    for batch in _rows(buckets, files.schema.select(tuple(wanted))):
+        found.append(_hashes(files, batch))
+        if look is not None:
+            look.add(batch)
+    key = key if look is None else look.with_spread()
+    hashes = np.sort(np.concatenate(found))
+    shared = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+    # A single bucket is shared by all.
+    return key, shared if _most_buckets(files) > 1 else shared[:0]
+
+
+def _level_of(bucket: CompactedBucket) -> int:
+    """The highest level of a bucket that has nothing outside of it."""
+    levels = levels_of(bucket.live, bucket.files.options.compaction.num_levels, key_ranges(bucket.files.schema))
+    if levels.level0 or len(levels.higher) > 1:
+        where = f"bucket {bucket.files.bucket} of partition '{bucket.files.partition_text}'"
+        message = f"{where} was written to since it was compacted; sort it again when nobody writes to the partition"
+        raise FileConflict(message)
+    return levels.max_level
+
+
+def _removal(bucket: CompactedBucket) -> CommitMessage:
+    hash_files = () if bucket.hash_file is None else (bucket.hash_file,)
+    return replace(
+        bucket.files.message(compact_before=bucket.live),
+        compact_deleted_index_files=(*hash_files, *bucket.deletions.index_files),
+    )
+
+
+def _rows(buckets: Iterable[CompactedBucket], fields: Sequence[DataField]) -> Iterator[pa.RecordBatch]:
+    for bucket in buckets:
+        files = bucket.files
+        deletions = DeletionVectors(files.store.io, bucket.deletions.files)
+        source = RunSource(files.reader(), files.partition, files.bucket, deletions=deletions)
+        batch_rows = batch_rows_of(bucket.live, fields)
+        for batch in source.run(bucket.live, fields, batch_rows=batch_rows):
+            at = batch.schema.get_field_index(VALUE_KIND.name)
+            yield batch if at < 0 else batch.filter(is_add(batch.column(at)))
+
+
+def _rows_of_a_bucket(buckets: Sequence[CompactedBucket]) -> int:
+    """The target, or more where there may not be so many buckets; one is kept for keys that share their hash."""
+    files = buckets[0].files
+    rows = sum(file.row_count for bucket in buckets for file in bucket.live)
+    return max(files.options.bucket.target_rows, -(-rows // max(_most_buckets(files) - 1, 1)))
+
+
+def _most_buckets(files: BucketFiles) -> int:
+    limit = files.options.bucket.max_dynamic_buckets
+    return limit if limit > 0 else MAX_BUCKETS
+
+
+def _portions(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[Iterator[pa.RecordBatch]]:
+    """So many rows after so many; each portion has to be used up before the next."""
+    waiting = next(batches, None)
+
+    def portion() -> Iterator[pa.RecordBatch]:
+        nonlocal waiting
+        left = size
+        while left and waiting is not None:
+            head, rest = waiting.slice(0, left), waiting.slice(left)
+            waiting = rest if rest.num_rows else next(batches, None)
+            left -= head.num_rows
+            yield head
+
+    while waiting is not None:
+        yield portion()
+
+
+def _new_bucket(
+    bucket: BucketFiles, rows: Iterator[pa.RecordBatch], level: int, directory: str | None
+) -> CommitMessage:
+    hashes: list[Hashes] = []
+    after: list[DataFileMeta] = []
+    with bucket.deleting_on_failure(after), _external_sort(bucket, _by_key(bucket), directory) as in_order:
+        for batch in rows:
+            hashes.append(distinct(_hashes(bucket, batch)))
+            in_order.add(batch)
+        with bucket.writing(level=level, source=FileSource.COMPACT) as writer:
+            for batch in in_order.sorted():
+                writer.write(physical_batch(batch, bucket.schema))
+            after.extend(writer.close())
+        index = write_hashes(bucket.store, distinct(np.concatenate(hashes)))
+    return replace(bucket.message(compact_after=tuple(after)), compact_new_index_files=(index,))
+
+
+def _external_sort(bucket: BucketFiles, key: SortKey, directory: str | None) -> ExternalSort:
+    buffer_bytes = bucket.options.write.buffer_size
+    return ExternalSort(partial(with_sort_key, key=key), buffer_bytes=buffer_bytes, directory=directory)
+
+
+def _by_key(files: BucketFiles) -> SortKey:
+    return SortKey(OrderStrategy.ORDER, files.schema.trimmed_primary_keys)
+
+
+def _hashes(files: BucketFiles, batch: pa.RecordBatch) -> Hashes:
+    keys = files.schema.select(files.schema.trimmed_primary_keys)
+    return row_hashes([f.type for f in keys], [batch.column(f.name) for f in keys])
