@@ -6,7 +6,8 @@ from typing import Final
 
 from jobs.maintenance import compact_table, expire_table
 from jobs.pipelines import all_checks, ingest, main_pipeline, marts
+from jobs.rescale import rescale_table
 from jobs.schedules import cdc_daily, nightly_compaction, nightly_expiry
 
-all_jobs: Final = (ingest, marts, main_pipeline, all_checks, compact_table, expire_table)
+all_jobs: Final = (ingest, marts, main_pipeline, all_checks, compact_table, expire_table, rescale_table)
 all_schedules: Final = (cdc_daily, nightly_compaction, nightly_expiry)

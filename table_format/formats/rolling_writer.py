@@ -52,8 +52,9 @@ class RollingDataFileWriter:
         source: FileSource,
         changelog: bool = False,
         first_sequence_number: int = 0,
+        prefix: str | None = None,
     ) -> None:
-        """A writer of data files, or of changelog files.
+        """A writer of data files, or of changelog files; ``prefix`` is what their names begin with, if not as usual.
 
         ``first_sequence_number`` is that of the first row of an append table; other rows carry their own.
         """
@@ -69,7 +70,7 @@ class RollingDataFileWriter:
         self._files = options.changelog.files_like(files) if changelog else files
         self._format = format_of(self._files.format)
         self._target = options.files.target_file_size_of(has_primary_key=schema.is_primary_key_table)
-        self._prefix = options.changelog.prefix if changelog else _DATA_FILE_PREFIX
+        self._prefix = prefix or (options.changelog.prefix if changelog else _DATA_FILE_PREFIX)
         self._uuid = store.runtime.ids.uuid()
         self._next_sequence_number = first_sequence_number
         self._is_thin = schema.is_primary_key_table and self._files.thin_mode

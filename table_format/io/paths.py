@@ -39,6 +39,7 @@ __all__ = [
     "manifest_name",
     "parent",
     "partition_text",
+    "postponed_prefix",
     "schema_id_of",
     "sibling",
     "snapshot_id_of",
@@ -224,6 +225,15 @@ def data_file_name(prefix: str, uuid: str, counter: int, extension: str) -> str:
     'data-7f60b530-056b-4692-9e07-7c8e9fd4e68a-0.parquet'
     """
     return f"{prefix}{uuid}-{counter}.{extension}"
+
+
+def postponed_prefix(commit_user: str, writer_id: int) -> str:
+    """What names of postponed files begin with: those of one writer alike, for they are replayed together.
+
+    >>> postponed_prefix("8ecde9e2-76bb-4a4d-b027-ef08f39a032c", 1139073719)
+    'data--u-8ecde9e2-76bb-4a4d-b027-ef08f39a032c-s-1139073719-w-'
+    """
+    return f"data--u-{commit_user}-s-{writer_id}-w-"
 
 
 def file_index_name(data_file: str) -> str:

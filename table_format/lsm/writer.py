@@ -46,7 +46,8 @@ class MergeTreeWriter:
 
     ``existing`` are the live files of the bucket: they say where sequence numbers go on, and take part in compaction.
     ``with_changelog=False`` is for overwrites, which have no changelog whatever the table's ``changelog-producer``.
-    ``deletions`` are the deletion vectors of the existing files.
+    ``deletions`` are the deletion vectors of the existing files. With ``are_results`` rows have been merged before, one
+    for each key, and are written as they are.
     """
 
     def __init__(
@@ -63,7 +64,9 @@ class MergeTreeWriter:
         schemas: Mapping[int, TableSchema] | None = None,
         with_changelog: bool = True,
         deletions: BucketDeletions | None = None,
+        are_results: bool = False,
     ) -> None:
+        self._are_results = are_results
         self._bucket = BucketFiles(
             store=store,
             schema=schema,
@@ -144,7 +147,7 @@ class MergeTreeWriter:
             return writer.close()
 
     def _with_initial_values(self, rows: pa.Table) -> pa.Table:
-        if not isinstance(self._spec.engine, Aggregation | PartialUpdate):
+        if self._are_results or not isinstance(self._spec.engine, Aggregation | PartialUpdate):
             return rows
         for spec in self._spec.engine.aggregates:
             if spec.partial_counts:

@@ -6,7 +6,7 @@ under the same user and identifier. All of it lands once, however often it is tr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ from table_format.metastore.snapshots import SnapshotStore
 from table_format.metastore.statistics import write_statistics
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import DataFileMeta
-from table_format.model.manifest import FileKind, ManifestEntry
+from table_format.model.manifest import FileIdentifier, FileKind, ManifestEntry
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from table_format.model.statistics import Statistics
 from table_format.options.bucket import POSTPONE
@@ -180,6 +180,37 @@ class TableCommit:
         else:
             snapshots.append(self._loop.land(self._overwrite_job(committable, new, specs)))
         return (*snapshots, *self._commit_compaction(committable, compacted, snapshots))
+
+    def rewrite(self, committable: Committable, base: Snapshot, partitions: frozenset[bytes]) -> Snapshot:
+        """Put new files in the place of all that some partitions hold in their buckets, in one OVERWRITE snapshot.
+
+        They must hold the same as at the snapshot ``base``, which the work rests on.
+
+        Raises:
+            FileConflict: another commit changed one of the partitions meanwhile; nothing is visible.
+            ConflictError, CommitOutcomeUnknown, OSError: as for ``commit``.
+        """
+        new = append_changes(committable.messages).without_changelog()
+        before = self._held(base, partitions)
+
+        def propose(latest: Snapshot | None) -> Proposal:
+            if latest is None or self._held(latest, partitions) != before:
+                shown = ", ".join(sorted(self._context.partitions.shown(p) for p in partitions)[:3])
+                message = (
+                    f"Another commit changed what was being rewritten ({shown}) after snapshot {base.id}; nothing was "
+                    "rewritten. Begin again, at best when nobody writes there"
+                )
+                raise FileConflict(message)
+            return self._propose_replacement(latest, new, partitions, is_replaced=lambda e: e.bucket >= 0)
+
+        job = CommitJob(
+            identifier=committable.identifier,
+            kind=CommitKind.OVERWRITE,
+            propose=propose,
+            check_conflicts=True,
+            properties=committable.properties,
+        )
+        return self._loop.land(job)
 
     def drop_partitions(
         self, specs: Sequence[PartitionSpec], *, identifier: int = BATCH_COMMIT_IDENTIFIER
@@ -332,10 +363,28 @@ class TableCommit:
         if isinstance(target, tuple):
             everything = c.live.matching(latest, c.partitions.predicate(target)) | {entry.partition for entry in index}
             target = frozenset(p for p in everything if any(c.partitions.matches(spec, p) for spec in target))
+        return self._propose_replacement(latest, new, target, is_replaced=self._is_replaced)
+
+    def _propose_replacement(
+        self,
+        latest: Snapshot,
+        new: Changes,
+        target: frozenset[bytes],
+        *,
+        is_replaced: Callable[[ManifestEntry], bool],
+    ) -> Proposal:
+        c = self._context
+        index = c.manifests.index_entries(latest)
         base = c.live.files(latest, target | new.partitions)
-        removed = tuple(_removal(e) for e in base if e.partition in target and self._is_replaced(e))
+        removed = tuple(_removal(e) for e in base if e.partition in target and is_replaced(e))
         changes = Changes((*removed, *new.entries), (), (*removals(index, target), *new.index))
         return Proposal(changes, base)
+
+    def _held(self, snapshot: Snapshot, partitions: frozenset[bytes]) -> frozenset[FileIdentifier | str]:
+        """What partitions hold in their buckets: data files, and index files by name."""
+        files = {e.identifier for e in self._context.live.files(snapshot, partitions) if e.bucket >= 0}
+        index = self._context.manifests.index_entries(snapshot)
+        return frozenset(files) | {e.index_file.file_name for e in index if e.partition in partitions}
 
     def _is_replaced(self, entry: ManifestEntry) -> bool:
         # Files not yet in a bucket are no part of the state of a table with buckets; a postpone table has only those.

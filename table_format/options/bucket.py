@@ -16,8 +16,9 @@ BUCKET = Option(
     integer(POSTPONE, MAX_BUCKETS),
     DYNAMIC_OR_UNAWARE,
     "Number of buckets of each partition. -1 is one bucket without order on an append table; on a primary key table it "
-    "means dynamic buckets, as many as 'dynamic-bucket.target-row-num' asks for. -2 (postpone) on a primary key table "
-    "is not supported yet. May change only between positive numbers.",
+    "means dynamic buckets, as many as 'dynamic-bucket.target-row-num' asks for. -2 (postpone) puts rows of a primary "
+    "key table aside until a compaction gives them their buckets. May change only between positive numbers; partitions "
+    "keep theirs until they are overwritten or rescaled.",
 )
 BUCKET_KEY = Option(
     "bucket-key",

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 
 from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.model.schema import TableSchema
-from table_format.options.bucket import BUCKET, BUCKET_KEY, POSTPONE
+from table_format.options.bucket import BUCKET, BUCKET_KEY, DYNAMIC_OR_UNAWARE, POSTPONE
 from table_format.options.check_files import FILE_KEYS, check_files
 from table_format.options.check_merge import check_merge_options
 from table_format.options.check_stream import STREAM_KEYS, check_stream
@@ -124,6 +124,9 @@ def check_dynamic(schema: TableSchema, options: Mapping[str, str]) -> None:
         if key == ENABLED.key and ENABLED.read(schema.options) != ENABLED.read(options):
             raise InvalidOption(key, "says how the files of a table are read, which one call cannot change; alter it")
         _check_change(key, schema.options.get(key), value)
+        if find(key) is BUCKET and BUCKET.read(schema.options) != BUCKET.read(options):
+            message = "may not change for one call; alter the table, and overwrite or rescale its partitions"
+            raise InvalidOption(key, message)
 
 
 def require(schema: TableSchema, options: TableOptions, operation: Operation) -> None:
@@ -142,7 +145,7 @@ def require(schema: TableSchema, options: TableOptions, operation: Operation) ->
         if not _has_its_effect(option, parse_value(key, option.parser, value)):
             raise _unsupported(option, key, value, f" to {operation.value} the table")
     if operation is Operation.WRITE and schema.primary_keys:
-        _check_keyed_buckets(schema, options.bucket.count)
+        _check_partitioned_key(schema)
 
 
 def _has_its_effect(option: AnyOption, value: object) -> bool:
@@ -160,14 +163,7 @@ def _unsupported(option: AnyOption, key: str, value: str, purpose: str = "") -> 
     return UnsupportedFeature(f"{key}={value}", message)
 
 
-def _check_keyed_buckets(schema: TableSchema, count: int) -> None:
-    if count == POSTPONE:
-        feature = f"{BUCKET.key}={count}"
-        message = (
-            f"option '{BUCKET.key}' = '{count}' (postpone bucket) on a table with a primary key is not supported by "
-            f"this version; set '{BUCKET.key}' to -1 or a positive number"
-        )
-        raise UnsupportedFeature(feature, message)
+def _check_partitioned_key(schema: TableSchema) -> None:
     outside = [key for key in schema.partition_keys if key not in schema.primary_keys]
     if outside:
         feature = "cross-partition update"
@@ -228,10 +224,10 @@ def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
     if count == 0:
         raise InvalidOption(BUCKET.key, "0 is not a number of buckets; it takes a positive number or -1")
     if schema.primary_keys:
-        _check_keyed_buckets(schema, count)
-    if count == POSTPONE:
+        _check_partitioned_key(schema)
+    elif count == POSTPONE:
         raise InvalidOption(BUCKET.key, "-2 (postpone bucket) needs a primary key")
-    if count < 0 and key:
+    if count == DYNAMIC_OR_UNAWARE and key:
         raise InvalidOption(BUCKET_KEY.key, "has no meaning with bucket = -1; set 'bucket' to a positive number")
     if count > 0 and not schema.primary_keys and not key:
         message = "is required for an append table with a positive number of buckets; name the columns to hash"

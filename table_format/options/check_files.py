@@ -44,10 +44,15 @@ def check_files(schema: TableSchema, files: FileOptions) -> None:
             key = f"compression of {options.format} files"
             raise _unsupported(key, options.codec_of(options.format), CODECS[options.format])
         if options.format == "avro":
-            _check_avro(schema)
+            check_avro(schema)
 
 
-def _check_avro(schema: TableSchema) -> None:
+def check_avro(schema: TableSchema) -> None:
+    """Refuse columns that Avro files cannot hold.
+
+    Raises:
+        UnsupportedFeature: names the column and its type.
+    """
     for field in schema.fields:
         for data_type in _types_in(field.type):
             if not isinstance(data_type, TimeType | TimestampType | LocalZonedTimestampType):

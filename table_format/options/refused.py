@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from table_format.options import commit, compaction, deletion_vectors, expire, files, manifest, merge, scan
+from table_format.options import commit, compaction, deletion_vectors, expire, files, manifest, merge, postpone, scan
 from table_format.options.declare import (
     READ_AND_WRITE,
     WRITES,
@@ -45,7 +45,8 @@ _INDEXES: _Options = (
 )
 _BUCKETS: _Options = (
     unsupported("cross-partition-upsert.index-ttl", optional(duration), None, "Age of keys that are forgotten."),
-    OptionPattern("postpone.<setting>", text, "Postponed bucketing.", supported=False),
+    *postpone.REFUSED,
+    OptionPattern("postpone.<setting>", text, "Batches that are not postponed.", supported=False),
 )
 _TAGS: _Options = (
     OptionPattern("tag.<setting>", text, "Files and callbacks of tags.", supported=False),

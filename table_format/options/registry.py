@@ -17,6 +17,7 @@ from table_format.options.hints import HINTS
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
 from table_format.options.manifest import ManifestOptions
 from table_format.options.merge import MergeOptions
+from table_format.options.postpone import PostponeOptions
 from table_format.options.refused import REFUSED
 from table_format.options.scan import ScanOptions
 from table_format.options.stream import StreamOptions
@@ -25,6 +26,7 @@ from table_format.options.write import WriteOptions
 
 GROUPS: Final[tuple[type[object], ...]] = (
     BucketOptions,
+    PostponeOptions,
     FileOptions,
     ManifestOptions,
     MergeOptions,

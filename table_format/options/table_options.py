@@ -20,6 +20,7 @@ from table_format.options.expire import ExpireOptions
 from table_format.options.files import FileOptions
 from table_format.options.manifest import ManifestOptions
 from table_format.options.merge import MergeEngine, MergeOptions
+from table_format.options.postpone import PostponeOptions
 from table_format.options.scan import ScanOptions
 from table_format.options.stream import ChangelogProducer, StreamOptions
 from table_format.options.tags import TagOptions
@@ -52,6 +53,10 @@ class TableOptions:
     @cached_property
     def bucket(self) -> BucketOptions:
         return parse_group(BucketOptions, self.raw)
+
+    @cached_property
+    def postpone(self) -> PostponeOptions:
+        return parse_group(PostponeOptions, self.raw)
 
     @cached_property
     def files(self) -> FileOptions:

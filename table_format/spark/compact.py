@@ -10,7 +10,8 @@ from table_format.model.snapshot import Snapshot
 from table_format.spark.answers import ANSWER_DDL, gather
 from table_format.spark.tasks import compactor
 from table_format.table.commit import fresh_user
-from table_format.table.maintenance import BucketWork, compact
+from table_format.table.distribution import MAX_READERS
+from table_format.table.maintenance import Work, compact
 from table_format.table.table import Table
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def compact_on_spark(
     """
     facts = table.facts
 
-    def perform(works: Sequence[BucketWork]) -> Iterator[CommitMessage]:
+    def perform(works: Sequence[Work]) -> Iterator[CommitMessage]:
         numbers = spark.range(0, len(works), 1, len(works))
         answers = gather(numbers.mapInArrow(compactor(facts, works, full=full), ANSWER_DDL).collect())
         # What succeeded beside a failure has to be known where it is deleted.
@@ -40,4 +41,12 @@ def compact_on_spark(
         if answers.failure is not None:
             raise answers.failure
 
-    return compact(facts, fresh_user(facts), full=full, partitions=partitions, buckets=buckets, perform=perform)
+    return compact(
+        facts,
+        fresh_user(facts),
+        full=full,
+        partitions=partitions,
+        buckets=buckets,
+        perform=perform,
+        shares=MAX_READERS,
+    )

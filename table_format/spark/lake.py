@@ -15,6 +15,7 @@ from table_format.spark.compact import compact_on_spark
 from table_format.spark.data_source import PaimonDataSource
 from table_format.spark.names import quoted
 from table_format.spark.read import frame_of
+from table_format.spark.rescale import rescale_on_spark
 from table_format.spark.ship import ship_code
 from table_format.spark.system import system_frame
 from table_format.spark.write import with_constants, write_frame
@@ -129,7 +130,9 @@ class Lake:
         return land(
             table.store,
             commit,
-            write=lambda: write_frame(rows, table.facts, replacing=replacing, parallelism=parallelism),
+            write=lambda: write_frame(
+                rows, table.facts, replacing=replacing, parallelism=parallelism, commit_user=commit.commit_user
+            ),
             publish=publish,
             is_repeatable=True,
         )
@@ -144,10 +147,23 @@ class Lake:
     ) -> tuple[Snapshot, ...]:
         """Compact a table, or some partitions or buckets, one task for each bucket; commit it; the snapshots made.
 
+        Postponed rows are given their buckets, by several tasks for each partition.
+
         Raises:
             ConflictError: another compaction was faster; nothing of this one is visible.
         """
         return compact_on_spark(self.spark, self._data_table(name), full=full, partitions=partitions, buckets=buckets)
+
+    def rescale(
+        self, name: str, bucket: int | None = None, *, partitions: Sequence[Mapping[str, object]] | None = None
+    ) -> tuple[Snapshot, ...]:
+        """Give partitions another number of buckets, without one that of the table, in one OVERWRITE snapshot.
+
+        Raises:
+            InvalidInputError: the table has no fixed number of buckets, or it is not told where buckets are postponed.
+            ConflictError: another commit changed one of the partitions meanwhile; nothing is visible.
+        """
+        return rescale_on_spark(self.spark, self._data_table(name), bucket, partitions=partitions)
 
     def _data_table(self, name: str) -> Table:
         table = self.catalog.load_table(name)

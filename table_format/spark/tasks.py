@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -16,10 +17,12 @@ from table_format.model.commit import CommitMessage
 from table_format.model.split import DataSplit
 from table_format.spark.answers import answer_of
 from table_format.table.facts import TableFacts
-from table_format.table.maintenance import BucketWork, compact_work
+from table_format.table.maintenance import Work, perform_work
 from table_format.table.plan import Plan
 from table_format.table.read import read_split
 from table_format.table.write import GivenBuckets, TableWrite
+
+T = TypeVar("T")
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -68,13 +71,19 @@ def _spark_arrow_type(arrow: pa.DataType, zone: str) -> pa.DataType:
 
 
 def bucket_writer(
-    facts: TableFacts, names: Sequence[str], *, replacing: bool, given: GivenBuckets | None = None
+    facts: TableFacts,
+    names: Sequence[str],
+    *,
+    replacing: bool,
+    given: GivenBuckets | None = None,
+    commit_user: str | None = None,
 ) -> Callable[[Batches], Batches]:
     """Write the rows that come in, whose columns have those names; the answer is one row for the task."""
 
     def write(batches: Batches) -> Batches:
         named = (batch.rename_columns(names) for batch in batches)
-        yield answer_of(lambda: write_rows(TableWrite(facts, replacing=replacing, given=given), named))
+        write_to = partial(TableWrite, facts, replacing=replacing, given=given, commit_user=commit_user)
+        yield answer_of(lambda: write_rows(write_to(), named))
         # After a failure the rest is still to be taken, or the worker cannot serve another task.
         for _ in batches:
             pass
@@ -91,18 +100,21 @@ def write_rows(write: TableWrite, batches: Batches) -> tuple[CommitMessage, ...]
     return write.write(pa.RecordBatchReader.from_batches(first.schema, gathered))
 
 
-def compactor(facts: TableFacts, works: Sequence[BucketWork], *, full: bool) -> Callable[[Batches], Batches]:
+def compactor(facts: TableFacts, works: Sequence[Work], *, full: bool) -> Callable[[Batches], Batches]:
     """Compact the buckets whose numbers come in; the answer is one row for each."""
 
-    def work(bucket: BucketWork) -> tuple[CommitMessage, ...]:
-        return (compact_work(facts, bucket, full=full),)
+    return performer(works, partial(perform_work, facts, full=full))
 
-    def compact(numbers: Batches) -> Batches:
+
+def performer(works: Sequence[T], perform: Callable[[T], Sequence[CommitMessage]]) -> Callable[[Batches], Batches]:
+    """Do the work whose numbers come in; the answer is one row for each."""
+
+    def answers(numbers: Batches) -> Batches:
         for batch in numbers:
             for number in batch.column(0).to_pylist():
-                yield answer_of(partial(work, works[number]))
+                yield answer_of(partial(perform, works[number]))
 
-    return compact
+    return answers
 
 
 def _gathered(batches: Batches) -> Batches:

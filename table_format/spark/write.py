@@ -46,12 +46,18 @@ SMALL_BYTES: Final = 16 << 20
 
 
 def write_frame(
-    frame: DataFrame, facts: TableFacts, *, replacing: bool = False, parallelism: int | None = None
+    frame: DataFrame,
+    facts: TableFacts,
+    *,
+    replacing: bool = False,
+    parallelism: int | None = None,
+    commit_user: str | None = None,
 ) -> tuple[CommitMessage, ...]:
     """Write the rows of a frame to files and return the messages that make them visible.
 
     ``parallelism`` is the number of writing tasks; by default one for a small frame, else one for each bucket of an
-    unpartitioned table, and the session's number of shuffle partitions for a partitioned one.
+    unpartitioned table, and the session's number of shuffle partitions for a partitioned one. A table that postpones
+    buckets, or has none, is written as the frame is cut already. ``commit_user`` is who commits, if that is known.
 
     Raises:
         InvalidData: columns, types or values are not those of the table; no file is left.
@@ -68,7 +74,7 @@ def write_frame(
     names = routed.columns
     # mapInArrow takes names for SQL, where a dot or a back-quote means something; the tasks give the names back.
     plain = routed.toDF(*(f"c{number}" for number in range(len(names))))
-    write = bucket_writer(facts, names, replacing=replacing, given=given)
+    write = bucket_writer(facts, names, replacing=replacing, given=given, commit_user=commit_user)
     answers = gather(plain.mapInArrow(write, ANSWER_DDL).collect())
     if answers.failure is not None:
         facts.committer("").abort(answers.messages)

@@ -21,7 +21,7 @@ from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 from table_format.model.split import DeletionFile
-from table_format.options.bucket import DYNAMIC_OR_UNAWARE
+from table_format.options.bucket import DYNAMIC_OR_UNAWARE, POSTPONE
 from table_format.options.check import require
 from table_format.options.declare import Operation
 from table_format.options.table_options import TableOptions
@@ -80,6 +80,11 @@ class TableFacts:
     def has_dynamic_buckets(self) -> bool:
         """Whether keys are given buckets as they come, which a hash index records."""
         return self.schema.is_primary_key_table and self.options.bucket.count == DYNAMIC_OR_UNAWARE
+
+    @property
+    def postpones_buckets(self) -> bool:
+        """Whether rows are put aside until a compaction gives them their buckets."""
+        return self.options.bucket.count == POSTPONE
 
     def committer(self, commit_user: str) -> TableCommit:
         """Commits of one user, which share what this process knows of the table."""

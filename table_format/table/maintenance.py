@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias, TypeVar
 
 from table_format.append.compact import compact_append_files
 from table_format.errors import CommitOutcomeUnknown
@@ -21,11 +21,15 @@ from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import by_bucket, live_files
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.options.declare import Operation
 from table_format.table.commit import expire_after_commit
 from table_format.table.facts import TableFacts
 from table_format.table.partition_values import partition_spec
+from table_format.table.postpone import PostponedWork, give_buckets, postponed_works, removals
+
+T = TypeVar("T")
 
 MAX_THREADS: Final = 4
 """Buckets compacted side by side at most; each merges with bounded memory."""
@@ -42,7 +46,9 @@ class BucketWork:
     deletions: BucketDeletions | None = None
 
 
-Performer: TypeAlias = Callable[[Sequence[BucketWork]], Iterable[CommitMessage]]
+Work: TypeAlias = BucketWork | PostponedWork
+
+Performer: TypeAlias = Callable[[Sequence[Work]], Iterable[CommitMessage]]
 """Compacts buckets, in any place and order; what it has made when it fails is its own to delete."""
 
 
@@ -54,18 +60,19 @@ def compact(
     partitions: Sequence[Mapping[str, object]] | None = None,
     buckets: Sequence[int] | None = None,
     perform: Performer | None = None,
+    shares: int = 1,
 ) -> tuple[Snapshot, ...]:
     """Compact what is due, or everything, in all partitions or in those with some values, in all or some buckets.
 
     Returns the snapshots made. ``perform`` does the work of the buckets; without it they are compacted side by side in
-    this process.
+    this process. Postponed rows are given their buckets; those of a partition are work for so many ``shares``.
 
     Raises:
         ConflictError: another commit changed a bucket meanwhile; nothing is visible, and no file of it is left.
         UnsupportedFeature: the table has a feature without which the result would be wrong.
     """
     facts.require(Operation.COMPACT)
-    works = bucket_works(facts, partitions, buckets, snapshot=facts.snapshots.latest())
+    works = _works(facts, partitions, buckets, shares)
     if not works:
         return ()
     messages: list[CommitMessage] = []
@@ -74,6 +81,7 @@ def compact(
     try:
         # One by one: what came before a failure is known, and deleted.
         messages.extend(m for m in (perform or _side_by_side(facts, full=full))(works) if not m.is_empty)
+        messages.extend(removals([work for work in works if isinstance(work, PostponedWork)]))
         snapshots = committer.commit(Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages)))
         settled = True
     except CommitOutcomeUnknown:
@@ -85,6 +93,17 @@ def compact(
     if snapshots:
         expire_after_commit(facts)
     return snapshots
+
+
+def perform_work(facts: TableFacts, work: Work, *, full: bool) -> tuple[CommitMessage, ...]:
+    """Compact one bucket, or give postponed rows their buckets; nothing is visible before it is committed.
+
+    Raises:
+        CorruptionError: a file is missing or damaged; no file of this work is left.
+    """
+    if isinstance(work, PostponedWork):
+        return give_buckets(facts, work, full=full)
+    return (compact_work(facts, work, full=full),)
 
 
 def compact_work(facts: TableFacts, work: BucketWork, *, full: bool) -> CommitMessage:
@@ -114,44 +133,73 @@ def files_of(facts: TableFacts, work: BucketWork) -> BucketFiles:
 
 
 def _side_by_side(facts: TableFacts, *, full: bool) -> Performer:
-    def perform(works: Sequence[BucketWork]) -> Iterable[CommitMessage]:
-        threads = min(len(works), MAX_THREADS, os.cpu_count() or 1)
-        if threads == 1:
-            yield from (compact_work(facts, work, full=full) for work in works)
-            return
-        with ThreadPoolExecutor(threads, "compact") as pool:
-            # All are waited for, so that what succeeded beside a failure is known and deleted.
-            running = [pool.submit(compact_work, facts, work, full=full) for work in works]
-        failures = [future.exception() for future in running]
-        for future, failure in zip(running, failures, strict=True):
-            if failure is None:
-                yield future.result()
-        for failure in failures:
-            if failure is not None:
-                raise failure
+    def perform(works: Sequence[Work]) -> Iterable[CommitMessage]:
+        yield from side_by_side(works, lambda work: perform_work(facts, work, full=full))
 
     return perform
 
 
+def side_by_side(works: Sequence[T], perform: Callable[[T], Iterable[CommitMessage]]) -> Iterable[CommitMessage]:
+    """Do pieces of work on threads; what succeeded comes out before the first failure is raised."""
+    threads = min(len(works), MAX_THREADS, os.cpu_count() or 1)
+    if threads <= 1:
+        for work in works:
+            yield from perform(work)
+        return
+    with ThreadPoolExecutor(threads, "compact") as pool:
+        # All are waited for, so that what succeeded beside a failure is known and deleted.
+        running = [pool.submit(perform, work) for work in works]
+    failures = [future.exception() for future in running]
+    for future, failure in zip(running, failures, strict=True):
+        if failure is None:
+            yield from future.result()
+    for failure in failures:
+        if failure is not None:
+            raise failure
+
+
 def bucket_works(
-    facts: TableFacts,
-    partitions: Sequence[Mapping[str, object]] | None,
-    buckets: Sequence[int] | None = None,
-    *,
-    snapshot: Snapshot | None,
+    facts: TableFacts, partitions: Sequence[Mapping[str, object]] | None, *, snapshot: Snapshot | None
 ) -> tuple[BucketWork, ...]:
-    """The buckets of a snapshot: all, or those with some numbers in partitions with some values."""
+    """The buckets of a snapshot, in all partitions or in those with some values."""
     if snapshot is None:
         return ()
-    chosen = None if buckets is None else frozenset(buckets)
-    wanted = FileFilter(buckets=chosen)
+    return _of_buckets(facts, snapshot, _live(facts, snapshot, partitions, None))
+
+
+def _works(
+    facts: TableFacts,
+    partitions: Sequence[Mapping[str, object]] | None,
+    buckets: Sequence[int] | None,
+    shares: int,
+) -> tuple[Work, ...]:
+    snapshot = facts.snapshots.latest()
+    if snapshot is None:
+        return ()
+    entries = _live(facts, snapshot, partitions, buckets)
+    postponed = postponed_works(facts, snapshot, entries, shares=shares)
+    filled = {work.partition for work in postponed}
+    return (*postponed, *_of_buckets(facts, snapshot, [e for e in entries if e.partition not in filled]))
+
+
+def _live(
+    facts: TableFacts,
+    snapshot: Snapshot,
+    partitions: Sequence[Mapping[str, object]] | None,
+    buckets: Sequence[int] | None,
+) -> Sequence[ManifestEntry]:
+    wanted = FileFilter(buckets=None if buckets is None else frozenset(buckets))
     if partitions is not None:
         specs = [partition_spec(facts.schema, partition) for partition in partitions]
-        wanted = FileFilter(partition_predicate=facts.partitions.predicate(specs), buckets=chosen)
+        wanted = replace(wanted, partition_predicate=facts.partitions.predicate(specs))
     plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    return plan.entries
+
+
+def _of_buckets(facts: TableFacts, snapshot: Snapshot, entries: Sequence[ManifestEntry]) -> tuple[BucketWork, ...]:
     deletions = facts.bucket_deletions(snapshot)
     # Postponed files have no bucket yet.
-    found = by_bucket(entry for entry in plan.entries if entry.bucket >= 0)
+    buckets = by_bucket(entry for entry in entries if entry.bucket >= 0)
     return tuple(
         BucketWork(
             partition,
@@ -160,5 +208,5 @@ def bucket_works(
             tuple(entry.file for entry in entries),
             deletions.get((partition, bucket)),
         )
-        for (partition, bucket), entries in found.items()
+        for (partition, bucket), entries in buckets.items()
     )

@@ -20,7 +20,7 @@ from table_format.kernels.hashing import fixed_buckets, row_hashes
 from table_format.kernels.values import values_of
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
-from table_format.options.bucket import BucketOptions
+from table_format.options.bucket import POSTPONE, BucketOptions
 
 Codes = npt.NDArray[np.int64]
 
@@ -35,7 +35,7 @@ class RoutedRows:
 
 
 def route(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) -> Iterator[RoutedRows]:
-    """Cut a batch by partition and bucket; a count below 1 puts all rows of a partition into bucket 0."""
+    """Cut a batch by partition and bucket; without a number of buckets all rows of a partition belong together."""
     if not batch.num_rows:
         return
     partitions = _partition_codes(batch, schema.partition_keys)
@@ -48,7 +48,8 @@ def route(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) 
     stops = np.append(starts[1:], batch.num_rows)
     serialised = _partitions_at(rows, schema, starts)
     for start, stop, partition in zip(starts.tolist(), stops.tolist(), serialised, strict=True):
-        yield RoutedRows(partition, int(buckets[start]), rows.slice(start, stop - start))
+        bucket = POSTPONE if bucketing.count == POSTPONE else int(buckets[start])
+        yield RoutedRows(partition, bucket, rows.slice(start, stop - start))
 
 
 def split_by_bucket(piece: RoutedRows, buckets: npt.NDArray[np.int16]) -> Iterator[RoutedRows]:

@@ -34,6 +34,7 @@ from table_format.table.fallback import own_branch_only
 from table_format.table.input import Rows
 from table_format.table.landing import is_repeatable, land
 from table_format.table.partition_values import partition_spec, rows_of_partition
+from table_format.table.rescale import rescale_table
 from table_format.table.scan import Scan, columns_argument
 from table_format.table.stream import StreamScan
 from table_format.table.write import TableWrite
@@ -152,7 +153,7 @@ class Table:
         return land(
             self.store,
             commit,
-            write=lambda: self.new_write().write(data),
+            write=lambda: self.new_write(commit.commit_user).write(data),
             publish=lambda messages: commit.commit(messages, identifier=identifier, properties=properties),
             is_repeatable=is_repeatable(data),
         )
@@ -182,7 +183,7 @@ class Table:
         return land(
             self.store,
             commit,
-            write=lambda: TableWrite(self.facts, replacing=True).write(rows),
+            write=lambda: TableWrite(self.facts, replacing=True, commit_user=commit.commit_user).write(rows),
             publish=lambda messages: commit.overwrite(
                 messages, partition=spec, identifier=identifier, properties=properties
             ),
@@ -210,7 +211,7 @@ class Table:
         return land(
             self.store,
             commit,
-            write=lambda: self.new_write().write(self._deletes(where)),
+            write=lambda: self.new_write(commit.commit_user).write(self._deletes(where)),
             publish=commit.commit,
             is_repeatable=True,
         )
@@ -265,9 +266,7 @@ class Table:
 
     def new_write(self, commit_user: str | None = None) -> TableWrite:
         """The first phase: rows become files, and messages for ``new_commit`` of the same user."""
-        # The user is told when committing; files carry none.
-        del commit_user
-        return TableWrite(self.facts)
+        return TableWrite(self.facts, commit_user=commit_user)
 
     def new_commit(self, commit_user: str | None = None) -> BatchCommit:
         """The second phase: messages become visible; without a user, under a fresh one."""
@@ -276,6 +275,8 @@ class Table:
     # --- looking after it -------------------------------------------------------------------------------------------
 
     compact = compact_actions.compact_table
+
+    rescale = rescale_table
 
     def analyze(self, columns: Sequence[str] | None = None) -> tuple[Snapshot, ...]:
         """Count the rows, and of the given columns distinct values, nulls, bounds and lengths; one ANALYZE snapshot.

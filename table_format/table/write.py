@@ -18,14 +18,17 @@ import pyarrow as pa
 
 from table_format.append.writer import AppendWriter
 from table_format.errors import BucketCountChanged, InvalidInputError
+from table_format.io.paths import postponed_prefix
 from table_format.limits import MIB
 from table_format.lsm.marks import BucketDeletions
+from table_format.lsm.postpone import PostponeWriter, is_plain_user
 from table_format.lsm.writer import MergeTreeWriter
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import by_bucket, live_files
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.snapshot import Snapshot
+from table_format.options.bucket import POSTPONE
 from table_format.options.declare import Operation
 from table_format.table.dynamic_buckets import DynamicBuckets
 from table_format.table.facts import TableFacts
@@ -35,11 +38,11 @@ from table_format.table.route import RoutedRows, route
 from table_format.table.validate import RowRules, check_defaults
 
 MAX_OPEN_FILES: Final = 128
-"""Buckets of an append table with an open file; the one that got no rows for longest is closed first."""
+"""Buckets with a file that rows go straight to; the one that got no rows for longest is closed first."""
 
 OPEN_FILES_FACTOR: Final = 4
-"""Times the write buffer that may pass into the open files of an append table before all are closed: most of it is on
-disk by then, and files should not be smaller than need be."""
+"""Times the write buffer that may pass into such files before all are closed: most of it is on disk by then, and files
+should not be smaller than need be."""
 
 MIN_PARALLEL_BYTES: Final = 8 * MIB
 """Rows in memory from which buckets are flushed side by side ..."""
@@ -50,7 +53,7 @@ MAX_FLUSH_THREADS: Final = 4
 _GIVEN: Final = "__given_bucket__"
 
 BucketKey: TypeAlias = tuple[bytes, int]
-Writer: TypeAlias = MergeTreeWriter | AppendWriter
+Writer: TypeAlias = MergeTreeWriter | AppendWriter | PostponeWriter
 Compaction: TypeAlias = bool | Literal["full"]
 
 
@@ -62,13 +65,35 @@ class GivenBuckets:
     base: Snapshot | None
 
 
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """Rows come from files of the table, as of the snapshot ``base``, and were checked when they were written.
+
+    ``compact`` is what is done at the end to the buckets that got rows, and to ``buckets``. ``are_results`` says that
+    each key was merged into one row.
+    """
+
+    base: Snapshot
+    compact: Compaction
+    are_results: bool
+    buckets: tuple[BucketKey, ...] = ()
+
+
 class TableWrite:
     """Turns rows into commit messages. One object is used by one thread at a time.
 
-    ``replacing`` writes as if the table were empty, for an overwrite.
+    ``replacing`` writes as if the table were empty, for an overwrite. ``commit_user`` is who commits, if that is known.
     """
 
-    def __init__(self, facts: TableFacts, *, replacing: bool = False, given: GivenBuckets | None = None) -> None:
+    def __init__(
+        self,
+        facts: TableFacts,
+        *,
+        replacing: bool = False,
+        given: GivenBuckets | None = None,
+        stored: StoredRows | None = None,
+        commit_user: str | None = None,
+    ) -> None:
         facts.require(Operation.WRITE)
         check_defaults(facts.schema)
         self._facts = facts
@@ -83,6 +108,8 @@ class TableWrite:
         self._deletions: Mapping[BucketKey, BucketDeletions] = {}
         self._is_broken = False
         self._given = given
+        self._stored = stored
+        self._writer_names = _writer_names(facts, commit_user) if facts.postpones_buckets else None
         self._dynamic = DynamicBuckets(facts, replacing=replacing) if facts.has_dynamic_buckets else None
 
     def write(self, data: Rows) -> tuple[CommitMessage, ...]:
@@ -94,11 +121,28 @@ class TableWrite:
             InvalidData: a column or a value does not fit; no file of this call is left.
             BucketCountChanged: a partition was written with another number of buckets.
         """
+        reader = reader_of(data)
+        self._rules.check_columns([name for name in reader.schema.names if not self._is_given(name)])
+        return self._written(self._checked(reader))
+
+    def write_stored(self, batches: Iterable[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
+        """Write rows that the table holds already: its columns and, if it has a primary key, ``_VALUE_KIND``.
+
+        Raises:
+            BucketCountChanged: a partition was written with another number of buckets.
+        """
+        return self._written((batch, None) for batch in batches)
+
+    def _checked(self, reader: pa.RecordBatchReader) -> Iterator[tuple[pa.RecordBatch, pa.Array | None]]:
+        for first_row, batch in batches_of(reader):
+            given = None if self._given is None else batch.column(self._given.column)
+            bare = batch if self._given is None else batch.drop_columns([self._given.column])
+            yield self._rules.conform(bare, first_row=first_row), given
+
+    def _written(self, batches: Iterable[tuple[pa.RecordBatch, pa.Array | None]]) -> tuple[CommitMessage, ...]:
         if self._is_broken:
             message = "an earlier write failed half way; commit or abort its messages and begin with a new write"
             raise InvalidInputError(message)
-        reader = reader_of(data)
-        self._rules.check_columns([name for name in reader.schema.names if not self._is_given(name)])
         if self._follows_table:
             self._begin_anew()
         if self._dynamic is not None:
@@ -106,10 +150,9 @@ class TableWrite:
             self._dynamic.begin(self._given.base if self._given else self._base, waiting)
         begun, complete = False, False
         try:
-            for first_row, batch in batches_of(reader):
-                given = None if self._given is None else batch.column(self._given.column)
-                bare = batch if self._given is None else batch.drop_columns([self._given.column])
-                rows = self._rules.conform(bare, first_row=first_row)
+            if self._stored is not None:
+                self._open_writers(self._stored.buckets)
+            for rows, given in batches:
                 begun = True
                 self._take_in(rows, given)
             messages = self._hand_over()
@@ -139,7 +182,8 @@ class TableWrite:
     @property
     def _follows_table(self) -> bool:
         """Whether a writer has to know what its bucket holds."""
-        return not self._replacing and (self._facts.schema.is_primary_key_table or self._bucket_count > 0)
+        keyed = self._facts.schema.is_primary_key_table and not self._facts.postpones_buckets
+        return not self._replacing and (keyed or self._bucket_count > 0)
 
     @property
     def _bucket_count(self) -> int:
@@ -149,11 +193,11 @@ class TableWrite:
 
     def _take_in(self, batch: pa.RecordBatch, given: pa.Array | None) -> None:
         pieces = list(self._routed(batch, given))
-        self._open_writers(pieces)
+        self._open_writers([(piece.partition, piece.bucket) for piece in pieces])
         for piece in pieces:
             writer = self._writers[piece.partition, piece.bucket]
             writer.write(piece.rows)
-            if isinstance(writer, AppendWriter):
+            if not isinstance(writer, MergeTreeWriter):
                 self._note_open_file((piece.partition, piece.bucket))
             self._note_buffered(piece.rows)
 
@@ -181,7 +225,7 @@ class TableWrite:
         # Each writer keeps to the buffer size, or to a row group; many writers together need a bound as well.
         self._buffered_bytes += rows.nbytes
         limit = self._facts.options.write.buffer_size
-        if not self._facts.schema.is_primary_key_table:
+        if not self._facts.schema.is_primary_key_table or self._facts.postpones_buckets:
             limit *= OPEN_FILES_FACTOR
         if self._buffered_bytes > limit and len(self._writers) > 1:
             self._prepare_all(compact=False)
@@ -192,6 +236,8 @@ class TableWrite:
         wanted = not options.compaction.write_only and (not self._replacing or options.skips_level_0)
         fully = wanted and not self._replacing and options.compaction.full_compaction_delta_commits is not None
         compact: Compaction = "full" if fully else wanted
+        if self._stored is not None:
+            compact = self._stored.compact
         self._prepare_all(compact=compact)
         folded = fold(self._flushed)
         for left in folded.left_over:
@@ -232,7 +278,7 @@ class TableWrite:
 
     def _begin_anew(self) -> None:
         """Move on to the latest snapshot, and forget the writers whose files are all committed."""
-        latest = self._facts.snapshots.latest()
+        latest = self._facts.snapshots.latest() if self._stored is None else self._stored.base
         if latest is None or (self._base is not None and latest.id == self._base.id):
             return
         if self._writers:
@@ -253,8 +299,8 @@ class TableWrite:
                 names.update(entry.file.file_name for entry in entries if entry.kind is FileKind.ADD)
         return names
 
-    def _open_writers(self, pieces: Sequence[RoutedRows]) -> None:
-        missing = [(p.partition, p.bucket) for p in pieces if (p.partition, p.bucket) not in self._writers]
+    def _open_writers(self, buckets: Iterable[BucketKey]) -> None:
+        missing = [key for key in buckets if key not in self._writers]
         if not missing:
             return
         existing = self._live(frozenset(partition for partition, _ in missing))
@@ -269,16 +315,19 @@ class TableWrite:
         facts = self._facts
         wanted = FileFilter(partitions=partitions)
         plan = live_files(facts.manifests, self._base, schema=facts.schema, schemas=facts.schemas, filter=wanted)
-        self._check_bucket_count(plan.entries)
-        return by_bucket(plan.entries)
+        entries = [entry for entry in plan.entries if entry.bucket != POSTPONE]
+        self._check_bucket_count(entries)
+        return by_bucket(entries)
 
     def _check_bucket_count(self, entries: Iterable[ManifestEntry]) -> None:
+        facts = self._facts
         for entry in entries:
             if entry.total_buckets != self._bucket_count:
-                partition = self._facts.partitions.shown(entry.partition)
+                shown = f"{facts.partitions.shown(entry.partition)} of " if facts.schema.partition_keys else ""
                 message = (
-                    f"{partition} of {self._facts.name} was written with {entry.total_buckets} buckets and the table "
-                    f"has {self._bucket_count} now; overwrite the partition to give it the new number"
+                    f"{shown}{facts.name} was written with {entry.total_buckets} buckets and the table has "
+                    f"{self._bucket_count} now; to give it the new number overwrite it, or rescale it by "
+                    "table.rescale() or the job rescale_table"
                 )
                 raise BucketCountChanged(message)
 
@@ -287,6 +336,15 @@ class TableWrite:
         partition, bucket = key
         text = facts.partitions.text(partition)
         files = [entry.file for entry in existing]
+        if self._writer_names is not None:
+            return PostponeWriter(
+                facts.store,
+                facts.schema,
+                facts.options,
+                partition=partition,
+                partition_text=text,
+                prefix=self._writer_names,
+            )
         if facts.schema.is_primary_key_table:
             return MergeTreeWriter(
                 facts.store,
@@ -300,6 +358,7 @@ class TableWrite:
                 schemas=facts.schemas,
                 with_changelog=not self._replacing,
                 deletions=self._deletions.get(key),
+                are_results=self._stored is not None and self._stored.are_results,
             )
         return AppendWriter(
             facts.store,
@@ -313,5 +372,13 @@ class TableWrite:
         )
 
 
+def _writer_names(facts: TableFacts, commit_user: str | None) -> str:
+    ids = facts.store.runtime.ids
+    # Not by the randomness of a process, whose state its forks share.
+    writer_id = int(ids.uuid().replace("-", "")[:7], 16)
+    user = commit_user if commit_user is not None and is_plain_user(commit_user) else ids.uuid()
+    return postponed_prefix(user, writer_id)
+
+
 def _prepare(writer: Writer, *, compact: Compaction) -> CommitMessage:
-    return writer.prepare() if isinstance(writer, AppendWriter) else writer.prepare(compact=compact)
+    return writer.prepare(compact=compact) if isinstance(writer, MergeTreeWriter) else writer.prepare()

@@ -49,7 +49,7 @@ def test_a_malformed_value_is_refused_with_the_accepted_form() -> None:
     ("key", "value"),
     [
         ("file.format", "csv"),
-        ("bucket", "-2"),
+        ("postpone.merge-on-read", "true"),
         ("tag.create-success-file", "true"),
         ("file-index.bloom-filter.columns", "v"),
         ("record-level.expire-time", "1 d"),
@@ -93,11 +93,11 @@ def test_a_primary_key_table_without_bucket_has_dynamic_ones() -> None:
     check_creatable(TableSchema(0, FIELDS, 3, primary_keys=("id",)))
 
 
-def test_postponed_buckets_are_refused_by_name() -> None:
-    with pytest.raises(
-        UnsupportedFeature, match=r"'bucket' = '-2' \(postpone bucket\).*set 'bucket' to -1 or a positive"
-    ):
-        check_creatable(TableSchema(0, FIELDS, 3, primary_keys=("id",), options={"bucket": "-2"}))
+def test_postponed_buckets_need_a_primary_key() -> None:
+    check_creatable(TableSchema(0, FIELDS, 3, primary_keys=("id",), options={"bucket": "-2"}))
+    check_creatable(TableSchema(0, FIELDS, 3, primary_keys=("id",), options={"bucket": "-2", "bucket-key": "id"}))
+    with pytest.raises(InvalidOption, match=r"-2 \(postpone bucket\) needs a primary key"):
+        check_creatable(append_table(bucket="-2"))
 
 
 def test_a_bucketed_append_table_needs_a_bucket_key() -> None:
@@ -183,7 +183,9 @@ def test_altering_a_table_of_others_does_not_judge_what_it_held_before() -> None
         ({"bucket": "-1"}, Operation.READ, False),
         ({"bucket": "-1"}, Operation.WRITE, False),
         ({"bucket": "-2"}, Operation.READ, False),
-        ({"bucket": "-2"}, Operation.WRITE, True),
+        ({"bucket": "-2"}, Operation.WRITE, False),
+        ({"postpone.merge-on-read": "true"}, Operation.READ, True),
+        ({"postpone.batch-write-fixed-bucket": "true"}, Operation.WRITE, False),
         ({"file.format": "csv"}, Operation.READ, False),
         ({"file.format": "csv"}, Operation.WRITE, True),
         ({"made.up": "1"}, Operation.WRITE, False),

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 
 from table_format import Table, load_catalog
-from table_format.errors import UnsupportedFeature
+from table_format.errors import BucketCountChanged, UnsupportedFeature
 from table_format.model.schema_change import AddColumn
+from table_format.model.snapshot import CommitKind
 from table_format.model.types import IntType
 from tests.support.dynamic_buckets import assert_sound
 from tests.support.golden import golden_case
@@ -35,7 +36,6 @@ def test_a_table_with_a_type_that_is_not_known_is_refused_by_the_type() -> None:
 @pytest.mark.parametrize(
     ("case", "feature"),
     [
-        ("pk_postpone_bucket", r"'bucket' = '-2' \(postpone bucket\)"),
         ("append_row_tracking", "'row-tracking.enabled' = 'true'"),
     ],
 )
@@ -49,6 +49,36 @@ def test_what_may_be_read_and_not_written(case: str, feature: str, tmp_path: Pat
     assert json_rows(rows, fields) == rows_with_floats(latest["rows"], fields)
     with pytest.raises(UnsupportedFeature, match=feature):
         table.append(rows)
+
+
+def test_postponed_rows_of_paimon_are_given_their_buckets(tmp_path: Path) -> None:
+    warehouse = golden_case("pk_postpone_bucket").writable_copy(tmp_path)
+    table = opened("pk_postpone_bucket", "db.t", warehouse)
+    assert table.scan().to_arrow().num_rows == 0
+    table.append(pa.table({"k": [2, 3], "v": ["ours", "ours"], "n": [5, 6]}, schema=table.arrow_schema))
+    assert table.scan().to_arrow().num_rows == 0
+    [snapshot] = table.compact()
+    assert snapshot.commit_kind is CommitKind.COMPACT
+    rows = table.scan().to_arrow().sort_by("k").to_pydict()
+    assert rows == {"k": [1, 2, 3], "v": ["a2", "ours", "ours"], "n": [1, 5, 6]}
+
+
+@pytest.mark.parametrize("case", ["pk_rescale_bucket", "pk_rescale_bucket__1.4.2"])
+def test_a_rescaled_table_of_paimon_is_written_and_rescaled_on(case: str, tmp_path: Path) -> None:
+    table = opened(case, "db.t", golden_case(case).writable_copy(tmp_path))
+    before = table.scan().to_arrow().sort_by([("p", "ascending"), ("k", "ascending")])
+    fields = table.scan().plan().fields
+    assert json_rows(before, fields) == golden_case(case).tables["db.t"]["latest"]["rows"]
+    row = pa.table({"p": ["b"], "k": [1], "v": ["ours"]}, schema=table.arrow_schema)
+    with pytest.raises(BucketCountChanged, match=r"partition \{p='b'\} of db\.t was written with 2 .* has 4 now"):
+        table.append(row)
+    # Partition a has 4 buckets already.
+    table.append(row.set_column(0, table.arrow_schema.field("p"), pa.array(["a"])))
+    table.rescale()
+    table.append(row)
+    after = {(r["p"], r["k"]): r["v"] for r in table.scan().to_arrow().to_pylist()}
+    assert after == {(r["p"], r["k"]): r["v"] for r in before.to_pylist()} | {("b", 1): "ours", ("a", 1): "ours"}
+    assert {split.total_buckets for split in table.scan().plan().splits} == {4}
 
 
 @pytest.mark.parametrize("case", ["tags_branches", "tags_branches__1.4.2"])

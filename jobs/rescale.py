@@ -1,0 +1,56 @@
+"""Another number of buckets for partitions of a table: after an ALTER of ``bucket``, or where buckets are postponed.
+
+It changes where rows lie and nothing else. A retried step finds the partitions rescaled and does nothing.
+"""
+# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+
+import time
+
+import dagster as dg
+from pydantic import Field
+
+from resources.lakehouse import LakehouseCatalog, asset_key
+from resources.metadata import before_and_after, listed
+from resources.spark import SparkResource
+from resources.tables import measure
+
+
+class RescaleConfig(dg.Config):
+    """Which table, and how many buckets."""
+
+    table: str = Field(description="database.table")
+    bucket: int | None = Field(default=None, description="Buckets of each partition; without it, the table's option.")
+    partitions: list[dict[str, str]] = Field(
+        default_factory=list, description="Only these, each by values of partition columns; all without."
+    )
+    on_spark: bool = Field(default=True, description="In Spark's tasks; otherwise in this process.")
+
+
+@dg.op(retry_policy=dg.RetryPolicy(max_retries=2, delay=2, jitter=dg.Jitter.PLUS_MINUS), tags={"kind": "maintenance"})
+def rescale(
+    context: dg.OpExecutionContext, config: RescaleConfig, lakehouse: LakehouseCatalog, spark: SparkResource
+) -> None:
+    """Write the rows of partitions to another number of buckets; rows stay the same."""
+    table = lakehouse.table(config.table)
+    before, began = measure(table.facts), time.monotonic()
+    partitions = config.partitions or None
+    if config.on_spark:
+        with spark.following(context.log.info, f"rescaling {config.table}") as session:
+            made = lakehouse.lake(session).rescale(config.table, config.bucket, partitions=partitions)
+    else:
+        made = table.rescale(config.bucket, partitions=partitions)
+    after = measure(lakehouse.table(config.table).facts)
+    metadata = {
+        "maintenance": "rescaling",
+        "buckets": config.bucket or table.options.bucket.count,
+        "seconds": round(time.monotonic() - began, 2),
+        "snapshots made": listed(str(snapshot.id) for snapshot in made),
+        **before_and_after(before, after),
+    }
+    context.log_event(dg.AssetObservation(asset_key=asset_key(config.table), metadata=metadata))
+
+
+@dg.job(description="Give partitions of one table another number of buckets.")
+def rescale_table() -> None:
+    """One op."""
+    rescale()

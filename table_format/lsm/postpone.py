@@ -1,0 +1,129 @@
+"""The writer of rows that have no bucket yet (format chapter 11, section 4; Java ``PostponeBucketWriter``).
+
+Rows go straight to the open file, in the order they come: they are neither sorted nor merged nor numbered, and a
+compaction replays them. So files are Avro whatever the table's format, if Avro can hold its columns, and have no
+statistics.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from table_format.codecs.binary_row import serialize_row
+from table_format.errors import UnsupportedFeature
+from table_format.formats.rolling_writer import RollingDataFileWriter
+from table_format.io.paths import POSTPONE_BUCKET
+from table_format.io.table_store import TableStore
+from table_format.lsm.merge_spec import merge_spec
+from table_format.lsm.retracts import check_retracts
+from table_format.lsm.runs import is_add, physical_batch
+from table_format.model.commit import CommitMessage
+from table_format.model.data_file import EMPTY_STATS, DataFileMeta, FileSource, SimpleStats
+from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
+from table_format.options.check_files import check_avro
+from table_format.options.files import FORMAT, STATS_MODE
+from table_format.options.table_options import TableOptions
+
+_UNKNOWN_SEQUENCE: Final = -1
+_PLAIN_USER: Final = re.compile(r"(?!.*-[sw]-)[A-Za-z0-9_.-]+")
+"""Readers take names apart at ``-s-`` and ``-w-``."""
+
+
+class PostponeWriter:
+    """Write rows of one partition aside, to files whose names begin with ``prefix`` (``postponed_prefix``)."""
+
+    def __init__(
+        self,
+        store: TableStore,
+        schema: TableSchema,
+        options: TableOptions,
+        *,
+        partition: bytes,
+        partition_text: str,
+        prefix: str,
+    ) -> None:
+        self._store = store
+        self._schema = schema
+        self._is_bare = fits_avro(schema)
+        self._options = options
+        if self._is_bare:
+            self._options = options.with_options({FORMAT.key: "avro", STATS_MODE.key: "none"})
+        self._partition = partition
+        self._partition_text = partition_text
+        self._prefix = prefix
+        self._spec = merge_spec(schema, options)
+        self._files: RollingDataFileWriter | None = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take rows in: the table's columns and ``_VALUE_KIND`` (int8).
+
+        Raises:
+            RetractNotSupported: a row takes back what the merge engine cannot.
+        """
+        if self._spec.ignore_delete:
+            batch = batch.filter(is_add(batch.column(VALUE_KIND.name)))
+        elif self._spec.engine is not None:
+            check_retracts(batch, self._spec.engine)
+        if not batch.num_rows:
+            return
+        if self._files is None:
+            self._files = RollingDataFileWriter(
+                self._store,
+                self._schema,
+                self._options,
+                partition=self._partition,
+                partition_text=self._partition_text,
+                bucket=POSTPONE_BUCKET,
+                level=0,
+                source=FileSource.APPEND,
+                prefix=self._prefix,
+            )
+        numbers = pa.array(np.full(batch.num_rows, _UNKNOWN_SEQUENCE, np.int64))
+        self._files.write(physical_batch(batch.append_column(SEQUENCE_NUMBER.name, numbers), self._schema))
+
+    def prepare(self) -> CommitMessage:
+        """Close the files and hand them over; the message is empty when no row came since the last call."""
+        files = () if self._files is None else self._files.close()
+        self._files = None
+        return CommitMessage(
+            partition=self._partition,
+            bucket=POSTPONE_BUCKET,
+            total_buckets=POSTPONE_BUCKET,
+            new_files=tuple(map(self._without_statistics, files)) if self._is_bare else files,
+        )
+
+    def abort(self) -> None:
+        """Delete what was written since the last ``prepare``."""
+        if self._files is not None:
+            self._files.abort()
+            self._files = None
+
+    def _without_statistics(self, file: DataFileMeta) -> DataFileMeta:
+        types = [f.type.with_nullable(True) for f in self._schema.key_fields]
+        nothing = (None,) * len(types)
+        unknown = serialize_row(types, nothing)
+        key_stats = SimpleStats(unknown, unknown, nothing)
+        return replace(file, key_stats=key_stats, value_stats=EMPTY_STATS, value_stats_cols=())
+
+
+def is_plain_user(commit_user: str) -> bool:
+    """Whether a user can be told from the rest of a file name.
+
+    >>> is_plain_user("job-7"), is_plain_user("a/b"), is_plain_user("a-s-b")
+    (True, False, False)
+    """
+    return _PLAIN_USER.fullmatch(commit_user) is not None
+
+
+def fits_avro(schema: TableSchema) -> bool:
+    """Whether Avro files can hold the columns."""
+    try:
+        check_avro(schema)
+    except UnsupportedFeature:
+        return False
+    return True

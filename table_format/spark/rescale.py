@@ -1,0 +1,44 @@
+"""Rescaling as a Spark job: tasks read the old buckets and write the new ones; only metadata travels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from table_format.model.commit import CommitMessage
+from table_format.model.snapshot import Snapshot
+from table_format.spark.answers import ANSWER_DDL, gather
+from table_format.spark.tasks import performer
+from table_format.table.distribution import MAX_READERS
+from table_format.table.rescale import RescaleWork, rescale, rescale_work
+from table_format.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def rescale_on_spark(
+    spark: SparkSession,
+    table: Table,
+    bucket: int | None,
+    *,
+    partitions: Sequence[Mapping[str, object]] | None,
+) -> tuple[Snapshot, ...]:
+    """Rescale partitions in Spark's tasks and commit the result; the snapshot made, if any.
+
+    Raises:
+        ConflictError: another commit changed one of the partitions meanwhile; nothing is visible.
+    """
+    facts = table.facts
+
+    def perform(works: Sequence[RescaleWork]) -> Iterator[CommitMessage]:
+        numbers = spark.range(0, len(works), 1, len(works))
+        tasks = performer(works, partial(rescale_work, facts))
+        answers = gather(numbers.mapInArrow(tasks, ANSWER_DDL).collect())
+        # What succeeded beside a failure has to be known where it is deleted.
+        yield from answers.messages
+        if answers.failure is not None:
+            raise answers.failure
+
+    return rescale(facts, bucket, partitions=partitions, perform=perform, shares=MAX_READERS)
