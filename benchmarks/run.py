@@ -19,11 +19,14 @@ import venv
 from collections import defaultdict
 from pathlib import Path
 
+from benchmarks.make_source import make
 from benchmarks.measure import Figure
-from benchmarks.source import MERGING, Source
+from benchmarks.source import MERGING, MODES, Source
 
 PEERS = ("pypaimon==2.1.0", "pypaimon-rust==0.4.0")
 ROOT = Path(__file__).parent.parent
+ORACLE = Path(os.environ.get("PAIMON_ORACLE_DIR", ROOT / ".oracle"))
+PAIMON = "Apache Paimon 0.9 on Spark"
 YARDSTICK = "plain Spark"
 Figures = dict[str, dict[str, list[Figure]]]
 
@@ -37,11 +40,11 @@ def main() -> None:
     arguments.add_argument("--write", type=Path, help="also write the table to this Markdown file")
     chosen = arguments.parse_args()
     source = Source(chosen.scratch / f"source-{chosen.rows}", chosen.rows)
-    source.make()
+    make(source)
     figures: Figures = {}
     for engine in chosen.engines.split(","):
         name, command = _command(engine, chosen.scratch)
-        if engine not in ("plain", "spark"):
+        if engine not in ("plain", "spark", "paimon"):
             command = ["env", f"BENCH_COMMITS={chosen.commits}", *command]
         figures[name] = _run(name, command, source, chosen.scratch / "tables")
     text = report(figures, chosen.rows)
@@ -63,7 +66,12 @@ def _command(engine: str, scratch: Path) -> tuple[str, list[str]]:
             client = str(ROOT / "benchmarks" / "engines" / "pypaimon_client.py")
             name = "pypaimon-rust 0.4.0" if engine == "rust" else "pypaimon 2.1.0"
             return name, [str(_peer_python(scratch / "peers")), client]
-    sys.exit(f"unknown engine '{engine}'; known are plain, spark, process, rust, python")
+        case "paimon":
+            python = ORACLE / "spark" / "bin" / "python"
+            if not python.exists():
+                sys.exit(f"{python} does not exist: make it with python -m tests.oracle.install")
+            return PAIMON, [str(python), str(ROOT / "benchmarks" / "engines" / "paimon_spark.py")]
+    sys.exit(f"unknown engine '{engine}'; known are plain, spark, process, rust, python, paimon")
 
 
 def _peer_python(directory: Path) -> Path:
@@ -82,6 +90,8 @@ def _run(name: str, command: list[str], source: Source, tables: Path) -> dict[st
     call = [*command, str(source.directory), str(source.rows), str(tables)]
     if "pypaimon" in name:
         call.append("rust" if "rust" in name else "python")
+    if name == PAIMON:
+        call.append(str(ORACLE / "jars" / "paimon-spark-3.5-0.9.0.jar"))
     found: dict[str, list[Figure]] = defaultdict(list)
     with subprocess.Popen(call, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None  # noqa: S101
@@ -108,7 +118,8 @@ def report(figures: Figures, rows: int) -> str:
         "|---" * (len(names) + 2) + "|",
     ]
     for workload in workloads:
-        base = yard.get(workload)
+        # Plain Spark has no modes: what it appends, or writes anew, is the same for all of them.
+        base = yard.get(workload) or yard.get(workload.partition(",")[0])
         first = _absolute(base) if base else "-"
         lines.append(
             f"| {workload} | {first} | " + " | ".join(_cell(figures[n].get(workload), base) for n in names) + " |"
@@ -138,7 +149,8 @@ def _median(found: list[Figure], member: str) -> float:
 def _disagreements(figures: Figures) -> list[str]:
     """Scans that did not answer the same are named: a wrong answer has no speed."""
     lines = []
-    for workload in ("merge-on-read scan", *MERGING, "scan after compaction", "append scan"):
+    compacted = ("scan after compaction", *(f"scan after compaction, {mode}" for mode in MODES))
+    for workload in ("merge-on-read scan", *MERGING, *compacted, "append scan"):
         # Plain Spark merges nothing; under another merge engine its rows are as many, and not the same.
         engines = {n: e for n, e in figures.items() if workload in e and not (workload in MERGING and n == YARDSTICK)}
         answers = {name: {f.check for f in engine[workload]} for name, engine in engines.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,13 +14,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def session(scratch: Path) -> SparkSession:
-    """A fresh local session."""
+def session(scratch: Path, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """A fresh local session, with further settings."""
     os.environ["JAVA_HOME"] = str(find_java(os.environ, launchers=default_launchers()).home)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
-    spark: SparkSession = (
+    builder = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.memory", "4g")
@@ -28,8 +29,10 @@ def session(scratch: Path) -> SparkSession:
         .config("spark.local.dir", str(scratch))
         .config("spark.sql.warehouse.dir", str(scratch / "spark-warehouse"))
         .config("spark.sql.parquet.compression.codec", "zstd")
-        .getOrCreate()
     )
+    for key, value in (settings or {}).items():
+        builder = builder.config(key, value)
+    spark: SparkSession = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
 

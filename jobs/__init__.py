@@ -5,9 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 from jobs.maintenance import compact_table, expire_table
+from jobs.orphans import clean_table
 from jobs.pipelines import all_checks, ingest, main_pipeline, marts
 from jobs.rescale import rescale_table
-from jobs.schedules import cdc_daily, nightly_compaction, nightly_expiry
+from jobs.schedules import cdc_daily, nightly_compaction, nightly_expiry, weekly_cleaning
 
-all_jobs: Final = (ingest, marts, main_pipeline, all_checks, compact_table, expire_table, rescale_table)
-all_schedules: Final = (cdc_daily, nightly_compaction, nightly_expiry)
+all_jobs: Final = (
+    ingest,
+    marts,
+    main_pipeline,
+    all_checks,
+    compact_table,
+    expire_table,
+    rescale_table,
+    clean_table,
+)
+all_schedules: Final = (cdc_daily, nightly_compaction, nightly_expiry, weekly_cleaning)

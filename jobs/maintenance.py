@@ -97,6 +97,9 @@ def expire(context: dg.OpExecutionContext, config: ExpireConfig, lakehouse: Lake
         limit=config.limit,
         retain_floor_ms=0 if config.nobody_else_writes else None,
     )
+    changelogs: tuple[int, ...] = ()
+    if table.options.expire.is_changelog_decoupled:
+        changelogs = table.expire_changelogs(dry_run=config.dry_run, limit=config.limit).changelog_ids
     verb = "would delete" if config.dry_run else "deleted"
     gone = len(report.snapshot_ids)
     context.log.info("%s: %s %s of %s snapshots", config.table, verb, gone, before.snapshots)
@@ -106,6 +109,7 @@ def expire(context: dg.OpExecutionContext, config: ExpireConfig, lakehouse: Lake
         {
             "maintenance": "expiry (dry run)" if config.dry_run else "expiry",
             **_expiry_metadata(report),
+            **({"changelog ids": listed(map(str, changelogs))} if changelogs else {}),
             **before_and_after(before, measure(lakehouse.table(config.table).facts)),
         },
     )

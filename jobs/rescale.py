@@ -5,6 +5,7 @@ It changes where rows lie and nothing else. A retried step finds the partitions 
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
 import time
+from typing import Any
 
 import dagster as dg
 from pydantic import Field
@@ -40,7 +41,7 @@ def rescale(
     else:
         made = table.rescale(config.bucket, partitions=partitions)
     after = measure(lakehouse.table(config.table).facts)
-    metadata = {
+    metadata: dict[str, Any] = {
         "maintenance": "rescaling",
         "buckets": config.bucket or table.options.bucket.count,
         "seconds": round(time.monotonic() - began, 2),

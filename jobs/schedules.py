@@ -8,6 +8,7 @@ import dagster as dg
 
 from assets import MANAGED_TABLES
 from jobs.maintenance import compact_table, expire_table, maintenance_run
+from jobs.orphans import clean_table
 from jobs.pipelines import main_pipeline
 from resources.lakehouse import LakehouseCatalog
 
@@ -30,6 +31,14 @@ def nightly_expiry(
 ) -> Iterator[dg.RunRequest | dg.SkipReason]:
     """One run for each table that exists, by the options of the table."""
     yield from _one_for_each(context, lakehouse, "expire")
+
+
+@dg.schedule(job=clean_table, cron_schedule="0 5 * * 0", description="Cleans every managed table of orphans.")
+def weekly_cleaning(
+    context: dg.ScheduleEvaluationContext, lakehouse: LakehouseCatalog
+) -> Iterator[dg.RunRequest | dg.SkipReason]:
+    """One run for each table that exists."""
+    yield from _one_for_each(context, lakehouse, "clean")
 
 
 def _one_for_each(

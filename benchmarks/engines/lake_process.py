@@ -5,15 +5,41 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.arrow_aggregate import aggregate
 from benchmarks.measure import Recorder
+from benchmarks.modes import measure_modes
 from benchmarks.source import BUCKETS, MERGED_UPSERTS, MERGING, UPSERTS, Source
 from table_format import Schema, load_catalog
+from table_format.catalog.protocol import Catalog
+
+
+@dataclass(frozen=True)
+class ProcessTables:
+    """Tables that this process writes."""
+
+    catalog: Catalog
+    schema: pa.Schema
+
+    def create(self, name: str, options: Mapping[str, str]) -> None:
+        self.catalog.create_table(f"bench.{name}", Schema.from_arrow(self.schema, primary_keys=["k"], options=options))
+
+    def write(self, name: str, rows: Path) -> None:
+        self.catalog.load_table(f"bench.{name}").append(pq.read_table(rows))
+
+    def compact(self, name: str, *, full: bool) -> None:
+        self.catalog.load_table(f"bench.{name}").compact(full=full)
+
+    def scan(self, name: str) -> str:
+        return aggregate(self.catalog.load_table(f"bench.{name}").scan().to_batches())
+
 
 SMALL_COMMITS = int(os.environ.get("BENCH_COMMITS", "1000"))
 
@@ -36,6 +62,7 @@ def main(source: Source, scratch: Path) -> None:
     record.run("full compaction", lambda: table.compact(full=True) and None)
     record.best_of(3, "scan after compaction", lambda: aggregate(table.scan().to_batches()))
     _merging(record, source, catalog, arrow_schema)
+    measure_modes(record, source, ProcessTables(catalog, arrow_schema))
     _append(record, source, catalog, arrow_schema)
     if SMALL_COMMITS:
         _small_commits(record, catalog)
@@ -71,7 +98,7 @@ def _small_commits(record: Recorder, catalog) -> None:  # noqa: ANN001
             began = time.perf_counter()
             table.append(row)
             times.append(time.perf_counter() - began)
-        first, last = sorted(times[:100])[50], sorted(times[-100:])[50]
+        first, last = median(times[:100]), median(times[-100:])
         return f"{1000 * first:.1f} ms -> {1000 * last:.1f} ms"
 
     record.run(f"{SMALL_COMMITS} one-row commits", commits)

@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.measure import Recorder
+from benchmarks.modes import measure_modes
 from benchmarks.source import BUCKETS, MERGED_UPSERTS, MERGING, UPSERTS, Source
 from benchmarks.spark_session import aggregate, session
 from table_format import Schema
-from table_format.spark import paimon
+from table_format.spark import Lake, paimon
+
+
+@dataclass(frozen=True)
+class SparkTables:
+    """Tables that Spark's tasks write."""
+
+    lake: Lake
+    schema: pa.Schema
+
+    def create(self, name: str, options: Mapping[str, str]) -> None:
+        schema = Schema.from_arrow(self.schema, primary_keys=["k"], options=options)
+        self.lake.catalog.create_table(f"bench.{name}", schema)
+
+    def write(self, name: str, rows: Path) -> None:
+        self.lake.write(self.lake.spark.read.parquet(str(rows)), f"bench.{name}")
+
+    def compact(self, name: str, *, full: bool) -> None:
+        self.lake.compact(f"bench.{name}", full=full)
+
+    def scan(self, name: str) -> str:
+        return aggregate(self.lake.table(f"bench.{name}"))
 
 
 def main(source: Source, scratch: Path) -> None:
@@ -42,6 +67,7 @@ def main(source: Source, scratch: Path) -> None:
         for batch in (source.base, *map(source.upsert, range(MERGED_UPSERTS))):
             lake.write(spark.read.parquet(str(batch)), name)
         record.best_of(3, workload, lambda name=name: aggregate(lake.table(name)))
+    measure_modes(record, source, SparkTables(lake, arrow_schema))
     for number in range(3):
         lake.catalog.create_table(f"bench.append-{number}", Schema.from_arrow(arrow_schema))
         record.run("append write", lambda number=number: lake.write(rows, f"bench.append-{number}") and None)

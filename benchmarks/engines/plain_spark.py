@@ -22,6 +22,9 @@ def main(source: Source, scratch: Path) -> None:
     for number in range(UPSERTS):
         batch = spark.read.parquet(str(source.upsert(number)))
         record.run("upsert", lambda batch=batch: batch.write.mode("append").parquet(target + "-upserts"))
+    batches = spark.read.parquet(*(str(source.upsert(number)) for number in range(UPSERTS)))
+    minor = target + "-minor"
+    record.best_of(3, "minor compaction", lambda: batches.write.mode("overwrite").parquet(minor))
     merged = target + "-merged"
     compacted = spark.read.parquet(str(source.merged))
     record.best_of(3, "full compaction", lambda: compacted.write.mode("overwrite").parquet(merged))

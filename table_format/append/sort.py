@@ -6,7 +6,7 @@ on them skips the others. Rows that are marked as deleted stay behind. Memory do
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -41,29 +41,39 @@ def sort_append_files(
     deletions = deletions or BucketDeletions()
     if key.needs_spread:
         look = FirstLook(key)
-        for batch in _rows(bucket, files, bucket.schema.select(key.columns), deletions):
+        for batch in live_rows(bucket, files, bucket.schema.select(key.columns), deletions):
             look.add(batch)
         key = look.with_spread()
-    after: list[DataFileMeta] = []
-    add_key = partial(with_sort_key, key=key)
-    buffer_bytes = bucket.options.write.buffer_size
     first = min((file.min_sequence_number for file in files), default=0)
-    with (
-        bucket.deleting_on_failure(after),
-        ExternalSort(add_key, buffer_bytes=buffer_bytes, directory=directory) as rows,
-    ):
-        for batch in _rows(bucket, files, bucket.schema.fields, deletions):
-            rows.add(batch)
-        with bucket.writing(level=0, source=FileSource.COMPACT, first_sequence_number=first) as writer:
-            for batch in rows.sorted():
-                writer.write(batch)
-            after.extend(writer.close())
+    rows = live_rows(bucket, files, bucket.schema.fields, deletions)
+    after = write_sorted(bucket, rows, key, first_sequence_number=first, directory=directory)
+    with bucket.deleting_on_failure(after):
         return replacement(bucket, files, files, after, deletions)
 
 
-def _rows(
+def write_sorted(
+    bucket: BucketFiles,
+    rows: Iterable[pa.RecordBatch],
+    key: SortKey,
+    *,
+    first_sequence_number: int = 0,
+    directory: str | None = None,
+) -> tuple[DataFileMeta, ...]:
+    """Write rows to new files in the order of the key; raises as ``sort_append_files``."""
+    add_key = partial(with_sort_key, key=key)
+    with ExternalSort(add_key, buffer_bytes=bucket.options.write.buffer_size, directory=directory) as waiting:
+        for batch in rows:
+            waiting.add(batch)
+        with bucket.writing(level=0, source=FileSource.COMPACT, first_sequence_number=first_sequence_number) as writer:
+            for batch in waiting.sorted():
+                writer.write(batch)
+            return writer.close()
+
+
+def live_rows(
     bucket: BucketFiles, files: Sequence[DataFileMeta], fields: Sequence[DataField], deletions: BucketDeletions
 ) -> Iterator[pa.RecordBatch]:
+    """The rows of files one after the other, without those that are marked as deleted."""
     reader = bucket.reader()
     marked = DeletionVectors(bucket.store.io, deletions.files)
     batch_rows = batch_rows_of(files, fields)

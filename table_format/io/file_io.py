@@ -55,8 +55,12 @@ class FileIO(Protocol):
         """What lies at the path, or ``None``."""
         ...
 
+    def list_hidden(self, directory: str) -> list[FileStatus]:
+        """The children that ``list`` leaves out: what was being written when a process ended, and what others hide."""
+        ...
+
     def list(self, directory: str) -> list[FileStatus]:
-        """The children of a directory, sorted by name; empty when there is no such directory."""
+        """The children of a directory but hidden ones, sorted by name; empty when there is no such directory."""
         ...
 
     def delete(self, path: str) -> None:

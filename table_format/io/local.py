@@ -70,18 +70,11 @@ class LocalFileIO:
             return None
         return _status(base_name(path), found)
 
+    def list_hidden(self, directory: str) -> list[FileStatus]:
+        return _children(directory, is_hidden)
+
     def list(self, directory: str) -> list[FileStatus]:
-        found: list[FileStatus] = []
-        try:
-            with os.scandir(checked_path(directory)) as entries:
-                for entry in entries:
-                    if not is_hidden(entry.name):
-                        # The file may go away while we look: then it is not there.
-                        with suppress(FileNotFoundError):
-                            found.append(_status(entry.name, entry.stat()))
-        except FileNotFoundError:
-            return []
-        return sorted(found, key=lambda status: status.name)
+        return _children(directory, lambda name: not is_hidden(name))
 
     def delete(self, path: str) -> None:
         Path(checked_path(path)).unlink(missing_ok=True)
@@ -202,6 +195,20 @@ def _write_all(handle: int, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(handle, rest) :]
+
+
+def _children(directory: str, is_wanted: Callable[[str], bool]) -> list[FileStatus]:
+    found: list[FileStatus] = []
+    try:
+        with os.scandir(checked_path(directory)) as entries:
+            for entry in entries:
+                if is_wanted(entry.name):
+                    # The file may go away while we look: then it is not there.
+                    with suppress(FileNotFoundError):
+                        found.append(_status(entry.name, entry.stat()))
+    except FileNotFoundError:
+        return []
+    return sorted(found, key=lambda status: status.name)
 
 
 def _sync(path: str, flags: int) -> None:

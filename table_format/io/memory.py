@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -62,13 +63,11 @@ class MemoryFileIO:
         with self._lock:
             return self._status(checked_path(path))
 
+    def list_hidden(self, directory: str) -> list[FileStatus]:
+        return [*self._children(directory, is_hidden)]
+
     def list(self, directory: str) -> list[FileStatus]:
-        with self._lock:
-            if checked_path(directory) in self._files:
-                raise NotADirectoryError(errno.ENOTDIR, "not a directory", directory)
-            names = sorted(name for name in self._directories.get(directory, ()) if not is_hidden(name))
-            found = [self._status(_join(directory, name)) for name in names]
-            return [status for status in found if status is not None]
+        return [*self._children(directory, lambda name: not is_hidden(name))]
 
     def delete(self, path: str) -> None:
         with self._lock:
@@ -117,6 +116,14 @@ class MemoryFileIO:
                 self.make_directory(parent(directory))
                 self._directories[directory] = set()
                 self._directories[parent(directory)].add(base_name(directory))
+
+    def _children(self, directory: str, is_wanted: Callable[[str], bool]) -> Sequence[FileStatus]:
+        with self._lock:
+            if checked_path(directory) in self._files:
+                raise NotADirectoryError(errno.ENOTDIR, "not a directory", directory)
+            names = sorted(filter(is_wanted, self._directories.get(directory, ())))
+            found = [self._status(_join(directory, name)) for name in names]
+            return [status for status in found if status is not None]
 
     def _move(self, source: str, target: str) -> None:
         self.make_directory(target)

@@ -35,6 +35,7 @@ __all__ = [
     "index_name",
     "is_hidden",
     "is_plain_path",
+    "is_temporary",
     "manifest_list_name",
     "manifest_name",
     "parent",
@@ -58,6 +59,7 @@ _SCHEMA: Final = "schema-"
 _TAG: Final = "tag-"
 _BRANCH: Final = "branch-"
 _CONSUMER: Final = "consumer-"
+_TEMPORARY_SUFFIX: Final = ".tmp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,10 @@ class TablePaths:
     @property
     def changelog_latest_hint(self) -> str:
         return f"{self.changelog_directory}/LATEST"
+
+    @property
+    def changelog_earliest_hint(self) -> str:
+        return f"{self.changelog_directory}/EARLIEST"
 
     def changelog(self, snapshot_id: int) -> str:
         return f"{self.changelog_directory}/{_CHANGELOG}{snapshot_id}"
@@ -262,7 +268,7 @@ def statistics_name(uuid: str, counter: int) -> str:
 
 def temporary_name(name: str, uuid: str) -> str:
     """The name under which a file is written before it gets its own; hidden from listings."""
-    return f".{name}.{uuid}.tmp"
+    return f".{name}.{uuid}{_TEMPORARY_SUFFIX}"
 
 
 # --- names of the warehouse -----------------------------------------------------------------------------------------
@@ -342,6 +348,15 @@ def extension_of(file_name: str) -> str:
 def is_hidden(name: str) -> bool:
     """Whether listings skip the name: temporary files, and what other tools put there."""
     return name.startswith(".")
+
+
+def is_temporary(name: str) -> bool:
+    """Whether the name is one under which a file is written before it gets its own; the reference's look the same.
+
+    >>> [is_temporary(n) for n in (temporary_name("snapshot-1", "7f60"), ".hidden", "a.tmp")]
+    [True, False, False]
+    """
+    return is_hidden(name) and name.endswith(_TEMPORARY_SUFFIX)
 
 
 def is_plain_path(path: str) -> bool:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.kernels.curves import (
@@ -24,6 +25,7 @@ from table_format.kernels.curves import (
     ordered_bytes,
 )
 from table_format.kernels.key_words import integers, is_bytes
+from table_format.kernels.sort import sort_order
 
 _PREFIX: Final = "_SORT_"
 
@@ -98,6 +100,36 @@ def sort_columns(batch: pa.RecordBatch) -> list[str]:
 def without_sort_key(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch as it was before."""
     return batch.select([name for name in batch.schema.names if not name.startswith(_PREFIX)])
+
+
+def bounds_of(sample: pa.RecordBatch, count: int) -> pa.RecordBatch:
+    """At most ``count`` - 1 keys, ascending, that cut rows like those of the sample into parts of about equal size.
+
+    >>> rows = with_sort_key(pa.record_batch({"a": list(range(100))}), SortKey(OrderStrategy.ORDER, ("a",)))
+    >>> bounds_of(rows, 4).column(1).to_pylist()
+    [25, 50, 75]
+    """
+    columns = sort_columns(sample)
+    ordered = sample.select(columns).take(pa.array(sort_order(sample, columns)))
+    places = sorted({ordered.num_rows * part // count for part in range(1, count)} - {0})
+    return ordered.take(pa.array(places, pa.int64()))
+
+
+def parts_of(batch: pa.RecordBatch, bounds: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    """For each row, which has its key, how many of the bounds are not above it.
+
+    >>> key = SortKey(OrderStrategy.ORDER, ("a",))
+    >>> bounds = bounds_of(with_sort_key(pa.record_batch({"a": [1, 2, 3, 4]}), key), 2)
+    >>> parts_of(with_sort_key(pa.record_batch({"a": [3, 1, 9, 2]}), key), bounds).tolist()
+    [1, 0, 1, 0]
+    """
+    columns = bounds.schema.names
+    # The bounds come first, so a row that equals one stands behind it.
+    together = pa.concat_batches([bounds, batch.select(columns)])
+    order = sort_order(together, columns)
+    parts = np.empty(len(order), np.int64)
+    parts[order] = np.cumsum(order < bounds.num_rows)
+    return parts[bounds.num_rows :]
 
 
 def _ordered(batch: pa.RecordBatch, key: SortKey) -> Sequence[pa.Array]:

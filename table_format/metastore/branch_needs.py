@@ -2,47 +2,137 @@
 
 Branches share data files and manifests. The reference relies on the tag a branch was made from; once that is gone it
 deletes the files under the branch's feet. Here every file that a snapshot, tag or long-lived changelog of another
-branch names is left alone.
+branch needs is left alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
-from table_format.codecs.snapshot_json import decode_snapshot
 from table_format.errors import MissingFile
-from table_format.io.paths import branch_name_of, changelog_id_of
+from table_format.io.paths import branch_name_of
 from table_format.io.table_store import TableStore
-from table_format.metastore.deletions import FileKey, MetadataNames, file_key, metadata_names, without_changelog
+from table_format.metastore.changelogs import ChangelogStore
+from table_format.metastore.deletions import (
+    FileKey,
+    MetadataNames,
+    as_changelog,
+    file_key,
+    is_change,
+    metadata_names,
+    without_changelog,
+)
 from table_format.metastore.manifests import ManifestStore
+from table_format.metastore.replay import ReplayError, live_entries, merge_entries
+from table_format.metastore.schemas import SchemaStore
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.metastore.tags import TagStore
 from table_format.model.identifier import MAIN_BRANCH
-from table_format.model.manifest import ManifestFileMeta
+from table_format.model.manifest import FileKind, ManifestEntry, ManifestFileMeta
 from table_format.model.snapshot import Snapshot
+from table_format.options.stream import ChangelogProducer
+from table_format.options.table_options import TableOptions
 
 
 @dataclass(frozen=True, slots=True)
 class BranchNeeds:
-    """Names of metadata files and keys of data files that must stay."""
+    """Names of metadata files and keys of data files that must stay, and names of files that go with those."""
 
     names: MetadataNames
     files: frozenset[FileKey]
+    extra_files: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class BranchHistory:
+    """All that a branch keeps: its snapshots with ascending ids, its long-lived changelogs, its tags."""
+
+    branch: TableStore
+    snapshots: tuple[Snapshot, ...]
+    changelogs: tuple[Snapshot, ...]
+    tagged: tuple[Snapshot, ...]
+
+    @classmethod
+    def of(cls, branch: TableStore) -> BranchHistory:
+        """What there is now.
+
+        In this order: an expiry makes the changelog before the snapshot goes, and so does who tags it.
+
+        Raises:
+            CorruptionError: one of the files is broken.
+        """
+        snapshots = SnapshotStore(branch)
+        found = (snapshots.find(snapshot_id) for snapshot_id in snapshots.listed_ids())
+        return cls(
+            branch,
+            tuple(snapshot for snapshot in found if snapshot is not None),
+            tuple(ChangelogStore(branch).all()),
+            tuple(without_changelog(tag.snapshot) for tag in TagStore(branch).all().values()),
+        )
+
+    @property
+    def marks(self) -> frozenset[tuple[str, int, str]]:
+        """What tells it from what it is later; ids may be used again after a rollback."""
+        branch = self.branch.paths.branch
+        states = (*self.snapshots, *self.changelogs, *self.tagged)
+        return frozenset((branch, state.id, state.delta_manifest_list) for state in states)
 
 
 def needs_of_other_branches(store: TableStore, manifests: ManifestStore) -> BranchNeeds:
-    """What all branches but the store's own name, live or not.
+    """What all branches but the store's own need.
+
+    What a list names and is missing is passed over: it cannot be protected any more.
 
     Raises:
         CorruptionError: a branch holds a broken file, so nobody knows what it needs.
     """
-    return _needs((branch for branch in _branches(store) if branch.paths.branch != store.paths.branch), manifests)
+    return needs_of((h for h in histories(store) if h.branch.paths.branch != store.paths.branch), manifests)
 
 
 def needs_of_all_branches(store: TableStore, manifests: ManifestStore) -> BranchNeeds:
-    """What all branches name, the store's own too; raises as ``needs_of_other_branches``."""
-    return _needs(_branches(store), manifests)
+    """What all branches need, the store's own too; raises as ``needs_of_other_branches``."""
+    return needs_of(histories(store), manifests)
+
+
+def needs_of_changelogs(store: TableStore, manifests: ManifestStore) -> BranchNeeds:
+    """What the long-lived changelogs of the store's own branch need; raises as ``needs_of_other_branches``."""
+    needs = _Needs(manifests)
+    changelogs = tuple(ChangelogStore(store).all())
+    if changelogs:
+        needs.add_changelogs(changelogs, with_deltas=_reads_deltas(store))
+    return needs.found()
+
+
+def needs_of(
+    found: Iterable[BranchHistory],
+    manifests: ManifestStore,
+    *,
+    wanted: frozenset[str] | None = None,
+    strict: bool = False,
+) -> BranchNeeds:
+    """What some branches need, of data files only those with the names ``wanted``.
+
+    ``strict`` takes nothing for gone that a snapshot names which no expiry has announced to delete.
+
+    Raises:
+        CorruptionError: what is needed cannot be determined.
+    """
+    needs = _Needs(manifests, wanted, strict=strict)
+    for history in found:
+        needs.add_states(history)
+        if history.changelogs:
+            needs.add_changelogs(history.changelogs, with_deltas=_reads_deltas(history.branch))
+    return needs.found()
+
+
+def histories(store: TableStore) -> Iterator[BranchHistory]:
+    """All branches of the table, the main one first; raises as ``BranchHistory.of``."""
+    yield BranchHistory.of(replace(store, paths=store.paths.for_branch(MAIN_BRANCH)))
+    for name in branch_names(store):
+        yield BranchHistory.of(replace(store, paths=store.paths.for_branch(name)))
 
 
 def branch_names(store: TableStore) -> tuple[str, ...]:
@@ -52,59 +142,95 @@ def branch_names(store: TableStore) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if name is not None))
 
 
-def long_lived_changelogs(store: TableStore) -> Iterator[tuple[int, Snapshot]]:
-    """The changelogs that outlive their snapshots, by id."""
-    for child in store.io.list(store.paths.changelog_directory):
-        changelog_id = changelog_id_of(child.name)
-        if changelog_id is not None:
-            path = store.paths.changelog(changelog_id)
-            try:
-                data = store.io.read(path)
-            except FileNotFoundError:
-                continue  # expired meanwhile
-            yield changelog_id, decode_snapshot(data, path=path)
+def _reads_deltas(branch: TableStore) -> bool:
+    """Whether the changes of a branch are what commits wrote, and not changelog files."""
+    options = TableOptions.parse(SchemaStore(branch).latest().options)
+    return options.stream.changelog_producer is ChangelogProducer.NONE
 
 
-def _needs(branches: Iterable[TableStore], manifests: ManifestStore) -> BranchNeeds:
-    names = MetadataNames()
-    files: set[FileKey] = set()
-    seen: set[str] = set()
-    for branch in branches:
-        for snapshot in _snapshots(branch):
-            names.add(metadata_names(snapshot, manifests, passing_over=MissingFile))
-            for manifest in _manifests(snapshot, manifests):
-                if manifest.file_name not in seen:
-                    seen.add(manifest.file_name)
-                    files.update(_files(manifest, manifests))
-    return BranchNeeds(names, frozenset(files))
+def _is_untagged(tags: TagStore, snapshot_id: int) -> bool:
+    return not tags.keeping(snapshot_id)
 
 
-def _branches(store: TableStore) -> Iterator[TableStore]:
-    for name in (MAIN_BRANCH, *branch_names(store)):
-        yield replace(store, paths=store.paths.for_branch(name))
+class _Needs:
+    """Gathers what is needed."""
 
+    def __init__(self, manifests: ManifestStore, wanted: frozenset[str] | None = None, *, strict: bool = False) -> None:
+        self._manifests = manifests
+        self._wanted = wanted
+        self._strict = strict
+        self._names = MetadataNames()
+        self._files: set[FileKey] = set()
+        self._extra: set[str] = set()
 
-def _snapshots(store: TableStore) -> Iterator[Snapshot]:
-    snapshots = SnapshotStore(store)
-    for snapshot_id in snapshots.listed_ids():
-        snapshot = snapshots.find(snapshot_id)
-        if snapshot is not None:
-            yield snapshot
-    yield from (without_changelog(tag.snapshot) for tag in TagStore(store).all().values())
-    yield from (changelog for _, changelog in long_lived_changelogs(store))
+    def found(self) -> BranchNeeds:
+        return BranchNeeds(self._names, frozenset(self._files), frozenset(self._extra))
 
+    def add_states(self, history: BranchHistory) -> None:
+        """The files of every snapshot and tag of a branch.
 
-def _manifests(snapshot: Snapshot, manifests: ManifestStore) -> Iterator[ManifestFileMeta]:
-    for name in (snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.changelog_manifest_list):
-        if name is not None:
-            try:
-                yield from manifests.read_list(name)
-            except MissingFile:
-                continue  # gone already: there is nothing left to protect
+        In a run of snapshots these are the files of the first and what was added since; the last is asked as well.
+        """
+        tags = TagStore(history.branch)
+        for tagged in history.tagged:
+            self._add_state(tagged, partial(_is_untagged, tags, tagged.id))
+        snapshots, follower = SnapshotStore(history.branch), None
+        for snapshot in history.snapshots:
+            is_gone = partial(snapshots.is_going, snapshot.id)
+            if snapshot.id == follower and snapshot is not history.snapshots[-1]:
+                entries, is_whole = self._read(snapshot, (snapshot.delta_manifest_list,), is_gone)
+                self._add_files(entry for entry in entries if entry.kind is FileKind.ADD)
+            else:
+                is_whole = self._add_state(snapshot, is_gone)
+            self._add_files(self._entries(snapshot.changelog_manifest_list))
+            follower = snapshot.id + 1 if is_whole else None
 
+    def add_changelogs(self, changelogs: Iterable[Snapshot], *, with_deltas: bool) -> None:
+        """What the commits wrote whose changes are kept; what compactions did is of no more use."""
+        for changelog in changelogs:
+            kept = as_changelog(changelog, with_deltas=with_deltas)
+            self._names.add(metadata_names(kept, self._manifests, passing_over=MissingFile))
+            self._add_files(self._entries(kept.changelog_manifest_list))
+            self._add_files(e for e in self._entries(kept.delta_manifest_list) if is_change(e))
 
-def _files(manifest: ManifestFileMeta, manifests: ManifestStore) -> set[FileKey]:
-    try:
-        return {file_key(entry) for entry in manifests.read(manifest)}
-    except MissingFile:
-        return set()
+    def _add_state(self, snapshot: Snapshot, is_gone: Callable[[], bool]) -> bool:
+        lists = (snapshot.base_manifest_list, snapshot.delta_manifest_list)
+        entries, is_whole = self._read(snapshot, lists, is_gone)
+        try:
+            self._add_files(live_entries(merge_entries(entries)))
+        except ReplayError:
+            # Something is missing or wrong: everything that may have been there stays.
+            self._add_files(entry for entry in entries if entry.kind is FileKind.ADD)
+            return False
+        return is_whole
+
+    def _read(
+        self, snapshot: Snapshot, lists: Sequence[str], is_gone: Callable[[], bool]
+    ) -> tuple[list[ManifestEntry], bool]:
+        """The entries of lists, and whether they are all; the names of metadata are noted."""
+        try:
+            self._names.add(metadata_names(snapshot, self._manifests))
+            manifests = [manifest for name in lists for manifest in self._manifests.read_list(name)]
+            return [entry for manifest in manifests for entry in self._manifests.read(manifest)], True
+        except MissingFile:
+            if self._strict and not is_gone():
+                raise
+        self._names.add(metadata_names(snapshot, self._manifests, passing_over=MissingFile))
+        return [entry for name in lists for entry in self._entries(name)], False
+
+    def _add_files(self, entries: Iterable[ManifestEntry]) -> None:
+        for entry in entries:
+            if self._wanted is None or entry.file.file_name in self._wanted:
+                self._files.add(file_key(entry))
+            self._extra.update(entry.file.extra_files)
+
+    def _entries(self, name: str | None) -> Iterator[ManifestEntry]:
+        for manifest in self._manifests_of(name) if name else ():
+            with suppress(MissingFile):  # gone already: there is nothing left to protect
+                yield from self._manifests.read(manifest)
+
+    def _manifests_of(self, name: str) -> Sequence[ManifestFileMeta]:
+        try:
+            return self._manifests.read_list(name)
+        except MissingFile:
+            return ()

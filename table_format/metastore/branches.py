@@ -22,7 +22,8 @@ from table_format.errors import (
 )
 from table_format.io.paths import schema_id_of
 from table_format.io.table_store import TableStore
-from table_format.metastore.branch_needs import branch_names, long_lived_changelogs
+from table_format.metastore.branch_needs import branch_names
+from table_format.metastore.changelogs import ChangelogStore
 from table_format.metastore.deletions import Deletions
 from table_format.metastore.manifests import ManifestStore
 from table_format.metastore.schemas import SchemaStore
@@ -204,4 +205,4 @@ def _readable_history(branch: TableStore) -> Iterable[Snapshot]:
             if (tag := tags.find(name)) is not None:
                 yield tag.snapshot
     with suppress(CorruptionError):
-        yield from (changelog for _, changelog in long_lived_changelogs(branch))
+        yield from ChangelogStore(branch).all()

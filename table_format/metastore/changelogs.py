@@ -6,8 +6,10 @@ files it names only those of its changes are promised to be there. The ids lead 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum
 
 from table_format.codecs.snapshot_json import decode_snapshot
 from table_format.errors import BadEncoding
@@ -15,11 +17,28 @@ from table_format.io.paths import changelog_id_of
 from table_format.io.table_store import TableStore
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.model.snapshot import Snapshot
+from table_format.options.stream import ChangelogProducer
+from table_format.options.table_options import TableOptions
+
+
+class KeptChanges(Enum):
+    """What of a snapshot stays when it goes, so that its changes can still be read."""
+
+    NOTHING = "nothing"
+    DELTAS = "what commits wrote"
+    FILES = "changelog files"
+
+    @classmethod
+    def by(cls, options: TableOptions) -> KeptChanges:
+        """What a table keeps."""
+        if not options.expire.is_changelog_decoupled:
+            return cls.NOTHING
+        return cls.DELTAS if options.stream.changelog_producer is ChangelogProducer.NONE else cls.FILES
 
 
 @dataclass(frozen=True, slots=True)
 class ChangelogStore:
-    """Finds the long-lived changelogs of one branch."""
+    """Finds, makes and deletes the long-lived changelogs of one branch."""
 
     store: TableStore
 
@@ -33,6 +52,12 @@ class ChangelogStore:
         """The smallest id; ``None`` without any."""
         ids = self.ids()
         return ids[0] if ids else None
+
+    def all(self) -> Iterator[Snapshot]:
+        """The changelogs there are, ascending; raises as ``find``."""
+        for changelog_id in self.ids():
+            if (found := self.find(changelog_id)) is not None:
+                yield found
 
     def find(self, changelog_id: int) -> Snapshot | None:
         """What the snapshot of that id was; ``None`` when no changelog of it is kept.
@@ -49,6 +74,35 @@ class ChangelogStore:
         if snapshot.id != changelog_id:
             raise BadEncoding(path, f"expected changelog {changelog_id}, found {snapshot.id}")
         return snapshot
+
+    def keep(self, snapshot_id: int) -> None:
+        """Make the changelog of a snapshot that is about to go, with whatever its writer put into it.
+
+        Made anew when there is one: an expiry that did not finish was here. Nothing happens when the snapshot has gone.
+        Raises ``OSError``.
+        """
+        with suppress(FileNotFoundError):
+            data = self.store.io.read(self.store.paths.snapshot(snapshot_id))
+            self.store.io.overwrite(self.store.paths.changelog(snapshot_id), data)
+            self.write_latest_hint(snapshot_id)
+
+    def delete(self, changelog_id: int) -> None:
+        """Delete the changelog's file; nothing happens when there is none."""
+        self.store.io.delete(self.store.paths.changelog(changelog_id))
+
+    def write_latest_hint(self, changelog_id: int | None) -> None:
+        """Say where to look for the latest; ``None`` that nobody knows. Raises ``OSError``."""
+        text = "-1" if changelog_id is None else str(changelog_id)
+        self.store.io.overwrite(self.store.paths.changelog_latest_hint, text.encode())
+
+    def write_earliest_hint(self, changelog_id: int) -> None:
+        """Say where to look for the earliest. Raises ``OSError``."""
+        self.store.io.overwrite(self.store.paths.changelog_earliest_hint, str(changelog_id).encode())
+
+    def delete_hints(self) -> None:
+        """Say nothing about where to look: no changelog is left. Raises ``OSError``."""
+        self.store.io.delete(self.store.paths.changelog_earliest_hint)
+        self.store.io.delete(self.store.paths.changelog_latest_hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TypeAlias
 
 from table_format.errors import CorruptionError
-from table_format.io.paths import parent
+from table_format.io.paths import TablePaths, parent
 from table_format.io.table_store import TableStore
 from table_format.metastore.manifests import ManifestStore, referenced_names
 from table_format.metastore.partitions import Partitions
-from table_format.model.manifest import FileKind, ManifestEntry
+from table_format.model.data_file import FileSource
+from table_format.model.manifest import FileKind, IndexManifestEntry, ManifestEntry
 from table_format.model.snapshot import Snapshot
 
 FileKey: TypeAlias = tuple[bytes, int, str]
@@ -36,6 +37,7 @@ class Deletions:
     statistics: tuple[str, ...] = ()
     manifest_lists: tuple[str, ...] = ()
     index_manifests: tuple[str, ...] = ()
+    changelogs: tuple[str, ...] = ()
     snapshots: tuple[str, ...] = ()
 
     @property
@@ -56,11 +58,11 @@ class Deletions:
 
 @dataclass(frozen=True, slots=True)
 class MetadataNames:
-    """The names of the metadata files that snapshots need."""
+    """The names of the metadata files that snapshots need; index files with the partition and bucket they lie in."""
 
     manifests: set[str] = field(default_factory=set)
     manifest_lists: set[str] = field(default_factory=set)
-    index_files: set[str] = field(default_factory=set)
+    index_files: set[FileKey] = field(default_factory=set)
     index_manifests: set[str] = field(default_factory=set)
     statistics: set[str] = field(default_factory=set)
 
@@ -69,12 +71,12 @@ class MetadataNames:
         for group in fields(self):
             getattr(self, group.name).update(getattr(other, group.name))
 
-    def deletions_except(self, kept: MetadataNames, store: TableStore) -> Deletions:
+    def deletions_except(self, kept: MetadataNames, files: DataPaths) -> Deletions:
         """The files of these names that ``kept`` does not need."""
-        paths = store.paths
+        paths = files.paths
         return Deletions(
             manifests=tuple(map(paths.manifest, sorted(self.manifests - kept.manifests))),
-            index_files=tuple(map(paths.index, sorted(self.index_files - kept.index_files))),
+            index_files=tuple(map(files.index_file, sorted(self.index_files - kept.index_files))),
             statistics=tuple(map(paths.statistics, sorted(self.statistics - kept.statistics))),
             manifest_lists=tuple(map(paths.manifest, sorted(self.manifest_lists - kept.manifest_lists))),
             index_manifests=tuple(map(paths.manifest, sorted(self.index_manifests - kept.index_manifests))),
@@ -102,7 +104,8 @@ def metadata_names(
         names.index_manifests.add(snapshot.index_manifest)
         with suppress(*passed):
             entries = manifests.read_index(snapshot.index_manifest)
-            names.index_files.update(entry.index_file.file_name for entry in entries)
+            # What lies outside the table is not ours to delete.
+            names.index_files.update(index_key(entry) for entry in entries if entry.index_file.external_path is None)
     if snapshot.statistics:
         names.statistics.add(snapshot.statistics)
     return names
@@ -111,6 +114,23 @@ def metadata_names(
 def without_changelog(snapshot: Snapshot) -> Snapshot:
     """The snapshot as a tag keeps it: with its rows, without what changed."""
     return replace(snapshot, changelog_manifest_list=None, changelog_manifest_list_size=None)
+
+
+def as_changelog(snapshot: Snapshot, *, with_deltas: bool = True) -> Snapshot:
+    """The snapshot as a long-lived changelog keeps it: with what changed, without what was deleted or counted.
+
+    Where there are changelog files nobody reads deltas, and lists of data manifests have no name any more.
+    """
+    kept = replace(snapshot, index_manifest=None, statistics=None)
+    return kept if with_deltas else replace(kept, base_manifest_list="", delta_manifest_list="")
+
+
+def is_change(entry: ManifestEntry) -> bool:
+    """Whether the file is what a commit wrote, which is the change to who reads deltas, and no compaction's work.
+
+    Old files do not say.
+    """
+    return entry.file.file_source is not FileSource.COMPACT
 
 
 def removed_files(delta: Sequence[ManifestEntry]) -> list[ManifestEntry]:
@@ -129,12 +149,29 @@ def file_key(entry: ManifestEntry) -> FileKey:
     return (entry.partition, entry.bucket, entry.file.file_name)
 
 
+def index_key(entry: IndexManifestEntry) -> FileKey:
+    """What the entry's index file is on disk."""
+    return (entry.partition, entry.bucket, entry.index_file.file_name)
+
+
 class DataPaths:
-    """Paths of the data and changelog files of entries."""
+    """Paths of the data, changelog and index files of entries."""
 
     def __init__(self, store: TableStore, partitions: Partitions) -> None:
         self._store = store
         self._partitions = partitions
+
+    @property
+    def paths(self) -> TablePaths:
+        """The paths of the table."""
+        return self._store.paths
+
+    def index_file(self, key: FileKey) -> str:
+        """The path of an index file of the table."""
+        partition, bucket, name = key
+        if not self._partitions.options.bucket.index_in_data_file_dir:
+            return self._store.paths.index(name)
+        return self._store.paths.file_in_bucket(self._partitions.text(partition), bucket, name)
 
     def files_of(self, entries: Iterable[ManifestEntry], protected: frozenset[FileKey]) -> tuple[str, ...]:
         """The files of the entries with what belongs to them, each once, without the protected ones."""

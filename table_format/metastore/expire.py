@@ -10,17 +10,20 @@ removed. It stays when the nearest tag before n, another branch, or the retained
 Order of effects: 1 EARLIEST announces what goes, 2 data files, 3 changelog files, 4 directories, 5 manifests, index
 files and statistics, 6 the lists that name them, 7 snapshots, oldest first. The hint comes first, unlike in Java, so
 that a tag made meanwhile knows, and a reader of a snapshot half gone is told that it has expired.
+
+Where changes outlive snapshots (``changelog.*-retained`` above ``snapshot.*-retained``) a snapshot becomes a long-lived
+changelog just before it goes, and what it needs stays: changelog files with their manifests or, without a
+changelog-producer, the files that commits wrote with all manifests.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
 
-from table_format.errors import UnsupportedFeature
 from table_format.io.table_store import TableStore
-from table_format.metastore.deletions import DataPaths, Deletions, file_key
+from table_format.metastore.changelogs import KeptChanges
+from table_format.metastore.deletions import DataPaths, Deletions
 from table_format.metastore.expiry_facts import ExpiryFacts, ExpiryReader
 from table_format.metastore.manifests import ManifestStore
 from table_format.metastore.retention import ExpiryRange, Retention, default_retain_floor_ms
@@ -28,18 +31,18 @@ from table_format.metastore.snapshots import SnapshotStore
 from table_format.model.snapshot import Snapshot
 from table_format.options.table_options import TableOptions
 
-_DECOUPLING: Final = ("changelog.num-retained.min", "changelog.num-retained.max", "changelog.time-retained")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpiryReport:
     """What an expiry deleted, or would delete.
 
-    ``kept_by`` says what keeps the earliest snapshot that stays; ``unreadable`` are broken files whose snapshots' data
-    files were left alone; ``bytes`` counts data and changelog files.
+    ``changelog_ids`` are the snapshots whose changes are kept as long-lived changelogs. ``kept_by`` says what keeps the
+    earliest snapshot that stays; ``unreadable`` are broken files whose snapshots' data files were left alone; ``bytes``
+    counts data and changelog files.
     """
 
     snapshot_ids: tuple[int, ...] = ()
+    changelog_ids: tuple[int, ...] = ()
     deletions: Deletions = field(default_factory=Deletions)
     kept_by: str = ""
     unreadable: tuple[str, ...] = ()
@@ -69,11 +72,9 @@ def expire_snapshots(
 
     Raises:
         InvalidOption: the bounds contradict each other.
-        UnsupportedFeature: changelogs are to outlive their snapshots.
         CorruptionError: what must stay cannot be determined; nothing was deleted.
         OSError: the store failed; what was not deleted is deleted the next time.
     """
-    _refuse_decoupled(options)
     reader = ExpiryReader(store, options, snapshots or SnapshotStore(store), manifests or ManifestStore(store, options))
     now_ms = store.runtime.clock.now_ms()
     floor_ms = default_retain_floor_ms(options.commit) if retain_floor_ms is None else retain_floor_ms
@@ -98,8 +99,19 @@ def expire_snapshots(
     tags_now = reader.tags()
     if tags_now != tags:
         report = _report(reader, found, tags_now, options, store)
-    report.deletions.apply(store)
+    _apply(report, reader, store)
     return report
+
+
+def _apply(report: ExpiryReport, reader: ExpiryReader, store: TableStore) -> None:
+    if not report.changelog_ids:
+        report.deletions.apply(store)
+        return
+    replace(report.deletions, snapshots=()).apply(store)
+    for snapshot_id in report.snapshot_ids:
+        # One by one, as the reference does: those who read changes find each in one place or the other.
+        reader.changelogs.keep(snapshot_id)
+        reader.snapshots.delete(snapshot_id)
 
 
 def _report(
@@ -111,40 +123,26 @@ def _report(
 ) -> ExpiryReport:
     facts = reader.facts(found, tags)
     paths = DataPaths(store, reader.partitions)
-    gone = (e for e in (*facts.removed, *facts.changelog) if file_key(e) not in facts.protected)
+    ids = tuple(s.id for s in facts.snapshots)
     return ExpiryReport(
-        snapshot_ids=tuple(s.id for s in facts.snapshots),
-        deletions=plan_deletions(facts, store, paths, clean_directories=options.expire.clean_empty_directories),
+        snapshot_ids=ids,
+        changelog_ids=ids if facts.kept_changes is not KeptChanges.NOTHING else (),
+        deletions=plan_deletions(facts, paths, clean_directories=options.expire.clean_empty_directories),
         kept_by=found.kept_by,
         unreadable=facts.unreadable,
-        bytes=sum({file_key(e): e.file.file_size for e in gone}.values()),
+        bytes=facts.bytes,
     )
 
 
-def plan_deletions(facts: ExpiryFacts, store: TableStore, paths: DataPaths, *, clean_directories: bool) -> Deletions:
+def plan_deletions(facts: ExpiryFacts, paths: DataPaths, *, clean_directories: bool) -> Deletions:
     """The files that go with the snapshots; a pure function of the facts."""
-    metadata = facts.names.deletions_except(facts.needed, store)
     data_files = paths.files_of(facts.removed, facts.protected)
     changelog_files = paths.files_of(facts.changelog, facts.protected)
     directories = paths.directories_of((*data_files, *changelog_files)) if clean_directories else ()
-    return Deletions(
+    return replace(
+        facts.names.deletions_except(facts.needed, paths),
         data_files=data_files,
         changelog_files=changelog_files,
         empty_directories=directories,
-        manifests=metadata.manifests,
-        index_files=metadata.index_files,
-        statistics=metadata.statistics,
-        manifest_lists=metadata.manifest_lists,
-        index_manifests=metadata.index_manifests,
-        snapshots=tuple(store.paths.snapshot(snapshot.id) for snapshot in facts.snapshots),
+        snapshots=tuple(paths.paths.snapshot(snapshot.id) for snapshot in facts.snapshots),
     )
-
-
-def _refuse_decoupled(options: TableOptions) -> None:
-    for key in _DECOUPLING:
-        if key in options.raw:
-            message = (
-                f"option '{key}' lets changelogs outlive their snapshots, which this version cannot do when it "
-                "expires; expire with the tool that set it, or remove the option"
-            )
-            raise UnsupportedFeature(key, message)

@@ -14,13 +14,16 @@ from typing import Final
 
 from table_format.errors import CorruptionError, MissingFile
 from table_format.io.table_store import TableStore
-from table_format.metastore.branch_needs import BranchNeeds, needs_of_other_branches
+from table_format.metastore.branch_needs import BranchNeeds, needs_of_changelogs, needs_of_other_branches
+from table_format.metastore.changelogs import ChangeHistory, ChangelogStore, KeptChanges
 from table_format.metastore.consumers import first_needed_snapshot
 from table_format.metastore.deletions import (
     FileKey,
     MetadataNames,
     added_files,
+    as_changelog,
     file_key,
+    is_change,
     metadata_names,
     removed_files,
     without_changelog,
@@ -29,7 +32,7 @@ from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.manifests import ManifestStore
 from table_format.metastore.partitions import Partitions
 from table_format.metastore.plan import live_files
-from table_format.metastore.retention import ExpiryRange, Retention, expiry_range
+from table_format.metastore.retention import ExpiryRange, Retention, changelog_range, expiry_range
 from table_format.metastore.schemas import SchemaStore
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.metastore.tags import TagStore
@@ -46,8 +49,8 @@ _LONGEST_LOOK: Final = 256
 class ExpiryFacts:
     """What a plan rests on: the snapshots that go, the one that stays, and what must not be touched.
 
-    ``removed`` are the files the deltas of (begin, end] took out, ``changelog`` the changelog files of [begin, end),
-    ``names`` the metadata of the snapshots that go, ``needed`` that of what stays.
+    ``removed`` are the files that the deltas took out, ``changelog`` the changelog files that go, ``names`` the
+    metadata of the snapshots that go, ``needed`` that of what stays. ``snapshots`` may be long-lived changelogs.
     """
 
     snapshots: Sequence[Snapshot]
@@ -56,7 +59,14 @@ class ExpiryFacts:
     protected: frozenset[FileKey]
     needed: MetadataNames
     names: MetadataNames
+    kept_changes: KeptChanges = KeptChanges.NOTHING
     unreadable: tuple[str, ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        """Of the data and changelog files that go."""
+        gone = (e for e in (*self.removed, *self.changelog) if file_key(e) not in self.protected)
+        return sum({file_key(e): e.file.file_size for e in gone}.values())
 
 
 class ExpiryReader:
@@ -69,6 +79,7 @@ class ExpiryReader:
         self._options = options
         self._manifests = manifests
         self.snapshots = snapshots
+        self.changelogs = ChangelogStore(store)
 
     @cached_property
     def _schema(self) -> TableSchema:
@@ -84,12 +95,25 @@ class ExpiryReader:
         earliest, latest = self.snapshots.earliest_id(), self.snapshots.latest_id()
         if earliest is None or latest is None:
             return None
-        needed = first_needed_snapshot(self._store)
-        return expiry_range(rules, earliest=earliest, latest=latest, time_of=self._time_of, first_needed=needed)
+        expire = self._options.expire
+        spares = expire.consumers_keep_changelogs_only and expire.is_changelog_decoupled
+        needed = None if spares else first_needed_snapshot(self._store)
+        time_of = _times(self.snapshots.find)
+        return expiry_range(rules, earliest=earliest, latest=latest, time_of=time_of, first_needed=needed)
 
-    def _time_of(self, snapshot_id: int) -> int | None:
-        snapshot = self.snapshots.find(snapshot_id)
-        return None if snapshot is None else snapshot.time_millis
+    def choose_changelogs(self, rules: Retention) -> ExpiryRange | None:
+        """The long-lived changelogs that may go; ``None`` for a table without any."""
+        latest, ids = self.snapshots.latest_id(), self.changelogs.ids()
+        if latest is None or not ids:
+            return None
+        return changelog_range(
+            rules,
+            earliest=ids[0],
+            last=ids[-1],
+            latest=latest,
+            time_of=_times(self.changelogs.find),
+            first_needed=first_needed_snapshot(self._store),
+        )
 
     def tags(self) -> Mapping[str, Snapshot]:
         """The tagged snapshots by name of the tag."""
@@ -101,26 +125,86 @@ class ExpiryReader:
         Raises:
             CorruptionError: what must stay cannot be read.
         """
+        kept = KeptChanges.by(self._options)
         end = self.snapshots.load(found.end)
         going = [s for s in map(self.snapshots.find, found.ids) if s is not None]
         unreadable: list[str] = []
         removed = self._removed((*going[1:], end), unreadable)
+        if kept is KeptChanges.DELTAS:
+            removed = [entry for entry in removed if not is_change(entry)]
         changelog: list[ManifestEntry] = []
         names = MetadataNames()
         for snapshot in going:
-            changelog += self._entries(self._manifests.changelog_manifests, snapshot, unreadable) or ()
-            names.add(metadata_names(snapshot, self._manifests, passing_over=CorruptionError))
-        branches = needs_of_other_branches(self._store, self._manifests)
+            if kept is KeptChanges.NOTHING:
+                changelog += self._entries(self._manifests.changelog_manifests, snapshot, unreadable) or ()
+            names.add(self._names_that_go(snapshot, kept))
+        needs = self._other_needs(kept)
         tags = {name: snapshot for name, snapshot in tagged.items() if snapshot.id < end.id}
+        ids = range(found.begin + 1, found.end + 1)
         return ExpiryFacts(
             snapshots=going,
             removed=removed,
             changelog=changelog,
-            protected=branches.files | (self._protected(found, end, tags, removed) if removed else frozenset()),
-            needed=self._needed(end, tags, branches),
+            protected=needs.files | (self._protected(ids, end, tags, removed) if removed else frozenset()),
+            needed=self._needed(end, tags, needs),
+            names=names,
+            kept_changes=kept,
+            unreadable=tuple(unreadable),
+        )
+
+    def changelog_facts(self, found: ExpiryRange, tagged: Mapping[str, Snapshot]) -> ExpiryFacts:
+        """What goes with the long-lived changelogs of the range, and what stays.
+
+        A manifest that one of them names and a later one needs is named by the next, or by the earliest snapshot, too.
+
+        Raises:
+            CorruptionError: what must stay cannot be read.
+        """
+        earliest_id = self.snapshots.earliest_kept_id() or found.end
+        end = self.snapshots.load(earliest_id)
+        going = [c for c in map(self.changelogs.find, found.ids) if c is not None]
+        unreadable: list[str] = []
+        removed = [entry for entry in self._removed(going, unreadable) if is_change(entry)]
+        changelog: list[ManifestEntry] = []
+        names = MetadataNames()
+        for gone in going:
+            changelog += self._entries(self._manifests.changelog_manifests, gone, unreadable) or ()
+            names.add(metadata_names(as_changelog(gone), self._manifests, passing_over=CorruptionError))
+        needs = needs_of_other_branches(self._store, self._manifests)
+        tags = {name: snapshot for name, snapshot in tagged.items() if snapshot.id < end.id}
+        needed = self._needed(end, tags, needs)
+        first = next((i for i in self.changelogs.ids() if i >= found.end), found.end)
+        for stays in (self.changelogs.find(first), self.snapshots.find(self.snapshots.earliest_id() or first)):
+            if stays is not None:
+                needed.add(metadata_names(as_changelog(stays), self._manifests, passing_over=MissingFile))
+        return ExpiryFacts(
+            snapshots=going,
+            removed=removed,
+            changelog=changelog,
+            protected=needs.files | (self._protected(found.ids, going[-1], tags, removed) if removed else frozenset()),
+            needed=needed,
             names=names,
             unreadable=tuple(unreadable),
         )
+
+    def _names_that_go(self, snapshot: Snapshot, kept: KeptChanges) -> MetadataNames:
+        if kept is not KeptChanges.NOTHING:
+            snapshot = without_changelog(snapshot)
+        names = metadata_names(snapshot, self._manifests, passing_over=CorruptionError)
+        if kept is KeptChanges.DELTAS:
+            # Manifests of the base hold what earlier commits wrote, so they stay as long as the changelog.
+            names.manifests.clear()
+            names.manifest_lists.clear()
+        return names
+
+    def _other_needs(self, kept: KeptChanges) -> BranchNeeds:
+        needs = needs_of_other_branches(self._store, self._manifests)
+        if kept is KeptChanges.NOTHING and self.changelogs.ids():
+            # Changelogs of a time when they were to be kept longer: nobody has told them to go.
+            own = needs_of_changelogs(self._store, self._manifests)
+            needs.names.add(own.names)
+            return BranchNeeds(needs.names, needs.files | own.files)
+        return needs
 
     def _entries(
         self,
@@ -149,24 +233,24 @@ class ExpiryReader:
             removed.update((file_key(entry), entry) for entry in removed_files(delta))
         return tuple(removed.values())
 
-    def _needed(self, end: Snapshot, tags: Mapping[str, Snapshot], branches: BranchNeeds) -> MetadataNames:
+    def _needed(self, end: Snapshot, tags: Mapping[str, Snapshot], needs: BranchNeeds) -> MetadataNames:
         needed = metadata_names(end, self._manifests)
-        needed.add(branches.names)
+        needed.add(needs.names)
         for name, snapshot in tags.items():
             with _naming_tag(name):
                 needed.add(metadata_names(without_changelog(snapshot), self._manifests))
         return needed
 
     def _protected(
-        self, found: ExpiryRange, end: Snapshot, tags: Mapping[str, Snapshot], removed: Sequence[ManifestEntry]
+        self, ids: Iterable[int], end: Snapshot, tags: Mapping[str, Snapshot], removed: Sequence[ManifestEntry]
     ) -> set[FileKey]:
-        """Files of the nearest tag before each snapshot, and what the history that stays brought back."""
+        """Files of the nearest tag before each of the snapshots, and what the history after ``end`` brought back."""
         wanted = FileFilter(
             partitions=frozenset(entry.partition for entry in removed),
             buckets=frozenset(entry.bucket for entry in removed),
         )
         files: set[FileKey] = set()
-        for name in nearest_tags({name: tag.id for name, tag in tags.items()}, range(found.begin + 1, found.end + 1)):
+        for name in nearest_tags({name: tag.id for name, tag in tags.items()}, ids):
             with _naming_tag(name):
                 files |= self._live(tags[name], wanted)
         return files | self._brought_back(end, wanted)
@@ -181,16 +265,33 @@ class ExpiryReader:
             return set()
         if latest.id - end.id > _LONGEST_LOOK:
             return self._live(latest, wanted)
-        later = (self.snapshots.find(snapshot_id) for snapshot_id in range(end.id + 1, latest.id + 1))
+        history = ChangeHistory(self.snapshots, self.changelogs)
+        later = (history.find(snapshot_id) for snapshot_id in range(end.id + 1, latest.id + 1))
         files: set[FileKey] = set()
         for snapshot in later:
             if snapshot is not None and snapshot.commit_kind is CommitKind.OVERWRITE:
-                files |= added_files(self._manifests.delta_entries(snapshot))
+                files |= self._added_by(snapshot)
         return files
+
+    def _added_by(self, snapshot: Snapshot) -> set[FileKey]:
+        try:
+            return added_files(self._manifests.delta_entries(snapshot))
+        except MissingFile:
+            if self.snapshots.exists(snapshot.id):
+                raise
+            return set()  # a changelog of which only changelog files are kept
 
     def _live(self, snapshot: Snapshot, wanted: FileFilter) -> set[FileKey]:
         plan = live_files(self._manifests, snapshot, schema=self._schema, schemas={}, filter=wanted)
         return {file_key(entry) for entry in plan.entries}
+
+
+def _times(find: Callable[[int], Snapshot | None]) -> Callable[[int], int | None]:
+    def time_of(snapshot_id: int) -> int | None:
+        snapshot = find(snapshot_id)
+        return None if snapshot is None else snapshot.time_millis
+
+    return time_of
 
 
 def nearest_tags(tags: Mapping[str, int], ids: Iterable[int]) -> Sequence[str]:

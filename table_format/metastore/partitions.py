@@ -27,7 +27,7 @@ class Partitions:
     def __init__(self, schema: TableSchema, options: TableOptions) -> None:
         self.fields = schema.partition_fields
         self.types: tuple[DataType, ...] = tuple(f.type.with_nullable(True) for f in self.fields)
-        self._options = options
+        self.options = options
         self._values: dict[bytes, tuple[InternalValue, ...]] = {}
         self._texts: dict[bytes, str] = {}
 
@@ -42,7 +42,7 @@ class Partitions:
         """The partition's directory below the table; empty for an unpartitioned table."""
         found = self._texts.get(partition)
         if found is None:
-            files = self._options.files
+            files = self.options.files
             found = self._texts[partition] = partition_text(
                 self.fields,
                 self.values(partition),

@@ -1,4 +1,5 @@
-"""Which snapshots may go (format chapter 10, section 9; Java ``ExpireSnapshotsImpl.expire``). Facts in, verdict out.
+"""Which snapshots and changelogs may go (format chapter 10, section 9; Java ``ExpireSnapshotsImpl.expire``,
+``ExpireChangelogImpl.expire``). Facts in, verdict out.
 
 The age that counts is that of the successor, as since 2.0: a snapshot may go once the one that replaced it is older
 than the retention; 0.9 asked for the age of the snapshot itself and kept one snapshot more or less. Below the retain
@@ -90,5 +91,39 @@ def expiry_range(
         own_ms = time_of(snapshot_id)
         if own_ms is not None and own_ms >= rules.floor_ms:
             end, kept_by = snapshot_id, "the retain floor that protects writers at work"
+            break
+    return ExpiryRange(earliest, max(end, earliest), kept_by)
+
+
+def changelog_range(
+    rules: Retention,
+    *,
+    earliest: int,
+    last: int,
+    latest: int,
+    time_of: Callable[[int], int | None],
+    first_needed: int | None = None,
+) -> ExpiryRange:
+    """The oldest long-lived changelogs, of those from ``earliest`` to ``last``, that may go (``ExpireChangelogImpl``).
+
+    ``latest`` is the latest snapshot, from which retained commits are counted. As in the reference the last changelog
+    stays, and it is a changelog's own age that counts.
+
+    >>> rules = Retention(retain_min=2, retain_max=9, older_than_ms=50, floor_ms=100, limit=50)
+    >>> changelog_range(rules, earliest=1, last=6, latest=9, time_of=lambda i: i * 10)
+    ExpiryRange(begin=1, end=5, kept_by='the time retained')
+    """
+    bounds = [
+        (latest - rules.retain_min + 1, "the number of changelogs retained at least"),
+        (earliest + rules.limit, "the limit of one expiry"),
+        (last, "the last changelog, which leads to the snapshots"),
+    ]
+    if first_needed is not None:
+        bounds.append((first_needed, "a consumer that has still to read it"))
+    end, kept_by = min(bounds, key=lambda bound: bound[0])
+    for changelog_id in range(max(latest - rules.retain_max + 1, earliest), end):
+        own_ms = time_of(changelog_id)
+        if own_ms is not None and own_ms >= rules.older_than_ms:
+            end, kept_by = changelog_id, "the time retained"
             break
     return ExpiryRange(earliest, max(end, earliest), kept_by)

@@ -18,7 +18,7 @@ from typing import Final
 
 from table_format.errors import AlreadyExistsError, ConflictError, CorruptionError, SnapshotExpired
 from table_format.io.table_store import TableStore
-from table_format.metastore.branch_needs import long_lived_changelogs
+from table_format.metastore.changelogs import ChangelogStore
 from table_format.metastore.deletions import Deletions
 from table_format.metastore.manifests import ManifestStore
 from table_format.metastore.snapshots import SnapshotStore
@@ -108,7 +108,7 @@ def _later(store: TableStore, target_id: int) -> Iterator[Snapshot]:
                     yield snapshot
     yield from (tag.snapshot for tag in TagStore(store).all().values() if tag.snapshot.id > target_id)
     with suppress(CorruptionError):
-        yield from (changelog for number, changelog in long_lived_changelogs(store) if number > target_id)
+        yield from (changelog for changelog in ChangelogStore(store).all() if changelog.id > target_id)
 
 
 def _remove_snapshots(store: TableStore, snapshots: SnapshotStore, target_id: int) -> tuple[int, ...]:
@@ -125,12 +125,13 @@ def _remove_snapshots(store: TableStore, snapshots: SnapshotStore, target_id: in
 
 
 def _remove_changelogs(store: TableStore, target_id: int) -> tuple[int, ...]:
-    ids = sorted(number for number, _ in long_lived_changelogs(store))
+    changelogs = ChangelogStore(store)
+    ids = changelogs.ids()
     later = [number for number in ids if number > target_id]
     if later:
         kept = [number for number in ids if number <= target_id]
         # As the reference says that it does not know the latest.
-        store.io.overwrite(store.paths.changelog_latest_hint, str(kept[-1] if kept else -1).encode())
+        changelogs.write_latest_hint(kept[-1] if kept else None)
     for number in reversed(later):
-        store.io.delete(store.paths.changelog(number))
+        changelogs.delete(number)
     return tuple(later)

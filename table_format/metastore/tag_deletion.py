@@ -1,19 +1,20 @@
 """Deletion of a tag with the files only it needs (format chapter 10, section 9; Java ``TagDeletion``).
 
 While the tag's snapshot is retained, or another tag has it, only the tag's file goes. Otherwise the files go that
-neither neighbour in history has: the tag before, and the tag or retained snapshot after. The tag's file goes last, so
-that a deletion that was interrupted can be repeated.
+neither neighbour in history has: the tag before, and the tag or retained snapshot after; nor, unlike in Java, a
+long-lived changelog. The tag's file goes last, so that a deletion that was interrupted can be repeated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from table_format.errors import CorruptionError, MissingFile, SnapshotNotFound
 from table_format.io.table_store import TableStore
-from table_format.metastore.branch_needs import needs_of_other_branches
+from table_format.metastore.branch_needs import needs_of_changelogs, needs_of_other_branches
 from table_format.metastore.deletions import (
     DataPaths,
     Deletions,
@@ -106,10 +107,11 @@ def _neighbours(snapshot: Snapshot, tagged: Iterable[Snapshot], store: TableStor
 def _plan(store: TableStore, options: TableOptions, snapshot: Snapshot, neighbours: Sequence[Snapshot]) -> Deletions:
     schema = SchemaStore(store).latest()
     manifests = ManifestStore(store, options)
-    branches = needs_of_other_branches(store, manifests)
     needed = MetadataNames()
-    needed.add(branches.names)
-    protected: set[FileKey] = set(branches.files)
+    protected: set[FileKey] = set()
+    for needs in (needs_of_other_branches(store, manifests), needs_of_changelogs(store, manifests)):
+        needed.add(needs.names)
+        protected |= needs.files
     for neighbour in neighbours:
         needed.add(metadata_names(neighbour, manifests))
         plan = live_files(manifests, neighbour, schema=schema, schemas={})
@@ -119,14 +121,7 @@ def _plan(store: TableStore, options: TableOptions, snapshot: Snapshot, neighbou
     except CorruptionError:
         # An earlier deletion of this tag went past here; or it is broken, and what it kept stays behind.
         entries = ()
-    data_files = DataPaths(store, Partitions(schema, options)).files_of(entries, frozenset(protected))
+    paths = DataPaths(store, Partitions(schema, options))
     names = metadata_names(snapshot, manifests, passing_over=CorruptionError)
-    metadata = names.deletions_except(needed, store)
-    return Deletions(
-        data_files=data_files,
-        manifests=metadata.manifests,
-        index_files=metadata.index_files,
-        statistics=metadata.statistics,
-        manifest_lists=metadata.manifest_lists,
-        index_manifests=metadata.index_manifests,
-    )
+    metadata = names.deletions_except(needed, paths)
+    return replace(metadata, data_files=paths.files_of(entries, frozenset(protected)))

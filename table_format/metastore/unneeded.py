@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from table_format.errors import CorruptionError
 from table_format.io.table_store import TableStore
@@ -70,13 +70,6 @@ def plan_unneeded(store: TableStore, options: TableOptions, named: NamedFiles) -
         return Deletions()
     # Read anew: what this process remembers may be gone.
     needs = needs_of_all_branches(store, ManifestStore(store, options))
-    partitions = Partitions(SchemaStore(store).latest(), options)
-    metadata = named.names.deletions_except(needs.names, store)
-    return Deletions(
-        data_files=DataPaths(store, partitions).files_of(named.entries.values(), needs.files),
-        manifests=metadata.manifests,
-        index_files=metadata.index_files,
-        statistics=metadata.statistics,
-        manifest_lists=metadata.manifest_lists,
-        index_manifests=metadata.index_manifests,
-    )
+    paths = DataPaths(store, Partitions(SchemaStore(store).latest(), options))
+    metadata = named.names.deletions_except(needs.names, paths)
+    return replace(metadata, data_files=paths.files_of(named.entries.values(), needs.files))

@@ -17,7 +17,12 @@ from table_format.options.check_merge import check_merge_options
 from table_format.options.check_stream import STREAM_KEYS, check_stream
 from table_format.options.declare import AnyOption, Operation, Option, OptionPattern, parse_value
 from table_format.options.deletion_vectors import ENABLED
-from table_format.options.expire import NUM_RETAINED_MAX, NUM_RETAINED_MIN
+from table_format.options.expire import (
+    CHANGELOG_NUM_RETAINED_MAX,
+    CHANGELOG_NUM_RETAINED_MIN,
+    NUM_RETAINED_MAX,
+    NUM_RETAINED_MIN,
+)
 from table_format.options.files import CODECS, COLUMN_STATS_MODE
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
 from table_format.options.merge import (
@@ -98,7 +103,8 @@ def check_alterable(old: TableSchema, new: TableSchema) -> None:
     options = TableOptions.parse(new.options)
     if touched & {BUCKET.key, BUCKET_KEY.key}:
         _check_bucket(new, options)
-    if touched & {NUM_RETAINED_MIN.key, NUM_RETAINED_MAX.key}:
+    counts = (NUM_RETAINED_MIN, NUM_RETAINED_MAX, CHANGELOG_NUM_RETAINED_MIN, CHANGELOG_NUM_RETAINED_MAX)
+    if touched & {option.key for option in counts}:
         _check_retention(options)
     if touched & {CREATION_DELAY.key, CREATION_PERIOD.key, CREATION_PERIOD_DURATION.key}:
         _check_tags(options)
@@ -239,6 +245,10 @@ def _check_retention(options: TableOptions) -> None:
     if minimum > maximum:
         message = f"{minimum} is more than {NUM_RETAINED_MAX.key} = {maximum}"
         raise InvalidOption(NUM_RETAINED_MIN.key, message)
+    minimum, maximum = options.expire.changelog_num_retained_min, options.expire.changelog_num_retained_max
+    if minimum > maximum:
+        message = f"changes of {minimum} commits at least are more than of {maximum} at most"
+        raise InvalidOption(CHANGELOG_NUM_RETAINED_MIN.key, message)
 
 
 def _check_tags(options: TableOptions) -> None:

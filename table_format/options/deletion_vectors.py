@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from table_format.limits import MIB
-from table_format.options.declare import AnyOption, Option, unsupported
+from table_format.options.declare import Option
 from table_format.options.values import boolean, size
 
 ENABLED = Option(
@@ -29,6 +29,12 @@ MERGE_ON_READ = Option(
     "Readers of a primary-key table with deletion vectors merge level 0 as well. Without, rows are seen once they are "
     "compacted.",
 )
+INDEX_FILE_TARGET_SIZE = Option(
+    "deletion-vector.index-file.target-size",
+    size(1),
+    2 * MIB,
+    "Size at which another file with deletion vectors is begun, in tables without buckets; a bucket has one.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +43,4 @@ class DeletionVectorOptions:
     merge_on_read: bool = MERGE_ON_READ.field()
     bitmap64: bool = BITMAP64.field()
     modifiable: bool = MODIFIABLE.field()
-
-
-REFUSED: tuple[AnyOption, ...] = (
-    unsupported("deletion-vector.index-file.target-size", size(1), 2 * MIB, "Size of a deletion vector file."),
-)
+    index_file_target_size: int = INDEX_FILE_TARGET_SIZE.field()

@@ -1,10 +1,10 @@
-"""How long snapshots live (format chapter 10, section 9)."""
+"""How long snapshots and changelogs live (format chapter 10, section 9; Java ``ExpireConfig``)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from table_format.options.declare import AnyOption, Option, unsupported
+from table_format.options.declare import Option
 from table_format.options.values import MAX_INT, boolean, duration, integer, optional
 
 NUM_RETAINED_MIN = Option("snapshot.num-retained.min", integer(1), 10, "Snapshots kept whatever their age.")
@@ -32,6 +32,33 @@ CONSUMER_EXPIRATION_TIME = Option(
 )
 
 
+CHANGELOG_NUM_RETAINED_MIN = Option(
+    "changelog.num-retained.min",
+    optional(integer(1)),
+    None,
+    "Commits whose changes are kept whatever their age; without a value as many as snapshots. More than that, and "
+    "changes outlive their snapshots as long-lived changelogs.",
+)
+CHANGELOG_NUM_RETAINED_MAX = Option(
+    "changelog.num-retained.max",
+    optional(integer(1)),
+    None,
+    "Commits whose changes are kept at most, those of the snapshots included; without a value as many as snapshots.",
+)
+CHANGELOG_TIME_RETAINED = Option(
+    "changelog.time-retained",
+    optional(duration),
+    None,
+    "Age from which the changes of a commit may be expired; without a value that of snapshots.",
+)
+CONSUMER_CHANGELOG_ONLY = Option(
+    "consumer.changelog-only",
+    boolean,
+    False,
+    "Consumers keep only changes from expiry, not snapshots; where changes do not outlive snapshots it has no effect.",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ExpireOptions:
     num_retained_min: int = NUM_RETAINED_MIN.field()
@@ -40,10 +67,35 @@ class ExpireOptions:
     limit: int = LIMIT.field()
     clean_empty_directories: bool = CLEAN_EMPTY_DIRECTORIES.field()
     consumer_retained_ms: int | None = CONSUMER_EXPIRATION_TIME.field()
+    own_changelog_min: int | None = CHANGELOG_NUM_RETAINED_MIN.field()
+    own_changelog_max: int | None = CHANGELOG_NUM_RETAINED_MAX.field()
+    own_changelog_ms: int | None = CHANGELOG_TIME_RETAINED.field()
+    consumers_keep_changelogs_only: bool = CONSUMER_CHANGELOG_ONLY.field()
 
+    @property
+    def changelog_num_retained_min(self) -> int:
+        """Commits whose changes are kept whatever their age."""
+        return self.num_retained_min if self.own_changelog_min is None else self.own_changelog_min
 
-REFUSED: tuple[AnyOption, ...] = (
-    unsupported("changelog.num-retained.min", optional(integer(1)), None, "Changelogs kept whatever their age."),
-    unsupported("changelog.num-retained.max", optional(integer(1)), None, "Changelogs kept at most."),
-    unsupported("changelog.time-retained", optional(duration), None, "Age from which a changelog may be expired."),
-)
+    @property
+    def changelog_num_retained_max(self) -> int:
+        """Commits whose changes are kept at most."""
+        return self.num_retained_max if self.own_changelog_max is None else self.own_changelog_max
+
+    @property
+    def changelog_retained_ms(self) -> int:
+        """Age from which changes may be expired."""
+        return self.time_retained_ms if self.own_changelog_ms is None else self.own_changelog_ms
+
+    @property
+    def is_changelog_decoupled(self) -> bool:
+        """Whether changes outlive their snapshots.
+
+        >>> ExpireOptions(own_changelog_ms=86_400_000).is_changelog_decoupled, ExpireOptions().is_changelog_decoupled
+        (True, False)
+        """
+        return (
+            self.changelog_num_retained_max > self.num_retained_max
+            or self.changelog_num_retained_min > self.num_retained_min
+            or self.changelog_retained_ms > self.time_retained_ms
+        )

@@ -55,7 +55,7 @@ REFUSED = (
         "postpone.batch-write-fixed-bucket",
         boolean,
         False,
-        "Write batches straight to real buckets, as Java engines do unless told otherwise. Here all rows are postponed.",
+        "Write batches straight to real buckets, as Java engines do by default. Here all rows are postponed.",
     ),
     unsupported(
         "postpone.merge-on-read", boolean, False, "Show postponed rows before they are compacted.", Operation.READ

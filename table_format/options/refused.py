@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from table_format.options import commit, compaction, deletion_vectors, expire, files, manifest, merge, postpone, scan
+from table_format.options import commit, compaction, files, manifest, merge, postpone, scan
 from table_format.options.declare import (
     READ_AND_WRITE,
     WRITES,
@@ -112,10 +112,8 @@ REFUSED: _Options = (
     *merge.REFUSED,
     *compaction.REFUSED,
     *commit.REFUSED,
-    *expire.REFUSED,
     *scan.REFUSED,
     *_CHANGELOG,
-    *deletion_vectors.REFUSED,
     *_INDEXES,
     *_BUCKETS,
     *_TAGS,

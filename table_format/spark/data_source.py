@@ -2,7 +2,8 @@
 
 The façade for code that wants Spark's own reader and writer calls; ``path`` is the directory of a table, or an option
 ``table`` names it in a ``warehouse``. Spark gives a Python data source neither a shuffle before writing nor column
-pruning; ``Lake.write`` and ``Lake.table`` have both.
+pruning; ``Lake.write`` and ``Lake.table`` have both. So nothing is compacted here, and tables whose modes need that are
+written with ``write-only`` = true or not at all.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from table_format.catalog.load import load_catalog
-from table_format.errors import InvalidInputError
+from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.io.paths import database_name_of
 from table_format.model.commit import CommitMessage
 from table_format.model.predicate import Predicate, conjunction
@@ -70,6 +71,23 @@ def _place(path: str) -> tuple[str, str]:
     return warehouse, f"{name}.{table}"
 
 
+def _check_writable(table: Table) -> None:
+    """Refuse what needs all rows of a bucket in one task.
+
+    Raises:
+        UnsupportedFeature: keys are given their buckets as they come, or a write would have to compact.
+    """
+    options, way_out = table.options, "write with Lake.write, which brings the rows of a bucket together"
+    if table.facts.has_dynamic_buckets:
+        feature = "writing dynamic buckets through format('paimon')"
+        raise UnsupportedFeature(feature, f"{feature} is not supported: {table.identifier} has them; {way_out}")
+    compacts = options.compacts_by_lookup or options.compaction.full_compaction_delta_commits is not None
+    if table.schema.is_primary_key_table and compacts and not options.compaction.write_only:
+        feature = "compaction by a write through format('paimon')"
+        message = f"{feature} is not supported, and {table.identifier} asks for it by its options; {way_out}"
+        raise UnsupportedFeature(feature, f"{message}, or with write-only = true and compact afterwards")
+
+
 class PaimonDataSource(datasource.DataSource):
     """Registered as ``paimon``."""
 
@@ -89,6 +107,7 @@ class PaimonDataSource(datasource.DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> datasource.DataSourceWriter:  # noqa: FBT001
         table = self._opened
+        _check_writable(table)
         check_frame(schema, table.facts)
         return PaimonWriter(table, overwrite=overwrite)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from table_format.catalog.load import load_catalog
 from table_format.catalog.protocol import Catalog
 from table_format.errors import InvalidInputError
+from table_format.kernels.sort_keys import OrderStrategy
 from table_format.model.predicate import Predicate, columns_of
 from table_format.model.snapshot import Snapshot
 from table_format.spark.compact import compact_on_spark
@@ -17,6 +18,7 @@ from table_format.spark.names import quoted
 from table_format.spark.read import frame_of
 from table_format.spark.rescale import rescale_on_spark
 from table_format.spark.ship import ship_code
+from table_format.spark.sort_compact import sort_compact_on_spark
 from table_format.spark.system import system_frame
 from table_format.spark.write import with_constants, write_frame
 from table_format.table.filters import bound_filter
@@ -144,15 +146,32 @@ class Lake:
         full: bool = False,
         partitions: Sequence[Mapping[str, object]] | None = None,
         buckets: Sequence[int] | None = None,
+        order_by: Sequence[str] | None = None,
+        order_strategy: str | None = None,
     ) -> tuple[Snapshot, ...]:
         """Compact a table, or some partitions or buckets, one task for each bucket; commit it; the snapshots made.
 
         Postponed rows are given their buckets, by several tasks for each partition.
 
+        With ``order_by`` the rows of an append table without buckets are put in order, as by ``compact`` of the table:
+        each task sorts and writes a range of them.
+
         Raises:
             ConflictError: another compaction was faster; nothing of this one is visible.
+            InvalidInputError: a column cannot be ordered by, or the strategy is unknown.
+            UnsupportedFeature: rows of a table with a primary key or with fixed buckets are to be put in order.
         """
-        return compact_on_spark(self.spark, self._data_table(name), full=full, partitions=partitions, buckets=buckets)
+        table = self._data_table(name)
+        if order_by is not None:
+            if buckets is not None:
+                message = "order_by= puts all rows of a partition in order; leave buckets= out"
+                raise InvalidInputError(message)
+            strategy = order_strategy or OrderStrategy.ORDER
+            return sort_compact_on_spark(self.spark, table, order_by, strategy, partitions=partitions)
+        if order_strategy is not None:
+            message = "order_strategy= belongs to order_by="
+            raise InvalidInputError(message)
+        return compact_on_spark(self.spark, table, full=full, partitions=partitions, buckets=buckets)
 
     def rescale(
         self, name: str, bucket: int | None = None, *, partitions: Sequence[Mapping[str, object]] | None = None

@@ -2,31 +2,32 @@
 
 Java ``DeleteFromPaimonTableCommand``, ``AppendDeleteFileMaintainer``; format chapter 08, section 2. With
 ``deletion-vectors.enabled`` the data files stay, and the index files that hold vectors of files with deleted rows are
-replaced by one. Only files that may hold a row of the kind are read. It is one commit, which fails when another commit
+replaced. Only files that may hold a row of the kind are read. It is one commit, which fails when another commit
 has removed one of the files meanwhile.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from table_format.codecs.deletion_vector import DeletionVector, encode_index_file
+from table_format.codecs.deletion_vector import DeletionVector
 from table_format.errors import CommitOutcomeUnknown, UnsupportedFeature
 from table_format.formats.bucket_files import BucketFiles
 from table_format.formats.data_file_reader import POSITION
+from table_format.indexes.deletion_vector_files import write_deletion_vector_files
 from table_format.indexes.deletion_vectors import read_deletion_vector
-from table_format.io.paths import index_name
 from table_format.kernels.predicate import matches
 from table_format.lsm.marks import BucketDeletions
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import by_bucket, live_files
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import DataFileMeta, FileSource
-from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta, ManifestEntry
+from table_format.model.manifest import ManifestEntry
 from table_format.model.predicate import Predicate, columns_of
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.options.declare import Operation
@@ -178,15 +179,11 @@ def _marked(bucket: _Bucket, found: dict[DataFileMeta, Positions]) -> CommitMess
     for file, positions in found.items():
         vector = vectors.get(file.file_name) or DeletionVector.of(is_wide=is_wide)
         vectors[file.file_name] = vector.union(positions.tolist())
-    store = bucket.files.store
-    data, ranges = encode_index_file(vectors)
-    name = index_name(store.runtime.ids.uuid(), 0)
-    store.io.create(store.paths.index(name), data)
-    index = IndexFileMeta(
-        index_type=DELETION_VECTORS,
-        file_name=name,
-        file_size=len(data),
-        row_count=len(ranges),
-        deletion_vector_ranges=ranges,
+    options = bucket.files.options
+    come = write_deletion_vector_files(
+        bucket.files.store,
+        vectors,
+        # A bucket has one index file, however large.
+        target_bytes=options.deletion_vectors.index_file_target_size if options.bucket.count < 0 else sys.maxsize,
     )
-    return replace(bucket.files.message(), new_index_files=(index,), deleted_index_files=replaced)
+    return replace(bucket.files.message(), new_index_files=come, deleted_index_files=replaced)

@@ -12,6 +12,7 @@ from typing import Final
 
 from table_format.errors import InvalidInputError, TableFormatError
 from table_format.metastore.automatic_tags import create_batch_tag, create_period_tags
+from table_format.metastore.changelog_expiry import expire_changelogs
 from table_format.metastore.consumers import expire_consumers
 from table_format.metastore.expire import expire_snapshots
 from table_format.metastore.partitions import PartitionSpec
@@ -155,6 +156,11 @@ def _expire_consumers(facts: TableFacts) -> None:
         expire_consumers(facts.store, retained_ms=retained_ms)
 
 
+def _expire_changelogs(facts: TableFacts) -> None:
+    if facts.options.expire.is_changelog_decoupled:
+        expire_changelogs(facts.store, facts.options, snapshots=facts.snapshots, manifests=facts.manifests)
+
+
 _UPKEEP: Final[tuple[tuple[str, Callable[[TableFacts], object]], ...]] = (
     ("tags by period could not be made", lambda f: create_period_tags(f.store, f.options)),
     ("tags could not be expired", _expire_tags),
@@ -163,6 +169,7 @@ _UPKEEP: Final[tuple[tuple[str, Callable[[TableFacts], object]], ...]] = (
         "snapshots could not be expired",
         lambda f: expire_snapshots(f.store, f.options, snapshots=f.snapshots, manifests=f.manifests),
     ),
+    ("changelogs could not be expired", _expire_changelogs),
 )
 """In the order of the reference: what a consumer or a tag has let go may be expired at once."""
 

@@ -8,7 +8,8 @@ their bucket, so there every other write to the partition is one (format chapter
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
 
 from table_format.append.sort import sort_append_files
 from table_format.errors import CommitOutcomeUnknown, InvalidInputError, UnsupportedFeature
@@ -22,11 +23,14 @@ from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.model.types import NESTED
 from table_format.options.bucket import DYNAMIC_OR_UNAWARE
 from table_format.options.declare import Operation
-from table_format.table.commit import expire_after_commit
+from table_format.table.commit import expire_after_commit, fresh_user
 from table_format.table.facts import TableFacts
 from table_format.table.maintenance import BucketWork, bucket_works, compact, files_of
 
-_HILBERT_MIN_COLUMNS = 2
+_HILBERT_MIN_COLUMNS: Final = 2
+
+SortPerformer: TypeAlias = Callable[[Sequence[BucketWork], SortKey], Iterable[CommitMessage]]
+"""Puts the rows of partitions without buckets in order; what it has made when it fails is its own to delete."""
 
 
 def sort_compact(
@@ -37,22 +41,28 @@ def sort_compact(
     *,
     partitions: Sequence[Mapping[str, object]] | None = None,
     directory: str | None = None,
+    perform: SortPerformer | None = None,
 ) -> tuple[Snapshot, ...]:
     """Put the rows of all or some partitions in order, in one commit; the snapshots made.
 
     A table with dynamic buckets is compacted in full first, which is a commit of its own where there is work to do.
-    What does not fit in memory waits in a temporary directory below ``directory``.
+    What does not fit in memory waits in a temporary directory below ``directory``. ``perform`` sorts the partitions of
+    a table without primary key somewhere else.
 
     Raises:
         InvalidInputError: a column cannot be sorted by, or the strategy is unknown.
-        UnsupportedFeature: the table has fixed buckets.
+        UnsupportedFeature: the table has fixed buckets, or ``perform`` cannot sort dynamic ones.
         ConflictError: another commit changed what was sorted; nothing of it is visible.
     """
     key = sort_key(facts, order_by, strategy)
     facts.require(Operation.COMPACT)
     before: tuple[Snapshot, ...] = ()
     if facts.schema.is_primary_key_table:
-        before = compact(facts, commit_user, full=True, partitions=partitions)
+        if perform is not None:
+            feature = "sort compaction of dynamic buckets as a Spark job"
+            message = f"table {facts.name}: {feature} is not supported by this version; use compact() of the table"
+            raise UnsupportedFeature(feature, message)
+        before = compact(facts, fresh_user(facts), full=True, partitions=partitions)
     snapshot = facts.snapshots.latest()
     works = bucket_works(facts, partitions, snapshot=snapshot)
     if not works:
@@ -62,7 +72,10 @@ def sort_compact(
     settled = False
     try:
         # One by one: what came before a failure is known, and deleted.
-        messages.extend(_messages(facts, works, snapshot, key, directory))
+        if perform is not None:
+            messages.extend(perform(works, key))
+        else:
+            messages.extend(_messages(facts, works, snapshot, key, directory))
         committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
         is_keyed = facts.schema.is_primary_key_table
         snapshots = committer.rearrange(committable) if is_keyed else committer.commit(committable)

@@ -11,7 +11,9 @@ import pytest
 from assets.external import EXTERNAL_TABLES, clicks_by_hour, web_clicks
 from jobs.demo_clicks import write_clicks
 from jobs.maintenance import compact_table, expire_table
-from jobs.schedules import nightly_compaction, nightly_expiry
+from jobs.orphans import clean_table
+from jobs.rescale import rescale_table
+from jobs.schedules import nightly_compaction, nightly_expiry, weekly_cleaning
 from resources.tables import measure
 from sensors import compaction_pressure, external_snapshots
 from table_format.model.schema import Schema
@@ -50,6 +52,17 @@ def test_a_compaction_reports_before_and_after_and_keeps_the_rows(project: Proje
     assert told["snapshots made"] == "5"
     assert told["bytes by level after"].startswith("![")
     assert (told["paimon/max_sorted_runs"], told["paimon/level0_files"]) == (1, 0)
+
+
+def test_a_rescale_reports_before_and_after_and_may_be_repeated(project: Project) -> None:
+    a_keyed_table(project, "shop.items", commits=3)
+    before = project.rows("shop.items")
+    told = execute(project, rescale_table, "rescale", table="shop.items", bucket=3, on_spark=False)
+    assert project.rows("shop.items") == before
+    assert (told["buckets"], told["snapshots made"]) == (3, "4")
+    assert {split.total_buckets for split in project.table("shop.items").scan().plan().splits} == {3}
+    told = execute(project, rescale_table, "rescale", table="shop.items", bucket=3, on_spark=False)
+    assert told["snapshots made"] == "none"
 
 
 def test_an_expiry_that_is_only_tried_deletes_nothing_and_tells_what_it_would(project: Project) -> None:
@@ -130,7 +143,7 @@ def test_pressure_asks_for_one_compaction_of_the_table_that_needs_it(project: Pr
     assert isinstance(nothing, dg.SkipReason)
 
 
-@pytest.mark.parametrize("schedule", [nightly_compaction, nightly_expiry])
+@pytest.mark.parametrize("schedule", [nightly_compaction, nightly_expiry, weekly_cleaning])
 def test_the_night_looks_after_every_table_that_exists(project: Project, schedule: Any) -> None:
     context = dg.build_schedule_context(
         scheduled_execution_time=datetime(2026, 2, 1, 3, tzinfo=UTC), resources={"lakehouse": project.lakehouse}
@@ -141,6 +154,17 @@ def test_the_night_looks_after_every_table_that_exists(project: Project, schedul
     (request,) = schedule(context)
     assert request.tags == {"lakehouse/maintains": "dwd.orders"}
     assert request.run_key.endswith("dwd.orders 2026-02-01")
+
+
+def test_orphans_are_told_and_deleted(project: Project) -> None:
+    a_keyed_table(project, "shop.items", commits=1)
+    table = project.table("shop.items")
+    left = table.store.paths.manifest("left")
+    table.store.io.create(left, b"four")
+    for settings, expected in (({"dry_run": True}, ("orphans (dry run)", 1, 4)), ({}, ("orphans", 1, 4))):
+        told = execute(project, clean_table, "clean", table="shop.items", older_than_hours=-1, **settings)
+        assert (told["maintenance"], told["orphans"], told["bytes"]) == expected
+    assert table.store.io.status(left) is None
 
 
 def test_health_is_measured_from_metadata(project: Project) -> None:

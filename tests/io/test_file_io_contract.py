@@ -195,6 +195,9 @@ def test_hidden_and_temporary_files_are_not_listed(place):
     for name in [".hidden", ".snapshot-1.uuid.tmp", "seen"]:
         place.io.create(place.path(name), b"")
     assert place.names() == ["seen"]
+    hidden = place.io.list_hidden(place.path("seen").rpartition("/")[0])
+    assert [child.name for child in hidden] == [".hidden", ".snapshot-1.uuid.tmp"]
+    assert place.io.list_hidden(place.path("nothing")) == []
 
 
 def test_a_file_is_listed_as_soon_as_it_is_created_and_no_longer_once_deleted(place):

@@ -56,7 +56,7 @@ def spread_of(*arrays: pa.Array, width: int = 8) -> Spread:
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_bytes_are_in_the_order_of_the_values(name: str, data: st.DataObject) -> None:
     kind, values = COLUMNS[name]
@@ -118,7 +118,7 @@ def naive_interleaved(columns: Sequence[bytes]) -> bytes:
     return bytes(int("".join(map(str, bits[i : i + 8])), 2) for i in range(0, len(bits), 8))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.data())
 def test_bits_are_interleaved_as_a_loop_does(data: st.DataObject) -> None:
     widths = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=11))

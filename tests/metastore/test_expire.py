@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from table_format.errors import CorruptionError, InvalidOption, SnapshotExpired, UnsupportedFeature
+from table_format.errors import CorruptionError, InvalidOption, SnapshotExpired
 from table_format.metastore.tag_deletion import delete_tag
 from table_format.metastore.tags import TagStore
 from tests.support.metastore_table import HOUR, a_table, committable, failing, once
@@ -300,14 +300,11 @@ def test_empty_directories_go_when_the_option_says_so():
     assert "dt=a" not in names
 
 
-def test_contradicting_bounds_and_decoupled_changelogs_are_refused():
+def test_contradicting_bounds_are_refused():
     table = a_table()
     table.append()
     with pytest.raises(InvalidOption, match="retain_min"):
         table.expire(retain_min=5, retain_max=2)
-    other = a_table(options={"changelog.time-retained": "5 d"})
-    with pytest.raises(UnsupportedFeature, match="changelogs outlive their snapshots"):
-        other.expire()
 
 
 def test_a_table_without_snapshots_has_nothing_to_expire():

@@ -71,8 +71,12 @@ class History:
     def run(self) -> int:
         """All steps, with a comparison at the end and before anything is forgotten; the snapshots compared."""
         self._create()
-        for _ in range(STEPS):
-            self._step()
+        switch_at = self.chance.randrange(2, STEPS + 3) if self.mode.switches else STEPS
+        for number in range(STEPS):
+            if number == switch_at:
+                self._switch(self.chance.choice(self.mode.switches))
+            else:
+                self._step()
         self._compact(full=True)
         compared = self._compare()
         self._check_laws()
@@ -92,7 +96,7 @@ class History:
         self.steps.append(f"create {options} {partition_keys}")
         catalog = load_catalog({"warehouse": str(self.warehouse)})
         catalog.create_database("db", ignore_if_exists=True)
-        if self._is_ours():
+        if self._is_ours() and "deletion-vectors.modifiable" not in options:
             catalog.create_table(NAME, Schema.from_arrow(SCHEMA, keys, partition_keys, options))
             return
         columns = [["k", "BIGINT NOT NULL"], ["pt", "STRING NOT NULL"], ["seq", "INT"], ["v", "STRING"]]
@@ -108,10 +112,8 @@ class History:
             self._write(write_only=True)
         elif drawn < 0.8:
             self._compact(full=self.chance.random() < 0.5)
-        elif drawn < 0.88 and len(self.steps) > 3:
+        elif drawn < 0.9 and len(self.steps) > 3:
             self._expire()
-        elif drawn < 0.95 and self.mode.switches and not self.is_switched:
-            self._switch(self.chance.choice(self.mode.switches))
         else:
             self._write()
 

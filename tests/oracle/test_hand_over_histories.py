@@ -22,6 +22,7 @@ NOT_IN_LINE = ("+I", "+I", "-D")
 
 MODES: dict[str, Mode] = {
     "merged when read": Mode(switches=(EACH_COMMIT, {"changelog-producer": "input"})),
+    "merged when read, then marked": Mode({"deletion-vectors.modifiable": "true"}, switches=(MARKED,)),
     "merged when read, by sequence": Mode({"sequence.field": "seq"}, follows_order=False),
     "merged when copied": Mode(EACH_COMMIT, switches=(LOOKUP, FULL)),
     "marked": Mode(MARKED, switches=(LOOKUP,)),

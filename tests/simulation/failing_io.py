@@ -32,7 +32,7 @@ class Mode(StrEnum):
         return self in (Mode.CRASH_BEFORE, Mode.CRASH_AFTER)
 
 
-_LOOKING = frozenset({"read", "open_input", "status", "list"})
+_LOOKING = frozenset({"read", "open_input", "status", "list", "list_hidden"})
 
 
 class OneFailure:
@@ -93,6 +93,9 @@ class OneFailure:
 
     def list(self, directory: str) -> list[FileStatus]:
         return self._call("list", directory)
+
+    def list_hidden(self, directory: str) -> list[FileStatus]:
+        return self._call("list_hidden", directory)
 
     def delete(self, path: str) -> None:
         self._call("delete", path)

@@ -1,4 +1,4 @@
-"""Actors that change no rows: compactors, expirers, taggers."""
+"""Actors that change no rows: compactors, expirers, taggers, cleaners of orphans."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from table_format.errors import (
     TagNotFound,
 )
 from table_format.metastore.expire import expire_snapshots
+from table_format.metastore.orphans import remove_orphan_files
 from table_format.metastore.tag_deletion import delete_tag
 from table_format.metastore.tags import TagStore
 from table_format.model.commit import CommitMessage, Committable
@@ -21,6 +22,7 @@ from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER
 from tests.simulation.process import Process
 from tests.simulation.readers import check_content
+from tests.simulation.settings import GRACE_MS
 from tests.simulation.sum_table import MAX_LEVEL, message, write_rows
 from tests.simulation.world import Violation
 
@@ -112,6 +114,23 @@ def expirer(p: Process) -> None:
             p.world.note("expiry_put_off")
         else:
             p.world.note("expiries" if report.snapshot_ids else "expiries_of_nothing")
+
+
+def cleaner(p: Process) -> None:
+    """Clean orphans every now and then."""
+    durable = p.actor.durable
+    durable.setdefault("rounds", 0)
+    while durable["rounds"] < 5 * p.settings.jobs:
+        durable["rounds"] += 1
+        p.sleep(500, 3_000)
+        try:
+            before_ms = p.actor.runtime.clock.now_ms() - GRACE_MS
+            report = remove_orphan_files(p.store, p.options, older_than_ms=before_ms)
+        except (OSError, CorruptionError, ConflictError, SnapshotNotFound):
+            # An expiry or the deletion of a tag may take files away under our eyes; nothing was deleted then.
+            p.world.note("cleaning_put_off")
+        else:
+            p.world.note("cleaned" if report.files else "nothing_to_clean")
 
 
 def _ongoing_deletions(p: Process) -> tuple[int, tuple[str, ...]]:

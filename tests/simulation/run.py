@@ -11,7 +11,7 @@ from table_format.errors import TableFormatError
 from tests.simulation.faults import NoFaults, SampledFaults
 from tests.simulation.history import History, Rules
 from tests.simulation.legacy import legacy_writer
-from tests.simulation.maintenance import compactor, expirer, tagger
+from tests.simulation.maintenance import cleaner, compactor, expirer, tagger
 from tests.simulation.process import Process
 from tests.simulation.quiescence import check_at_the_end
 from tests.simulation.readers import reader
@@ -36,8 +36,13 @@ class Outcome:
     files: tuple[str, ...]
 
 
-def run(seed: int, settings: Settings | None = None, suppressed: Suppressed = frozenset()) -> Outcome:
-    """Run a seed to its end.
+def run(
+    seed: int,
+    settings: Settings | None = None,
+    suppressed: Suppressed = frozenset(),
+    at_the_end: Callable[[SharedStore, History], None] | None = None,
+) -> Outcome:
+    """Run a seed to its end, and check what else shall hold there.
 
     Raises:
         Violation: an invariant is broken; the trace is its ``trace``.
@@ -55,6 +60,8 @@ def run(seed: int, settings: Settings | None = None, suppressed: Suppressed = fr
     try:
         world.run(chaos_ms=settings.chaos_ms)
         check_at_the_end(world, shared, history, settings)
+        if at_the_end is not None:
+            at_the_end(shared, history)
     except AssertionError as error:
         error.trace = world.trace  # type: ignore[attr-defined]
         raise
@@ -70,6 +77,7 @@ def _cast(settings: Settings) -> list[tuple[str, Body]]:
         ("t", settings.taggers, tagger),
         ("r", settings.readers, reader),
         ("j", settings.legacy_writers, legacy_writer),
+        ("o", settings.cleaners, cleaner),
     ]
     return [(f"{letter}{i}", body) for letter, count, body in roles for i in range(count)]
 

@@ -12,6 +12,8 @@ REQUEST_MS = 500
 FLOOR_MS = (ATTEMPT_MS + REQUEST_MS) * 5 // 2
 """What expiry derives from the two (``retention.default_retain_floor_ms``)."""
 LONGEST_STALL_MS = 4 * FLOOR_MS
+GRACE_MS = 3 * FLOOR_MS
+"""The age from which a file is an orphan: longer than any writer takes that does not stall."""
 CLOCK_ERROR_MS = (FLOOR_MS - ATTEMPT_MS - REQUEST_MS) // 2 - 50
 """How wrong a clock may be: the writer's behind and the expiring one's ahead, together less than the floor's slack."""
 SHORT_LIVES = {
@@ -33,6 +35,7 @@ class Settings:
     taggers: int = 0
     readers: int = 1
     legacy_writers: int = 0
+    cleaners: int = 0
     jobs: int = 4
     chaos_ms: int = 60_000
     options: dict[str, str] = field(default_factory=dict)
@@ -89,6 +92,13 @@ class Settings:
         """Settings without faults in which tags come and go while snapshots live as shortly as they may."""
         drawn = cls.draw(seed)
         return replace(drawn, taggers=4, expirers=1, options=drawn.options | SHORT_LIVES, faults=FaultMix())
+
+    @classmethod
+    def draw_cleaning(cls, seed: int) -> Settings:
+        """Settings in which much is left behind, nobody sleeps for long, and orphans are cleaned all the time."""
+        kinds = (FaultKind.ERROR_BEFORE, FaultKind.ERROR_AFTER, FaultKind.CRASH_BEFORE, FaultKind.CRASH_AFTER)
+        faults = FaultMix({**dict.fromkeys(kinds, 0.004), FaultKind.PARTIAL: 0.004})
+        return replace(cls.draw(seed), cleaners=1, expirers=1, faults=faults, skewed_clocks=False)
 
     @property
     def retain_min(self) -> int:

@@ -140,6 +140,9 @@ class FaultyFileIO:
         stale = lambda age_ms: self._shared.stale_list(directory, age_ms)  # noqa: E731
         return self._call("list", directory, lambda: self._shared.files.list(directory), stale=stale)
 
+    def list_hidden(self, directory: str) -> list[FileStatus]:
+        return self._call("list_hidden", directory, lambda: self._shared.files.list_hidden(directory))
+
     def delete(self, path: str) -> None:
         self._call("delete", path, lambda: self._shared.delete(path, self._actor))
 

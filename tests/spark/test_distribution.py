@@ -79,10 +79,8 @@ def test_postponed_rows_are_written_by_all_tasks_and_compacted_by_several(lake: 
     jobs = jobs_of(lake.spark, lambda: made.extend(lake.lake.compact("s.t")))
     assert jobs == [[8]]
     assert [s.commit_kind for s in made] == [CommitKind.COMPACT]
-    expected = {("a", i): "second" if i % 5 == 0 else "first" for i in range(400)} | {
-        ("a", 5): "third",
-        ("b", 1): "only",
-    }
+    expected = {("a", i): "second" if i % 5 == 0 else "first" for i in range(400)}
+    expected |= {("a", 5): "third", ("b", 1): "only"}
     del expected["a", 10]
     assert lake.rows() == sorted(((*key, v) for key, v in expected.items()), key=repr)
     assert {(p, total) for p, _, total in buckets_of(lake)} == {("dt=a", 4), ("dt=b", 4)}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import AnalysisException
 
 from table_format import Table
 from table_format.table.system.table import SystemTable
@@ -146,3 +147,17 @@ def test_rows_deleted_from_an_append_table_are_gone_for_spark(lake: TestLake) ->
     lake.write([(2, "again")], parallelism=1)
     assert lake.table().scan().plan().deletion_files
     assert lake.rows() == sorted([*((i, "a") for i in range(4, 10)), (2, "again")], key=repr)
+
+
+@pytest.mark.parametrize("mode", ["marked", "lookup", "merged when copied", "first row", "dynamic, marked"])
+def test_spark_s_own_writer_call_refuses_what_it_cannot_compact(lake: TestLake, mode: str) -> None:
+    lake.create(**MODES[mode])
+    path = str(lake.warehouse / "s.db" / "t")
+    writer = lake.frame([(1, "a")], "id long, v string").write.format("paimon").mode("append")
+    with pytest.raises(AnalysisException, match=r"format\('paimon'\) is not supported.*Lake\.write"):
+        writer.save(path)
+    assert lake.files() == []
+    if not mode.startswith("dynamic"):
+        writer.option("write-only", "true").save(path)
+        lake.lake.compact("s.t")
+        assert lake.rows() == [(1, "a")]

@@ -245,7 +245,7 @@ class MetastoreTable:
         for s in [*states, *(without_changelog(tag.snapshot) for tag in tags.values())]:
             names = metadata_names(s, manifests)
             found |= {paths.manifest(n) for n in (*names.manifests, *names.manifest_lists, *names.index_manifests)}
-            found |= {paths.index(n) for n in names.index_files}
+            found |= {data.index_file(key) for key in names.index_files}
             found |= set(data.files_of(self.live(s), frozenset()))
             for manifest in manifests.changelog_manifests(s):
                 found |= set(data.files_of(manifests.read(manifest), frozenset()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from table_format import Table
 from table_format.errors import FileConflict
 from table_format.indexes.deletion_vectors import read_deletion_vector
+from table_format.model.manifest import IndexManifestEntry
 from table_format.model.snapshot import CommitKind
 from table_format.table.append_delete import delete_rows
 from tests.support.deletion_marks import live, live_data_files
@@ -130,3 +132,22 @@ def test_deletes_are_those_of_a_list(steps: list[tuple[str, Any]], options: dict
         for name, file in files.items():
             marked += read_deletion_vector(table.store.io, file, rows[name]).cardinality
     assert sum(rows.values()) - marked == len(expected)
+
+
+def test_another_index_file_is_begun_when_one_is_large_enough() -> None:
+    table = filled({**MARKS, "deletion-vector.index-file.target-size": "40 b"})
+    table.delete("id IN (1, 11, 21)")
+    first = {e.index_file.file_name: e.index_file.row_count for e in index_entries(table)}
+    assert sorted(first.values()) == [1, 2]
+    table.delete("id = 22")
+    second = {e.index_file.file_name: e.index_file.row_count for e in index_entries(table)}
+    assert sorted(second.values()) == [1, 2]
+    assert len(first.keys() & second.keys()) == 1
+    assert ids(table) == [i for i in range(30) if i not in (1, 11, 21, 22)]
+    bucketed = filled({**MARKS, **BUCKETED, "bucket": "1", "deletion-vector.index-file.target-size": "1 b"})
+    bucketed.delete("id IN (1, 11, 21)")
+    assert [e.index_file.row_count for e in index_entries(bucketed)] == [3]
+
+
+def index_entries(table: Table) -> Sequence[IndexManifestEntry]:
+    return table.facts.manifests.index_entries(table.snapshots()[-1])

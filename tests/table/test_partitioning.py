@@ -16,11 +16,8 @@ Row = tuple[int, str, int]
 Change = tuple[str, Row]
 
 # What a source does to its own table, in which `id` alone is the key: set a row, or delete it.
-ACTIONS = st.lists(
-    st.tuples(st.integers(0, 4), st.none() | st.tuples(st.sampled_from("abc"), st.integers(0, 9))),
-    min_size=1,
-    max_size=15,
-)
+VALUES = st.none() | st.tuples(st.sampled_from("abc"), st.integers(0, 9))
+ACTIONS = st.lists(st.tuples(st.integers(0, 4), VALUES), min_size=1, max_size=15)
 
 
 def change_feed(actions: list[tuple[int, tuple[str, int] | None]]) -> tuple[list[Change], dict[int, Row]]:

@@ -135,6 +135,24 @@ def test_a_rescaled_partition_is_written_with_its_new_number(warehouse: Warehous
     assert rows_of(table, filter="dt = 'a'") == sorted(((i, "a", v) for i, v in expected.items()), key=repr)
 
 
+def test_postponed_files_die_with_the_snapshots_that_name_them(warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["id"], options=POSTPONED)
+    table.append(keyed([(1, "a", 1)]))
+    table.compact()
+    table.append(keyed([(2, "a", 2)]))
+    table.expire_snapshots(retain_max=1, retain_min=1, retain_floor_ms=0)
+    [waiting] = [f for f in warehouse.files(table) if f.startswith("bucket-postpone")]
+    assert waiting.endswith(live_names(table)[-1])
+    table.compact()
+    assert rows_of(table) == [(1, "a", 1), (2, "a", 2)]
+
+
+def live_names(table: Table) -> list[str]:
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    return [entry.file.file_name for entry in table.facts.manifests.delta_entries(snapshot)]
+
+
 def test_only_some_partitions_are_compacted(warehouse: Warehouse) -> None:
     table = warehouse.table(**PARTITIONED, options=POSTPONED)
     table.append(keyed([(i, dt, i) for i in range(3) for dt in "ab"]))

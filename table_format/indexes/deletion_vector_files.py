@@ -1,0 +1,60 @@
+"""Index files with deletion vectors, rolled at a size (format chapter 08, section 2; Java
+``DeletionVectorIndexFileWriter``).
+
+A bucket has one file for all its vectors. A partition without buckets may have as many data files as it likes, so its
+vectors are spread over files of about ``deletion-vector.index-file.target-size``: a later DELETE writes only those anew
+that it touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+from table_format.codecs.deletion_vector import DeletionVector, encode_index_file
+from table_format.io.paths import index_name
+from table_format.io.table_store import TableStore
+from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta
+
+
+def write_deletion_vector_files(
+    store: TableStore, vectors: Mapping[str, DeletionVector], *, target_bytes: int
+) -> tuple[IndexFileMeta, ...]:
+    """Write the vectors of some data files to files that nothing names yet; none is left when one cannot be written.
+
+    A file ends with the vector that takes it beyond ``target_bytes``. Raises ``OSError``.
+    """
+    written: list[IndexFileMeta] = []
+    is_complete = False
+    try:
+        for part in _parts(vectors, target_bytes):
+            data, ranges = encode_index_file(part)
+            file = IndexFileMeta(
+                index_type=DELETION_VECTORS,
+                file_name=index_name(store.runtime.ids.uuid(), 0),
+                file_size=len(data),
+                row_count=len(ranges),
+                deletion_vector_ranges=ranges,
+            )
+            written.append(file)
+            store.io.create(store.paths.index(file.file_name), data)
+        is_complete = True
+    finally:
+        if not is_complete:
+            for file in written:
+                with suppress(OSError):
+                    store.io.delete(store.paths.index(file.file_name))
+    return tuple(written)
+
+
+def _parts(vectors: Mapping[str, DeletionVector], target_bytes: int) -> Iterator[dict[str, DeletionVector]]:
+    part: dict[str, DeletionVector] = {}
+    size = 1  # the version
+    for data_file, vector in vectors.items():
+        part[data_file] = vector
+        size += len(vector.encoded())
+        if size > target_bytes:
+            yield part
+            part, size = {}, 1
+    if part:
+        yield part
