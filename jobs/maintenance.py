@@ -16,6 +16,7 @@ from resources.metadata import before_and_after, changelog_rows, compaction_plot
 from resources.spark import SparkResource
 from resources.tables import measure
 from table_format.metastore.expire import ExpiryReport, expire_snapshots
+from table_format.table.compaction_report import CompactionReport
 
 MAINTAINS_TAG: Final = "lakehouse/maintains"
 _HOUR_MS: Final = 3_600_000
@@ -44,25 +45,41 @@ def compact(
     context.log.info("%s: %s files, up to %s sorted runs", config.table, before.live_files, before.max_sorted_runs)
     if config.on_spark:
         with spark.following(context.log.info, f"compacting {config.table}") as session:
-            lakehouse.lake(session).compact(config.table, full=config.full, partitions=partitions, buckets=buckets)
+            report = lakehouse.lake(session).run_compaction(
+                config.table, full=config.full, partitions=partitions, buckets=buckets
+            )
     else:
-        table.compact(full=config.full, partitions=partitions, buckets=buckets)
+        report = table.run_compaction(full=config.full, partitions=partitions, buckets=buckets)
     table = lakehouse.table(config.table)
     after = measure(table.facts)
-    made = [s for s in table.snapshots() if before.snapshot_id is None or s.id > before.snapshot_id]
     context.log.info("%s: %s files, up to %s sorted runs now", config.table, after.live_files, after.max_sorted_runs)
+    for lost in report.dropped:
+        context.log.warning(
+            "%s: %s bucket %s was left to others: %s", config.table, lost.partition, lost.bucket, lost.reason
+        )
     _observe(
         context,
         config.table,
         {
             "maintenance": "full compaction" if config.full else "compaction",
             "seconds": round(time.monotonic() - began, 2),
-            "snapshots made": listed(str(snapshot.id) for snapshot in made),
-            **changelog_rows(made),
+            "snapshots made": listed(str(snapshot.id) for snapshot in report.snapshots),
+            "buckets compacted": len(report.buckets),
+            **changelog_rows(report.snapshots),
+            **dropped_buckets(report),
             **before_and_after(before, after),
             **compaction_plots(before, after),
         },
     )
+
+
+def dropped_buckets(report: CompactionReport) -> dict[str, Any]:
+    """The buckets that were left to others, if there are any."""
+    if not report.dropped:
+        return {}
+    rows = (f"| {d.partition or 'the table'} | {d.bucket} | {d.reason} |" for d in report.dropped)
+    lines = ["| partition | bucket | why |", "|:--|--:|:--|", *rows]
+    return {"buckets dropped": dg.MetadataValue.md("\n".join(lines))}
 
 
 class ExpireConfig(dg.Config):

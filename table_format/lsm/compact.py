@@ -30,7 +30,6 @@ from table_format.model.data_file import DataFileMeta, FileSource
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
 from table_format.options.merge import MergeEngine
 from table_format.options.stream import ChangelogProducer
-from table_format.options.table_options import TableOptions
 
 
 def compact_bucket(
@@ -45,7 +44,7 @@ def compact_bucket(
     key_range = key_ranges(bucket.schema)
     levels = levels_of(files, bucket.options.compaction.num_levels, key_range)
     marks = marked_rows(bucket, deletions)
-    unit = whole_compaction(levels, marks) if full else due_compaction(levels, bucket.options)
+    unit = whole_compaction(bucket, levels, marks) if full else due_compaction(bucket, levels)
     if unit is None:
         return bucket.message()
     changes = Changes(bucket)
@@ -61,20 +60,26 @@ def marked_rows(bucket: BucketFiles, deletions: BucketDeletions | None) -> Marke
     return MarkedRows(bucket, deletions or BucketDeletions())
 
 
-def whole_compaction(levels: Levels, marks: MarkedRows | None) -> CompactUnit | None:
-    """All files to the highest level; of those that are there already, the ones with deleted rows."""
+def whole_compaction(bucket: BucketFiles, levels: Levels, marks: MarkedRows | None) -> CompactUnit | None:
+    """All files to the highest level; of those that are there already, the ones with deleted rows, or all if asked."""
     unit = full_compaction(levels)
-    if unit is not None or marks is None:
+    if unit is not None:
         return unit
-    files = marks.marked_files(levels.files)
+    if bucket.options.compaction.force_rewrite_all_files:
+        files = levels.files
+    else:
+        files = () if marks is None else marks.marked_files(levels.files)
     return CompactUnit(files, levels.max_level, in_place=True) if files else None
 
 
-def due_compaction(levels: Levels, options: TableOptions) -> CompactUnit | None:
-    """The compaction that is due; what readers skip while it is on level 0 is always moved up."""
-    if options.compacts_by_lookup:
-        return force_up_level_0(levels, options.compaction)
-    return pick_compaction(levels, options.compaction)
+def due_compaction(bucket: BucketFiles, levels: Levels) -> CompactUnit | None:
+    """The compaction that is due; what readers skip while it is on level 0 is moved up at once, or bit by bit."""
+    options, local_now_ms = bucket.options.compaction, bucket.store.runtime.clock.local_now_ms()
+    if bucket.options.compacts_by_lookup:
+        return force_up_level_0(levels, options, local_now_ms=local_now_ms, gathering=options.lookup_max_interval)
+    if options.force_up_level_0:
+        return force_up_level_0(levels, options, local_now_ms=local_now_ms)
+    return pick_compaction(levels, options, local_now_ms=local_now_ms)
 
 
 def run_compaction(
@@ -85,7 +90,13 @@ def run_compaction(
     steps: Iterable[Step] = (
         [Rewrite((((file,),),)) for file in unit.files]
         if unit.in_place
-        else plan_steps(unit, max_level=levels.max_level, small_file_bytes=bucket.small_file_bytes, key_range=key_range)
+        else plan_steps(
+            unit,
+            max_level=levels.max_level,
+            small_file_bytes=bucket.small_file_bytes,
+            key_range=key_range,
+            rewrite_all=bucket.options.compaction.force_rewrite_all_files,
+        )
     )
     older: Sequence[Run] = ()
     if bucket.options.merge.engine is MergeEngine.FIRST_ROW:

@@ -32,6 +32,11 @@ class MarkedRows:
         self._vectors: dict[str, DeletionVector] = {}
         self._is_modified = False
 
+    @property
+    def index_files(self) -> tuple[IndexFileMeta, ...]:
+        """The index files that hold the vectors, as they were read or written last."""
+        return self._index_files
+
     def of(self, file: DataFileMeta) -> DeletionVector | None:
         """The vector of a data file, if it has one with deleted rows.
 

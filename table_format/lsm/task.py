@@ -37,14 +37,19 @@ class Upgrade:
 Step: TypeAlias = Rewrite | Upgrade
 
 
-def plan_steps(unit: CompactUnit, *, max_level: int, small_file_bytes: int, key_range: KeyRangeOf) -> tuple[Step, ...]:
-    """The steps of a compaction in key order. A file that is where it belongs appears in none of them."""
+def plan_steps(
+    unit: CompactUnit, *, max_level: int, small_file_bytes: int, key_range: KeyRangeOf, rewrite_all: bool = False
+) -> tuple[Step, ...]:
+    """The steps of a compaction in key order. A file that is where it belongs appears in none of them.
+
+    With ``rewrite_all`` every file is written anew.
+    """
     steps: list[Step] = []
     candidate: list[Section] = []
 
     def conclude() -> None:
         if len(candidate) == 1 and len(candidate[0]) == 1:
-            steps.extend(_move(candidate[0][0], unit.output_level, max_level))
+            steps.extend(_move(candidate[0][0], unit.output_level, max_level, rewrite_all=rewrite_all))
         elif candidate:
             steps.append(Rewrite(tuple(candidate)))
         candidate.clear()
@@ -58,15 +63,15 @@ def plan_steps(unit: CompactUnit, *, max_level: int, small_file_bytes: int, key_
                 candidate.append(((file,),))
             else:
                 conclude()
-                steps.extend(_move((file,), unit.output_level, max_level))
+                steps.extend(_move((file,), unit.output_level, max_level, rewrite_all=rewrite_all))
     conclude()
     return tuple(steps)
 
 
-def _move(files: Iterable[DataFileMeta], output_level: int, max_level: int) -> Iterable[Step]:
+def _move(files: Iterable[DataFileMeta], output_level: int, max_level: int, *, rewrite_all: bool) -> Iterable[Step]:
     for file in files:
         # Nothing below the highest level could be taken back by a retract row: it ends there.
-        if output_level == max_level and file.delete_row_count != 0:
+        if rewrite_all or (output_level == max_level and file.delete_row_count != 0):
             yield Rewrite((((file,),),))
         elif file.level != output_level:
             yield Upgrade(file)

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from table_format.lsm.early import is_full_compaction_due
 from table_format.lsm.levels import Levels, SortedRun
 from table_format.model.data_file import DataFileMeta
 from table_format.options.compaction import CompactionOptions
+
+_HOUR_MS: Final = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,30 +28,35 @@ class CompactUnit:
     """Whether the files are on that level already, and are rewritten one by one."""
 
 
-def pick_compaction(levels: Levels, options: CompactionOptions) -> CompactUnit | None:
-    """The compaction that is due, if one is: to bound space, then reads by size ratio, then the number of runs."""
+def pick_compaction(levels: Levels, options: CompactionOptions, *, local_now_ms: int) -> CompactUnit | None:
+    """The compaction that is due, if one is: everything by time or size, else what bounds space, reads, and runs."""
     runs, trigger = levels.runs, options.trigger
     unit: CompactUnit | None = None
-    if len(runs) >= trigger:
+    if is_full_compaction_due(levels, options, local_now_ms=local_now_ms):
+        unit = CompactUnit(levels.files, levels.max_level)
+    elif len(runs) >= trigger:
+        ratio = _size_ratio(options, local_now_ms)
         unit = _for_size_amplification(runs, levels.max_level, options.max_size_amplification_percent)
-        unit = unit or _for_size_ratio(runs, levels.max_level, options.size_ratio, first=1)
-    if unit is None and len(runs) > trigger:
-        unit = _for_size_ratio(runs, levels.max_level, options.size_ratio, first=len(runs) - trigger + 1)
+        unit = unit or _for_size_ratio(runs, levels.max_level, ratio, first=1)
+        if unit is None and len(runs) > trigger:
+            unit = _for_size_ratio(runs, levels.max_level, ratio, first=len(runs) - trigger + 1)
     return None if unit is None or _changes_nothing(unit) else unit
 
 
-def force_up_level_0(levels: Levels, options: CompactionOptions) -> CompactUnit | None:
+def force_up_level_0(
+    levels: Levels, options: CompactionOptions, *, local_now_ms: int, gathering: int | None = None
+) -> CompactUnit | None:
     """The compaction that is due, and if none is, one of all level-0 files (Java ``ForceUpLevel0Compaction``).
 
-    Whatever is picked takes all of level 0 along, because nothing is ever put on level 0.
+    Whatever is picked takes all of level 0 along, because nothing is ever put on level 0. With ``gathering`` level 0
+    is forced up once it has so many files. (Java counts how often a writer asked; the files say it across writers.)
     """
-    unit = pick_compaction(levels, options)
-    if unit is not None or not levels.level0:
+    unit = pick_compaction(levels, options, local_now_ms=local_now_ms)
+    if unit is not None or len(levels.level0) < (gathering or 1):
         return unit
     runs, count = levels.runs, len(levels.level0)
-    unit = _for_size_ratio(runs, levels.max_level, options.size_ratio, first=count) or _unit(
-        runs, count, levels.max_level
-    )
+    ratio = _size_ratio(options, local_now_ms)
+    unit = _for_size_ratio(runs, levels.max_level, ratio, first=count) or _unit(runs, count, levels.max_level)
     return None if _changes_nothing(unit) else unit
 
 
@@ -65,6 +74,10 @@ def drops_deletes(unit: CompactUnit, levels: Levels) -> bool:
     Java ``MergeTreeCompactManager.triggerCompaction``. A level-0 output may have older level-0 files beside it.
     """
     return unit.output_level != 0 and unit.output_level >= levels.highest_non_empty
+
+
+def _size_ratio(options: CompactionOptions, local_now_ms: int) -> int:
+    return options.size_ratio_at(local_now_ms // _HOUR_MS % 24)
 
 
 def _for_size_amplification(runs: Sequence[SortedRun], max_level: int, percent: int) -> CompactUnit | None:

@@ -2,12 +2,14 @@
 
 Rows get their sequence numbers as they arrive, wait in memory until the write buffer is full, and become level-0 files
 sorted by key with one row for each key. Unless the table is ``write-only``, each flush is followed by the compaction
-that is due. Nothing is visible before the message of ``prepare`` is committed.
+that is due; the writer waits for it, leaves it to others, or has it done beside itself. Nothing is visible before the
+message of ``prepare`` is committed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Final, Literal
 
@@ -21,8 +23,9 @@ from table_format.kernels.aggregates import initial_values
 from table_format.kernels.engines import Aggregation, PartialUpdate
 from table_format.kernels.sort import sort_and_merge, sort_versions
 from table_format.limits import MIB
+from table_format.lsm.background import RunningCompaction
 from table_format.lsm.buffer import WriteBuffer
-from table_format.lsm.changes import Changes
+from table_format.lsm.changes import Changes, CompactResult
 from table_format.lsm.compact import due_compaction, marked_rows, run_compaction, whole_compaction
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.levels import levels_of, replace_files
@@ -47,7 +50,8 @@ class MergeTreeWriter:
     ``existing`` are the live files of the bucket: they say where sequence numbers go on, and take part in compaction.
     ``with_changelog=False`` is for overwrites, which have no changelog whatever the table's ``changelog-producer``.
     ``deletions`` are the deletion vectors of the existing files. With ``are_results`` rows have been merged before, one
-    for each key, and are written as they are.
+    for each key, and are written as they are. With an ``executor`` compactions run there while the writer goes on,
+    unless the options want a commit to wait for them.
     """
 
     def __init__(
@@ -65,6 +69,7 @@ class MergeTreeWriter:
         with_changelog: bool = True,
         deletions: BucketDeletions | None = None,
         are_results: bool = False,
+        executor: Executor | None = None,
     ) -> None:
         self._are_results = are_results
         self._bucket = BucketFiles(
@@ -86,6 +91,8 @@ class MergeTreeWriter:
         self._buffer = WriteBuffer(min(options.write.buffer_size, _MAX_BUFFER_BYTES))
         self._changes = Changes(self._bucket)
         self._marks = marked_rows(self._bucket, deletions)
+        self._executor = executor
+        self._running: RunningCompaction | None = None
 
     @property
     def max_sequence_number(self) -> int:
@@ -110,22 +117,78 @@ class MergeTreeWriter:
             rows = self._buffer.take_in(rows)
             if self._buffer.is_full:
                 self._flush()
-                if not self._bucket.options.compaction.write_only:
-                    self._compact(due_compaction(self._levels, self._bucket.options))
+                if not self._bucket.options.compaction.write_only and self._waits(self._stop_trigger):
+                    self._compact_due()
 
     def prepare(self, *, compact: bool | Literal["full"]) -> CommitMessage:
-        """Flush, compact what is due (or everything), and hand over all changes since the last call."""
+        """Flush, compact what is due (or everything), and hand over all changes since the last call.
+
+        Raises:
+            CorruptionError: a file to be compacted is missing or damaged, also by a compaction begun earlier.
+        """
+        self._take_in(wait=compact == "full")
         self._flush()
         if compact == "full":
-            self._compact(whole_compaction(self._levels, self._marks))
-        elif compact:
-            self._compact(due_compaction(self._levels, self._bucket.options))
-        return self._changes.drain(self._marks, self._levels)
+            self._compact(whole_compaction(self._bucket, self._levels, self._marks))
+        elif compact and self._waits(self._stop_trigger + 1):
+            self._compact_due()
+        return self._drain()
+
+    def begin_compaction(self) -> None:
+        """Have the compaction of what was handed over done beside the writer, where commits do not wait for it.
+
+        What comes of it is handed over by a later ``prepare``, or by ``finish``.
+        """
+        if self._executor is None or self._running is not None or self._waits(self._stop_trigger + 1):
+            return
+        unit = due_compaction(self._bucket, self._levels)
+        if unit is not None:
+            self._running = RunningCompaction.begin(self._executor, self._bucket, self._levels, unit, self._marks)
+
+    def finish(self) -> CommitMessage:
+        """Wait for the compaction that is running, and hand over what came of it; raises as ``prepare``."""
+        self._take_in(wait=True)
+        return self._drain()
+
+    def release(self) -> RunningCompaction | None:
+        """Give away the compaction that is running; the writer is not used any more."""
+        running, self._running = self._running, None
+        return running
+
+    def resume(self, running: RunningCompaction) -> None:
+        """Go on with a compaction that another writer of this bucket has begun, or discard it if it is in vain."""
+        if running.fits(self._levels, self._marks):
+            self._running, self._marks = running, running.marks
+        else:
+            running.discard()
 
     def abort(self) -> None:
         """Forget buffered rows and delete the files of changes that were not handed over."""
         self._buffer.drain()
         self._changes.abort()
+        running = self.release()
+        if running is not None:
+            running.discard()
+
+    @property
+    def _stop_trigger(self) -> int:
+        return self._bucket.options.compaction.stop_trigger
+
+    def _waits(self, most_runs: int) -> bool:
+        """Whether the writer waits for the compaction that is due (Java ``shouldWaitForLatestCompaction``)."""
+        options = self._bucket.options.compaction
+        if options.force_compact or len(self._levels.runs) > most_runs:
+            return True
+        return options.lookup_wait if self._bucket.options.compacts_by_lookup else self._executor is None
+
+    def _drain(self) -> CommitMessage:
+        # The vectors are those of the compaction while it is running.
+        return self._changes.drain(None if self._running is not None else self._marks, self._levels)
+
+    def _take_in(self, *, wait: bool) -> None:
+        if self._running is not None and (wait or self._running.is_done):
+            running, self._running = self._running, None
+            self._compacted(running.result())
 
     def _flush(self) -> None:
         rows = self._buffer.drain()
@@ -156,9 +219,14 @@ class MergeTreeWriter:
                 rows = rows.set_column(at, rows.schema.field(at), values)
         return rows
 
+    def _compact_due(self) -> None:
+        self._take_in(wait=True)
+        self._compact(due_compaction(self._bucket, self._levels))
+
     def _compact(self, unit: CompactUnit | None) -> None:
-        if unit is None:
-            return
-        result = run_compaction(self._bucket, self._levels, unit, self._marks)
+        if unit is not None:
+            self._compacted(run_compaction(self._bucket, self._levels, unit, self._marks))
+
+    def _compacted(self, result: CompactResult) -> None:
         self._changes.compacted(result)
         self._levels = replace_files(self._levels, result.before, result.after, self._key_range)

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import TypeAlias
 
 from table_format.errors import (
     CommitOutcomeUnknown,
+    ConflictError,
+    CorruptionError,
     FileConflict,
     InvalidInputError,
     OutcomeUnknownError,
@@ -20,7 +23,7 @@ from table_format.errors import (
 from table_format.io.table_store import TableStore
 from table_format.metastore.changes import Changes, append_changes, compact_changes
 from table_format.metastore.commit_loop import CommitLoop
-from table_format.metastore.commit_prepare import CommitContext, CommitJob, Proposal
+from table_format.metastore.commit_prepare import CommitContext, CommitJob, Proposal, check_fit
 from table_format.metastore.deletions import file_key
 from table_format.metastore.index_entries import removals
 from table_format.metastore.live_state import LiveState
@@ -36,6 +39,9 @@ from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Sna
 from table_format.model.statistics import Statistics
 from table_format.options.bucket import POSTPONE
 from table_format.options.table_options import TableOptions
+
+OnDrop: TypeAlias = Callable[[bytes, int, ConflictError], None]
+"""Told of a bucket whose compaction is dropped: its partition, its number, and what made it impossible."""
 
 
 class TableCommit:
@@ -108,13 +114,19 @@ class TableCommit:
     # --- commits ----------------------------------------------------------------------------------------------------
 
     def commit(
-        self, committable: Committable, *, check_append_files: bool = False, ignore_empty: bool = True
+        self,
+        committable: Committable,
+        *,
+        check_append_files: bool = False,
+        ignore_empty: bool = True,
+        on_drop: OnDrop | None = None,
     ) -> tuple[Snapshot, ...]:
         """Publish new files, then results of compaction; the snapshots made, at most two.
 
-        When the new files have landed and the compaction fails, its results are dropped, or left where they are if its
-        outcome is unknown: the rows are the same without. The answer then lacks the COMPACT snapshot, and a writer that
-        goes on must load its buckets again.
+        Of a compaction the buckets that another commit has changed meanwhile are dropped, files and all, and the others
+        go on; ``on_drop`` is told of each, and without it a commit of which nothing is left is a conflict. When the new
+        files have landed and the compaction fails, its results are dropped too, or left where they are if its outcome
+        is unknown: the rows are the same without. A writer that goes on must then load its buckets again.
 
         Raises:
             ConflictError: another commit made this one impossible, or others won every attempt; nothing is visible.
@@ -128,7 +140,7 @@ class TableCommit:
             check = check_append_files or appended.removes
             job = self._job(committable, kind, appended, check_conflicts=check)
             snapshots.append(self._loop.land(job))
-        return (*snapshots, *self._commit_compaction(committable, compact_changes(committable.messages), snapshots))
+        return (*snapshots, *self._commit_compaction(committable, snapshots, on_drop=on_drop))
 
     def rearrange(self, committable: Committable) -> tuple[Snapshot, ...]:
         """Publish a compaction that gives rows other buckets; at most one snapshot.
@@ -170,7 +182,7 @@ class TableCommit:
         for spec in specs:
             c.partitions.check_spec(spec)
         new = append_changes(committable.messages).without_changelog()
-        compacted = compact_changes(committable.messages).without_changelog()
+        compacted = tuple(replace(m, compact_changelog_files=()) for m in committable.messages)
         self._check_inside(new, specs)
         snapshots: list[Snapshot] = []
         if dynamic and c.schema.partition_keys:
@@ -179,7 +191,7 @@ class TableCommit:
                 snapshots.append(self._loop.land(self._overwrite_job(committable, new, touched)))
         else:
             snapshots.append(self._loop.land(self._overwrite_job(committable, new, specs)))
-        return (*snapshots, *self._commit_compaction(committable, compacted, snapshots))
+        return (*snapshots, *self._commit_compaction(replace(committable, messages=compacted), snapshots))
 
     def rewrite(self, committable: Committable, base: Snapshot, partitions: frozenset[bytes]) -> Snapshot:
         """Put new files in the place of all that some partitions hold in their buckets, in one OVERWRITE snapshot.
@@ -290,21 +302,48 @@ class TableCommit:
         )
 
     def _commit_compaction(
-        self, committable: Committable, changes: Changes, before: Sequence[Snapshot]
+        self, committable: Committable, before: Sequence[Snapshot], *, on_drop: OnDrop | None = None
     ) -> tuple[Snapshot, ...]:
-        if changes.is_empty:
-            return ()
+        messages = committable.messages
+        while not (changes := compact_changes(messages)).is_empty:
+            job = self._job(committable, CommitKind.COMPACT, changes, check_conflicts=True)
+            try:
+                return (self._loop.land(job),)
+            except (OSError, TableFormatError) as e:
+                lost = self._lost(job, messages) if isinstance(e, ConflictError) else {}
+                left = tuple(m for m in messages if (m.partition, m.bucket) not in lost)
+                if not before and not (lost and (on_drop is not None or not compact_changes(left).is_empty)):
+                    raise
+                # The rows have landed, and a compaction changes none: to fail would make the caller write them twice.
+                if isinstance(e, OutcomeUnknownError):
+                    self._loop.leave_unresolved(committable.identifier, CommitKind.COMPACT)
+                    return ()
+                if not lost:
+                    self._drop_compaction(messages)
+                    return ()
+                self._drop_compaction(m for m in messages if (m.partition, m.bucket) in lost)
+                for (partition, bucket), reason in lost.items():
+                    if on_drop is not None:
+                        on_drop(partition, bucket, reason)
+                messages = left
+        return ()
+
+    def _lost(self, job: CommitJob, messages: Iterable[CommitMessage]) -> dict[tuple[bytes, int], ConflictError]:
+        """The buckets whose compaction does not fit on the table any more, and why; none if that cannot be told."""
+        buckets: dict[tuple[bytes, int], list[CommitMessage]] = {}
+        for message in messages:
+            buckets.setdefault((message.partition, message.bucket), []).append(message)
+        lost: dict[tuple[bytes, int], ConflictError] = {}
         try:
-            return (self._loop.land(self._job(committable, CommitKind.COMPACT, changes, check_conflicts=True)),)
-        except (OSError, TableFormatError) as e:
-            if not before:
-                raise
-            # The rows have landed, and a compaction changes none: to fail now would make the caller write them twice.
-            if isinstance(e, OutcomeUnknownError):
-                self._loop.leave_unresolved(committable.identifier, CommitKind.COMPACT)
-            else:
-                self._drop_compaction(committable.messages)
-            return ()
+            latest = self._context.snapshots.latest()
+            for key, own in buckets.items():
+                try:
+                    check_fit(self._context, job, Proposal(compact_changes(own)), latest)
+                except ConflictError as e:
+                    lost[key] = e
+        except (OSError, CorruptionError):
+            return {}
+        return lost
 
     def _drop_compaction(self, messages: Iterable[CommitMessage]) -> None:
         # Files of the part that landed stay, also where the compaction only gave them another level.

@@ -114,6 +114,26 @@ def prepare(c: CommitContext, job: CommitJob, work: Work, latest: Snapshot | Non
     """
     proposal = job.propose(latest)
     changes = proposal.changes
+    index = check_fit(c, job, proposal, latest)
+    schema_id = c.schemas.latest().id
+    written = _write_changes(c, work, changes, schema_id)  # 1, 2
+    base = _write_base(c, work, latest, schema_id)  # 3, 4
+    index_manifest = latest.index_manifest if latest else None
+    if changes.index:
+        index_manifest = c.manifests.write_index(index, new=work.passing) if index else None  # 5
+    return _snapshot(c, job, written, latest, base=base, index_manifest=index_manifest, schema_id=schema_id)
+
+
+def check_fit(
+    c: CommitContext, job: CommitJob, proposal: Proposal, latest: Snapshot | None
+) -> Sequence[IndexManifestEntry]:
+    """Check changes against the latest snapshot; the index files that would be alive with them.
+
+    Raises:
+        ConflictError: they do not fit.
+        CorruptionError: the table's metadata cannot be read.
+    """
+    changes = proposal.changes
     before = () if latest is None else c.manifests.index_entries(latest)
     changed = find_hash_index_change(changes.hash_index_bases, before, c.partitions)
     if changed is not None:
@@ -122,13 +142,7 @@ def prepare(c: CommitContext, job: CommitJob, work: Work, latest: Snapshot | Non
     conflict = _find_conflict(c, job, proposal, index, latest)
     if conflict is not None:
         raise conflict
-    schema_id = c.schemas.latest().id
-    written = _write_changes(c, work, changes, schema_id)  # 1, 2
-    base = _write_base(c, work, latest, schema_id)  # 3, 4
-    index_manifest = latest.index_manifest if latest else None
-    if changes.index:
-        index_manifest = c.manifests.write_index(index, new=work.passing) if index else None  # 5
-    return _snapshot(c, job, written, latest, base=base, index_manifest=index_manifest, schema_id=schema_id)
+    return index
 
 
 def _find_conflict(

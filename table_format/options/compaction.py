@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from table_format.options.declare import AnyOption, Option, unsupported
-from table_format.options.values import boolean, duration, integer, optional, ratio, size
+from table_format.options.values import boolean, choice, duration, integer, optional, ratio, size
 
 WRITE_ONLY = Option(
     "write-only",
@@ -54,13 +54,68 @@ ZORDER_TEXT_BYTES = Option(
     8,
     "Bytes that a string or binary column contributes to the z-order of a sort compaction, behind what all share.",
 )
-FORCE_COMPACT = Option("commit.force-compact", boolean, False, "Every commit compacts what it wrote.")
+FORCE_COMPACT = Option(
+    "commit.force-compact", boolean, False, "A commit waits for the compaction that is due, however it would run else."
+)
 FULL_COMPACTION_DELTA_COMMITS = Option(
     "full-compaction.delta-commits",
     optional(integer(1)),
     None,
-    "Commits between full compactions, for streaming engines; a batch writer compacts fully with every commit when it "
-    "is set.",
+    "Of so many commits one compacts fully what they wrote, within the commit; commits are counted in the table, so it "
+    "does not matter which writer makes them.",
+)
+OPTIMIZATION_INTERVAL = Option(
+    "compaction.optimization-interval",
+    optional(duration),
+    None,
+    "Time after which a bucket with more than one sorted run is compacted fully, when it is written to or by the "
+    "compaction job. The last time is that of the youngest file on the highest level.",
+)
+TOTAL_SIZE_THRESHOLD = Option(
+    "compaction.total-size-threshold", optional(size()), None, "A bucket smaller than this is always compacted fully."
+)
+INCREMENTAL_SIZE_THRESHOLD = Option(
+    "compaction.incremental-size-threshold",
+    optional(size()),
+    None,
+    "Size of what lies below the highest level of a bucket above which it is compacted fully.",
+)
+FORCE_UP_LEVEL_0 = Option(
+    "compaction.force-up-level-0", boolean, False, "Every compaction moves level 0 up, whatever the number of runs."
+)
+FORCE_REWRITE_ALL_FILES = Option(
+    "compaction.force-rewrite-all-files", boolean, False, "Compaction writes anew also files that need no rewrite."
+)
+OFFPEAK_START_HOUR = Option(
+    "compaction.offpeak.start.hour", integer(-1, 23), -1, "First of the quiet hours, of local time; -1 for none."
+)
+OFFPEAK_END_HOUR = Option(
+    "compaction.offpeak.end.hour", integer(-1, 23), -1, "The hour at which the quiet hours end; -1 for none."
+)
+OFFPEAK_RATIO = Option(
+    "compaction.offpeak-ratio", integer(0, 100), 0, "What is added to compaction.size-ratio in the quiet hours."
+)
+LOOKUP_WAIT = Option(
+    "lookup-wait",
+    boolean,
+    True,
+    "A commit waits for its compaction where that looks rows up (deletion vectors, first-row, force-lookup, changelog "
+    "by lookup). Without, rows and changelog are seen once a later commit or the compaction job has compacted them; a "
+    "commit waits only when the runs are more than num-sorted-run.stop-trigger and one.",
+    fallback_keys=("changelog-producer.lookup-wait",),
+)
+LOOKUP_COMPACT = Option(
+    "lookup-compact",
+    choice("radical", "gentle"),
+    "radical",
+    "Whether a table that compacts by lookup moves level 0 up with each compaction, or when enough has gathered.",
+)
+LOOKUP_COMPACT_MAX_INTERVAL = Option(
+    "lookup-compact.max-interval",
+    optional(integer(1)),
+    None,
+    "Number of level-0 files at which a gentle compaction moves them up; never below the trigger, and twice that when "
+    "absent.",
 )
 
 
@@ -78,6 +133,17 @@ class CompactionOptions:
     zorder_text_bytes: int = ZORDER_TEXT_BYTES.field()
     force_compact: bool = FORCE_COMPACT.field()
     full_compaction_delta_commits: int | None = FULL_COMPACTION_DELTA_COMMITS.field()
+    optimization_interval_ms: int | None = OPTIMIZATION_INTERVAL.field()
+    total_size_threshold: int | None = TOTAL_SIZE_THRESHOLD.field()
+    incremental_size_threshold: int | None = INCREMENTAL_SIZE_THRESHOLD.field()
+    force_up_level_0: bool = FORCE_UP_LEVEL_0.field()
+    force_rewrite_all_files: bool = FORCE_REWRITE_ALL_FILES.field()
+    offpeak_start_hour: int = OFFPEAK_START_HOUR.field()
+    offpeak_end_hour: int = OFFPEAK_END_HOUR.field()
+    offpeak_ratio: int = OFFPEAK_RATIO.field()
+    lookup_wait: bool = LOOKUP_WAIT.field()
+    lookup_compact: str = LOOKUP_COMPACT.field()
+    explicit_lookup_max_interval: int | None = LOOKUP_COMPACT_MAX_INTERVAL.field()
 
     @property
     def stop_trigger(self) -> int:
@@ -94,17 +160,34 @@ class CompactionOptions:
         """Levels 0 to this minus 1."""
         return self.trigger + 1 if self.explicit_num_levels is None else self.explicit_num_levels
 
+    @property
+    def lookup_max_interval(self) -> int | None:
+        """Level-0 files at which a gentle compaction by lookup moves them up; ``None`` when each one does.
+
+        >>> CompactionOptions().lookup_max_interval, CompactionOptions(lookup_compact="gentle").lookup_max_interval
+        (None, 10)
+        """
+        if self.lookup_compact != "gentle":
+            return None
+        given = self.explicit_lookup_max_interval
+        return max(self.trigger, 2 * self.trigger if given is None else given)
+
+    def size_ratio_at(self, hour: int) -> int:
+        """The size ratio at an hour of the day (Java ``OffPeakHours``).
+
+        >>> night = CompactionOptions(offpeak_start_hour=22, offpeak_end_hour=6, offpeak_ratio=20)
+        >>> [night.size_ratio_at(hour) for hour in (21, 22, 0, 5, 6)]
+        [1, 21, 21, 21, 1]
+        """
+        start, end = self.offpeak_start_hour, self.offpeak_end_hour
+        if -1 in (start, end) or start == end:
+            return self.size_ratio
+        quiet = start <= hour < end if start < end else hour < end or start <= hour
+        return self.size_ratio + self.offpeak_ratio if quiet else self.size_ratio
+
 
 REFUSED: tuple[AnyOption, ...] = (
     unsupported("compaction.max.file-num", optional(integer(1)), None, "Small files at which 0.9 compacts."),
-    unsupported("compaction.optimization-interval", optional(duration), None, "Time between full compactions."),
-    unsupported("compaction.total-size-threshold", optional(size()), None, "Size below which all is compacted."),
-    unsupported("compaction.incremental-size-threshold", optional(size()), None, "Size of new data to compact all."),
-    unsupported("compaction.force-up-level-0", boolean, False, "Always compact level 0."),
-    unsupported("compaction.force-rewrite-all-files", boolean, False, "Rewrite files that need no rewrite."),
     unsupported("compaction.file-num-limit", integer(1), 100_000, "Files of one compaction."),
-    unsupported("compaction.offpeak.start.hour", integer(-1, 23), -1, "Begin of the quiet hours."),
-    unsupported("compaction.offpeak.end.hour", integer(-1, 23), -1, "End of the quiet hours."),
-    unsupported("compaction.offpeak-ratio", integer(0, 100), 0, "Size ratio in the quiet hours."),
     unsupported("compaction.skip-expired-partitions", boolean, False, "Do not compact expired partitions."),
 )

@@ -94,7 +94,13 @@ TIMESTAMP_FIELD = OptionPattern("fields.<column>.ts-field", text, "Field with th
 SEQUENCE_GROUP = OptionPattern(
     "fields.<columns>.sequence-group", names, "Columns of a partial update that these columns order."
 )
-FORCE_LOOKUP = unsupported("force-lookup", boolean, False, "Compact by lookup.", *WRITES, immutable=True)
+FORCE_LOOKUP = Option(
+    "force-lookup",
+    boolean,
+    False,
+    "Compaction moves level 0 up at once and looks up what higher levels hold of its keys, though nothing needs it.",
+    immutable=True,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,12 @@ from table_format.options.declare import (
     OptionPattern,
     unsupported,
 )
-from table_format.options.values import boolean, choice, duration, integer, optional, size, text
+from table_format.options.values import boolean, choice, duration, optional, size, text
 
 _Options = tuple[Option[Any] | OptionPattern[Any], ...]
 
 _CHANGELOG: _Options = (
     unsupported("delete.force-produce-changelog", boolean, False, "DELETE makes a changelog.", *WRITES),
-    unsupported("lookup-wait", boolean, True, "Commits wait for the lookup."),
-    unsupported("changelog-producer.lookup-wait", boolean, True, "Commits wait for the lookup."),
-    unsupported("lookup-compact", choice("radical", "gentle"), "radical", "How eagerly level 0 is compacted."),
-    unsupported("lookup-compact.max-interval", optional(integer(1)), None, "Commits between such compactions."),
     unsupported("lookup.remote-file.enabled", boolean, False, "Remote lookup files."),
     unsupported("key-value.sequence_number.enabled", boolean, False, "Show sequence numbers."),
     unsupported("table-read.sequence-number.enabled", boolean, False, "Show sequence numbers."),

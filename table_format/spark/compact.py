@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from table_format.model.commit import CommitMessage
-from table_format.model.snapshot import Snapshot
 from table_format.spark.answers import ANSWER_DDL, gather
 from table_format.spark.tasks import compactor
 from table_format.table.commit import fresh_user
+from table_format.table.compaction_report import CompactionReport
 from table_format.table.distribution import MAX_READERS
 from table_format.table.maintenance import Work, compact
 from table_format.table.table import Table
@@ -25,11 +25,11 @@ def compact_on_spark(
     full: bool,
     partitions: Sequence[Mapping[str, object]] | None,
     buckets: Sequence[int] | None = None,
-) -> tuple[Snapshot, ...]:
-    """Compact a table in Spark's tasks and commit the result; the snapshots made.
+) -> CompactionReport:
+    """Compact a table in Spark's tasks and commit the result; a bucket that others changed meanwhile is dropped.
 
     Raises:
-        ConflictError: another commit changed a bucket meanwhile; nothing is visible.
+        ConflictError: others won every attempt to commit; nothing is visible.
     """
     facts = table.facts
 

@@ -21,6 +21,7 @@ from table_format.spark.ship import ship_code
 from table_format.spark.sort_compact import sort_compact_on_spark
 from table_format.spark.system import system_frame
 from table_format.spark.write import with_constants, write_frame
+from table_format.table.compaction_report import CompactionReport
 from table_format.table.filters import bound_filter
 from table_format.table.landing import Messages, land
 from table_format.table.partition_values import partition_spec
@@ -156,22 +157,34 @@ class Lake:
         With ``order_by`` the rows of an append table without buckets are put in order, as by ``compact`` of the table:
         each task sorts and writes a range of them.
 
+        A bucket that another commit has changed meanwhile is left as it is; ``run_compaction`` tells which.
+
         Raises:
-            ConflictError: another compaction was faster; nothing of this one is visible.
+            ConflictError: others won every attempt to commit, or changed what was put in order.
             InvalidInputError: a column cannot be ordered by, or the strategy is unknown.
             UnsupportedFeature: rows of a table with a primary key or with fixed buckets are to be put in order.
         """
-        table = self._data_table(name)
         if order_by is not None:
             if buckets is not None:
                 message = "order_by= puts all rows of a partition in order; leave buckets= out"
                 raise InvalidInputError(message)
             strategy = order_strategy or OrderStrategy.ORDER
-            return sort_compact_on_spark(self.spark, table, order_by, strategy, partitions=partitions)
+            return sort_compact_on_spark(self.spark, self._data_table(name), order_by, strategy, partitions=partitions)
         if order_strategy is not None:
             message = "order_strategy= belongs to order_by="
             raise InvalidInputError(message)
-        return compact_on_spark(self.spark, table, full=full, partitions=partitions, buckets=buckets)
+        return self.run_compaction(name, full=full, partitions=partitions, buckets=buckets).snapshots
+
+    def run_compaction(
+        self,
+        name: str,
+        *,
+        full: bool = False,
+        partitions: Sequence[Mapping[str, object]] | None = None,
+        buckets: Sequence[int] | None = None,
+    ) -> CompactionReport:
+        """``compact`` with a report: the snapshots, the buckets compacted, and those dropped and why."""
+        return compact_on_spark(self.spark, self._data_table(name), full=full, partitions=partitions, buckets=buckets)
 
     def rescale(
         self, name: str, bucket: int | None = None, *, partitions: Sequence[Mapping[str, object]] | None = None

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from table_format.errors import InvalidInputError, TableFormatError
+from table_format.errors import ConflictError, InvalidInputError, TableFormatError
 from table_format.metastore.automatic_tags import create_batch_tag, create_period_tags
 from table_format.metastore.changelog_expiry import expire_changelogs
 from table_format.metastore.consumers import expire_consumers
@@ -45,7 +45,8 @@ class BatchCommit:
         """Make the work of these messages visible; the snapshots made, none when it is committed already or empty.
 
         Messages of one bucket must come in the order they were written in. Identifiers of a user ascend; only a fresh
-        user, who commits once, needs none.
+        user, who commits once, needs none. The compaction of a bucket that another commit has changed meanwhile is
+        dropped with a warning: its rows are as before, and the next compaction finds them.
 
         Raises:
             ConflictError: another commit made this one impossible; nothing is visible, ``abort`` deletes the files.
@@ -55,7 +56,16 @@ class BatchCommit:
         if identifier is not None and self.is_committed(number):
             return ()
         folded = fold(messages)
-        snapshots = self._committer.commit(_committable(number, folded, watermark, properties))
+        dropped: list[ConflictError] = []
+
+        def drop(partition: bytes, bucket: int, reason: ConflictError) -> None:
+            where = self._facts.partitions.shown(partition)
+            _log.warning("%s: the compaction of %s, bucket %s was dropped: %s", self._facts.name, where, bucket, reason)
+            dropped.append(reason)
+
+        snapshots = self._committer.commit(_committable(number, folded, watermark, properties), on_drop=drop)
+        if dropped and not snapshots:
+            raise dropped[0]
         self._after(folded, snapshots)
         return snapshots
 

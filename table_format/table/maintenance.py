@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, TypeVar
 
 from table_format.append.compact import compact_append_files
-from table_format.errors import CommitOutcomeUnknown
+from table_format.errors import CommitOutcomeUnknown, ConflictError
 from table_format.formats.bucket_files import BucketFiles
 from table_format.lsm.compact import compact_bucket
 from table_format.lsm.marks import BucketDeletions
@@ -25,6 +25,7 @@ from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.options.declare import Operation
 from table_format.table.commit import expire_after_commit
+from table_format.table.compaction_report import CompactedBucket, CompactionReport, DroppedBucket
 from table_format.table.facts import TableFacts
 from table_format.table.partition_values import partition_spec
 from table_format.table.postpone import PostponedWork, give_buckets, postponed_works, removals
@@ -61,28 +62,38 @@ def compact(
     buckets: Sequence[int] | None = None,
     perform: Performer | None = None,
     shares: int = 1,
-) -> tuple[Snapshot, ...]:
+) -> CompactionReport:
     """Compact what is due, or everything, in all partitions or in those with some values, in all or some buckets.
 
-    Returns the snapshots made. ``perform`` does the work of the buckets; without it they are compacted side by side in
-    this process. Postponed rows are given their buckets; those of a partition are work for so many ``shares``.
+    ``perform`` does the work of the buckets; without it they are compacted side by side in this process. Postponed rows
+    are given their buckets; those of a partition are work for so many ``shares``. A bucket that another commit has
+    changed meanwhile is dropped and named in the report, and the others go on; where rows are given their buckets all
+    are published or none.
 
     Raises:
-        ConflictError: another commit changed a bucket meanwhile; nothing is visible, and no file of it is left.
+        ConflictError: others won every attempt to commit; nothing is visible, and no file of it is left.
         UnsupportedFeature: the table has a feature without which the result would be wrong.
     """
     facts.require(Operation.COMPACT)
     works = _works(facts, partitions, buckets, shares)
     if not works:
-        return ()
+        return CompactionReport()
     messages: list[CommitMessage] = []
+    dropped: dict[tuple[bytes, int], ConflictError] = {}
     committer = facts.committer(commit_user)
+
+    def drop(partition: bytes, bucket: int, reason: ConflictError) -> None:
+        dropped[partition, bucket] = reason
+
     settled = False
     try:
         # One by one: what came before a failure is known, and deleted.
         messages.extend(m for m in (perform or _side_by_side(facts, full=full))(works) if not m.is_empty)
-        messages.extend(removals([work for work in works if isinstance(work, PostponedWork)]))
-        snapshots = committer.commit(Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages)))
+        postponed = [work for work in works if isinstance(work, PostponedWork)]
+        messages.extend(removals(postponed))
+        committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
+        # Rows whose bucket is dropped would be gone with their postponed files.
+        snapshots = committer.commit(committable, on_drop=None if postponed else drop)
         settled = True
     except CommitOutcomeUnknown:
         settled = True
@@ -92,7 +103,27 @@ def compact(
             committer.abort(messages)
     if snapshots:
         expire_after_commit(facts)
-    return snapshots
+    return _report(facts, snapshots, messages, dropped)
+
+
+def _report(
+    facts: TableFacts,
+    snapshots: tuple[Snapshot, ...],
+    messages: Sequence[CommitMessage],
+    dropped: Mapping[tuple[bytes, int], ConflictError],
+) -> CompactionReport:
+    shown = facts.partitions.text
+    return CompactionReport(
+        snapshots,
+        tuple(
+            sorted(
+                CompactedBucket(shown(m.partition), m.bucket, len(m.compact_before), len(m.compact_after))
+                for m in messages
+                if (m.partition, m.bucket) not in dropped
+            )
+        ),
+        tuple(sorted(DroppedBucket(shown(partition), n, str(why)) for (partition, n), why in dropped.items())),
+    )
 
 
 def perform_work(facts: TableFacts, work: Work, *, full: bool) -> tuple[CommitMessage, ...]:

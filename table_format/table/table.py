@@ -7,6 +7,7 @@ every commit looks at the table anew.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -266,9 +267,13 @@ class Table:
         expire_after_commit(self.facts)
         return snapshots
 
-    def new_write(self, commit_user: str | None = None) -> TableWrite:
-        """The first phase: rows become files, and messages for ``new_commit`` of the same user."""
-        return TableWrite(self.facts, commit_user=commit_user)
+    def new_write(self, commit_user: str | None = None, *, compactor: Executor | None = None) -> TableWrite:
+        """The first phase: rows become files, and messages for ``new_commit`` of the same user.
+
+        With a ``compactor``, such as a pool of threads, a stream of writes goes on while buckets are compacted; what
+        came of it is among the messages of a later write, and in the end of ``finish``.
+        """
+        return TableWrite(self.facts, compactor=compactor, shared=False, commit_user=commit_user)
 
     def new_commit(self, commit_user: str | None = None) -> BatchCommit:
         """The second phase: messages become visible; without a user, under a fresh one."""
@@ -278,6 +283,7 @@ class Table:
 
     compact = compact_actions.compact_table
 
+    run_compaction = compact_actions.run_compaction
     rescale = rescale_table
 
     def analyze(self, columns: Sequence[str] | None = None) -> tuple[Snapshot, ...]:

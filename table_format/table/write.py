@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -20,6 +20,7 @@ from table_format.append.writer import AppendWriter
 from table_format.errors import BucketCountChanged, InvalidInputError
 from table_format.io.paths import postponed_prefix
 from table_format.limits import MIB
+from table_format.lsm.background import RunningCompaction
 from table_format.lsm.marks import BucketDeletions
 from table_format.lsm.postpone import PostponeWriter, is_plain_user
 from table_format.lsm.writer import MergeTreeWriter
@@ -32,6 +33,7 @@ from table_format.options.bucket import POSTPONE
 from table_format.options.declare import Operation
 from table_format.table.dynamic_buckets import DynamicBuckets
 from table_format.table.facts import TableFacts
+from table_format.table.full_period import FullCompactionPeriod
 from table_format.table.input import Rows, batches_of, reader_of
 from table_format.table.messages import fold
 from table_format.table.route import RoutedRows, route
@@ -83,6 +85,9 @@ class TableWrite:
     """Turns rows into commit messages. One object is used by one thread at a time.
 
     ``replacing`` writes as if the table were empty, for an overwrite. ``commit_user`` is who commits, if that is known.
+    With a ``compactor`` compactions of primary-key tables run there beside later writes, which hand over what came of
+    them; a ``shared`` write is one of several that are committed together, and keeps to the buckets it is given rows
+    for.
     """
 
     def __init__(
@@ -93,6 +98,8 @@ class TableWrite:
         given: GivenBuckets | None = None,
         stored: StoredRows | None = None,
         commit_user: str | None = None,
+        compactor: Executor | None = None,
+        shared: bool = True,
     ) -> None:
         facts.require(Operation.WRITE)
         check_defaults(facts.schema)
@@ -110,6 +117,8 @@ class TableWrite:
         self._given = given
         self._stored = stored
         self._writer_names = _writer_names(facts, commit_user) if facts.postpones_buckets else None
+        self._compactor = compactor
+        self._shared = shared
         self._dynamic = DynamicBuckets(facts, replacing=replacing) if facts.has_dynamic_buckets else None
 
     def write(self, data: Rows) -> tuple[CommitMessage, ...]:
@@ -162,8 +171,23 @@ class TableWrite:
                 self.abort()
         return messages
 
+    def finish(self) -> tuple[CommitMessage, ...]:
+        """Wait for compactions that run beside this write; the messages that make their results visible.
+
+        To be called when no more rows come, or what the compactions have made is left to ``abort`` to delete.
+
+        Raises:
+            CorruptionError: a file to be compacted is missing or damaged.
+        """
+        if self._follows_table:
+            self._begin_anew()
+        for writer in self._writers.values():
+            if isinstance(writer, MergeTreeWriter):
+                self._flushed.append(writer.finish())
+        return self._handed_over()
+
     def abort(self) -> None:
-        """Delete the files of rows that were not handed over yet, and forget all writers."""
+        """Delete the files of rows and compactions that were not handed over yet, and forget all writers."""
         # Sequence numbers of rows that were handed over and not committed are known to the writers only.
         self._is_broken = any(self._uncommitted.values())
         for writer in self._writers.values():
@@ -234,11 +258,19 @@ class TableWrite:
         options = self._facts.options
         # An overwrite has nothing to merge with; but what readers skip on level 0 has to move up.
         wanted = not options.compaction.write_only and (not self._replacing or options.skips_level_0)
-        fully = wanted and not self._replacing and options.compaction.full_compaction_delta_commits is not None
-        compact: Compaction = "full" if fully else wanted
         if self._stored is not None:
-            compact = self._stored.compact
-        self._prepare_all(compact=compact)
+            self._prepare_all(compact=self._stored.compact)
+            return self._handed_over()
+        due = frozenset[BucketKey]()
+        facts = self._facts
+        if wanted and not self._replacing and facts.schema.is_primary_key_table and not facts.postpones_buckets:
+            period = FullCompactionPeriod.of(facts, self._base)
+            due = period.due(self._writers, with_others=not self._shared)
+            self._open_writers(due)
+        self._prepare_all(compact=wanted, full=due)
+        return self._handed_over()
+
+    def _handed_over(self) -> tuple[CommitMessage, ...]:
         folded = fold(self._flushed)
         for left in folded.left_over:
             self._facts.delete_file(left.partition, left.bucket, left.file)
@@ -258,21 +290,26 @@ class TableWrite:
             self._writers.clear()
         return messages
 
-    def _prepare_all(self, *, compact: Compaction) -> None:
+    def _prepare_all(self, *, compact: Compaction, full: Collection[BucketKey] = ()) -> None:
         """Flush all writers; what succeeded is noted even when one of them fails."""
-        writers = list(self._writers.values())
+        writers: list[tuple[Writer, Compaction]] = [
+            (writer, "full" if key in full else compact) for key, writer in self._writers.items()
+        ]
         if self._buffered_bytes < MIN_PARALLEL_BYTES or len(writers) == 1:
-            for writer in writers:
-                self._flushed.append(_prepare(writer, compact=compact))
+            for writer, wanted in writers:
+                self._flushed.append(_prepare(writer, compact=wanted))
         else:
             # Sorting and encoding leave the interpreter alone.
             with ThreadPoolExecutor(min(len(writers), MAX_FLUSH_THREADS, os.cpu_count() or 1), "flush") as pool:
-                work = [pool.submit(_prepare, writer, compact=compact) for writer in writers]
+                work = [pool.submit(_prepare, writer, compact=wanted) for writer, wanted in writers]
             self._flushed.extend(done.result() for done in work if done.exception() is None)
             for done in work:
                 done.result()
         self._buffered_bytes = 0
         self._open_files.clear()
+        for writer, wanted in writers:
+            if wanted is True and isinstance(writer, MergeTreeWriter):
+                writer.begin_compaction()
 
     # --- writers ----------------------------------------------------------------------------------------------------
 
@@ -281,14 +318,33 @@ class TableWrite:
         latest = self._facts.snapshots.latest() if self._stored is None else self._stored.base
         if latest is None or (self._base is not None and latest.id == self._base.id):
             return
+        running: dict[BucketKey, RunningCompaction] = {}
         if self._writers:
             committed = self._committed_since(self._base, latest)
             for key in list(self._writers):
                 waiting = self._uncommitted.get(key, set()) - committed
                 self._uncommitted[key] = waiting
                 if not waiting:
-                    del self._writers[key]
+                    writer = self._writers.pop(key)
+                    if isinstance(writer, MergeTreeWriter) and (compaction := writer.release()) is not None:
+                        running[key] = compaction
         self._base = latest
+        self._resume(running)
+
+    def _resume(self, running: Mapping[BucketKey, RunningCompaction]) -> None:
+        """Let new writers go on with compactions that old ones have begun; none is lost when that fails."""
+        resumed = False
+        try:
+            self._open_writers(list(running))
+            for key, compaction in running.items():
+                writer = self._writers[key]
+                if isinstance(writer, MergeTreeWriter):
+                    writer.resume(compaction)
+            resumed = True
+        finally:
+            if not resumed:
+                for compaction in running.values():
+                    compaction.discard()
 
     def _committed_since(self, base: Snapshot | None, latest: Snapshot) -> set[str]:
         names: set[str] = set()
@@ -299,8 +355,8 @@ class TableWrite:
                 names.update(entry.file.file_name for entry in entries if entry.kind is FileKind.ADD)
         return names
 
-    def _open_writers(self, buckets: Iterable[BucketKey]) -> None:
-        missing = [key for key in buckets if key not in self._writers]
+    def _open_writers(self, keys: Iterable[BucketKey]) -> None:
+        missing = [key for key in keys if key not in self._writers]
         if not missing:
             return
         existing = self._live(frozenset(partition for partition, _ in missing))
@@ -359,6 +415,7 @@ class TableWrite:
                 with_changelog=not self._replacing,
                 deletions=self._deletions.get(key),
                 are_results=self._stored is not None and self._stored.are_results,
+                executor=self._compactor,
             )
         return AppendWriter(
             facts.store,

@@ -140,7 +140,7 @@ def test_keys_given_as_options_move_to_the_schema(warehouse: Warehouse) -> None:
         ({"bucket": "x"}, ("a",), InvalidOption),
         ({"bucket": "-2"}, ("a",), UnsupportedFeature),
         ({"bucket": "2"}, ("z",), InvalidSchema),
-        ({"bucket": "2", "force-lookup": "true"}, ("a",), UnsupportedFeature),
+        ({"bucket": "2", "data-evolution.enabled": "true"}, ("a",), UnsupportedFeature),
         ({"path": "/elsewhere"}, (), InvalidOption),
     ],
 )

@@ -10,13 +10,14 @@ import pytest
 
 from assets.external import EXTERNAL_TABLES, clicks_by_hour, web_clicks
 from jobs.demo_clicks import write_clicks
-from jobs.maintenance import compact_table, expire_table
+from jobs.maintenance import compact_table, dropped_buckets, expire_table
 from jobs.orphans import clean_table
 from jobs.rescale import rescale_table
 from jobs.schedules import nightly_compaction, nightly_expiry, weekly_cleaning
 from resources.tables import measure
 from sensors import compaction_pressure, external_snapshots
 from table_format.model.schema import Schema
+from table_format.table.compaction_report import CompactionReport, DroppedBucket
 from tests.dagster.conftest import Project
 
 pytestmark = pytest.mark.dagster
@@ -49,7 +50,8 @@ def test_a_compaction_reports_before_and_after_and_keeps_the_rows(project: Proje
     told = execute(project, compact_table, "compact", table="shop.items", full=True, on_spark=False)
     assert project.rows("shop.items") == before
     assert "| max sorted runs | 4 | 1 | -3 |" in told["before and after"]
-    assert told["snapshots made"] == "5"
+    assert (told["snapshots made"], told["buckets compacted"]) == ("5", 1)
+    assert "buckets dropped" not in told
     assert told["bytes by level after"].startswith("![")
     assert (told["paimon/max_sorted_runs"], told["paimon/level0_files"]) == (1, 0)
 
@@ -63,6 +65,13 @@ def test_a_rescale_reports_before_and_after_and_may_be_repeated(project: Project
     assert {split.total_buckets for split in project.table("shop.items").scan().plan().splits} == {3}
     told = execute(project, rescale_table, "rescale", table="shop.items", bucket=3, on_spark=False)
     assert told["snapshots made"] == "none"
+
+
+def test_buckets_that_were_left_to_another_compaction_are_told() -> None:
+    report = CompactionReport(dropped=(DroppedBucket("dt=a", 3, "a file is gone"), DroppedBucket("", 0, "as well")))
+    told = dropped_buckets(report)["buckets dropped"].value
+    assert told.splitlines()[2:] == ["| dt=a | 3 | a file is gone |", "| the table | 0 | as well |"]
+    assert dropped_buckets(CompactionReport()) == {}
 
 
 def test_an_expiry_that_is_only_tried_deletes_nothing_and_tells_what_it_would(project: Project) -> None:

@@ -77,11 +77,11 @@ def test_level_0_is_taken_up_when_nothing_else_is_due():
     big = a_file("big", level=5, size=10**9)
     new = [a_file(f"new{n}", sequence=(n, n)) for n in range(3)]
     levels = levels_of([big, *new], options.num_levels, range_of)
-    assert pick_compaction(levels, options) is None
-    unit = force_up_level_0(levels, options)
+    assert pick_compaction(levels, options, local_now_ms=0) is None
+    unit = force_up_level_0(levels, options, local_now_ms=0)
     assert unit is not None
     assert (names(unit.files), unit.output_level) == (["new2", "new1", "new0"], 4)
-    assert force_up_level_0(levels_of([big], options.num_levels, range_of), options) is None
-    alone = force_up_level_0(levels_of(new[:1], options.num_levels, range_of), options)
+    assert force_up_level_0(levels_of([big], options.num_levels, range_of), options, local_now_ms=0) is None
+    alone = force_up_level_0(levels_of(new[:1], options.num_levels, range_of), options, local_now_ms=0)
     assert alone is not None
     assert alone.output_level == 5

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from table_format.lsm.levels import Levels, SortedRun, levels_of
-from table_format.lsm.universal import CompactUnit, drops_deletes, full_compaction, pick_compaction
+from table_format.lsm.universal import CompactUnit, drops_deletes, force_up_level_0, full_compaction, pick_compaction
 from table_format.options.compaction import CompactionOptions
 from tests.lsm.files import a_file, key_range_of_test_files, names
 
 KEY_RANGE = key_range_of_test_files()
+HOUR = 3_600_000
+NOON = 12 * HOUR
 
 
 def tree(*runs: tuple[int, int], num_levels: int = 6) -> Levels:
@@ -21,7 +23,7 @@ def tree(*runs: tuple[int, int], num_levels: int = 6) -> Levels:
 
 def picked(levels: Levels, **options: int) -> tuple[int, int] | None:
     """Number of files and output level."""
-    unit = pick_compaction(levels, CompactionOptions(**options))
+    unit = pick_compaction(levels, CompactionOptions(**options), local_now_ms=NOON)
     return None if unit is None else (len(unit.files), unit.output_level)
 
 
@@ -54,6 +56,54 @@ def test_the_ratio_and_the_amplification_are_options():
     assert picked(runs, trigger=3, max_size_amplification_percent=20) == (3, 5)
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "hour", "unit"),
+    [
+        (22, 6, 12, None),
+        (22, 6, 22, (2, 4)),
+        (22, 6, 5, (2, 4)),
+        (22, 6, 6, None),
+        (9, 13, 12, (2, 4)),
+        (9, 12, 12, None),
+        (-1, 13, 12, None),
+        (12, 12, 12, None),
+    ],
+)
+def test_in_quiet_hours_larger_runs_join(start, end, hour, unit):
+    options = CompactionOptions(trigger=3, offpeak_start_hour=start, offpeak_end_hour=end, offpeak_ratio=60)
+    found = pick_compaction(tree((0, 100), (0, 150), (5, 999)), options, local_now_ms=30 * 24 * HOUR + hour * HOUR)
+    assert (found and (len(found.files), found.output_level)) == unit
+
+
+@pytest.mark.parametrize(
+    ("runs", "options", "unit"),
+    [
+        pytest.param([(0, 1), (0, 1)], {"optimization_interval_ms": HOUR}, (2, 5), id="never compacted"),
+        pytest.param([(0, 1)], {"optimization_interval_ms": HOUR}, None, id="one run"),
+        pytest.param([], {"optimization_interval_ms": HOUR}, None, id="nothing"),
+        pytest.param([(0, 1), (5, 9)], {"optimization_interval_ms": 11 * HOUR}, (2, 5), id="longer ago"),
+        pytest.param([(0, 1), (5, 9)], {"optimization_interval_ms": 12 * HOUR}, None, id="exactly so long ago"),
+        pytest.param([(0, 1), (4, 9)], {"optimization_interval_ms": 12 * HOUR}, (2, 5), id="nothing on the top level"),
+        pytest.param([(0, 1), (5, 9)], {"total_size_threshold": 11}, (2, 5), id="smaller than the total"),
+        pytest.param([(0, 1), (5, 9)], {"total_size_threshold": 10}, None, id="not smaller than the total"),
+        pytest.param([(0, 1), (3, 3), (5, 9)], {"incremental_size_threshold": 3}, (3, 5), id="more is new"),
+        pytest.param([(0, 1), (3, 3), (5, 9)], {"incremental_size_threshold": 4}, None, id="not more is new"),
+    ],
+)
+def test_everything_is_compacted_by_time_or_size_however_few_the_runs(runs, options, unit):
+    assert picked(tree(*runs), **options) == unit
+
+
+def test_level_0_is_forced_up_at_once_or_when_enough_has_gathered():
+    levels = tree((0, 1), (0, 1), (5, 10**9))
+    forced = {n: force_up_level_0(levels, CompactionOptions(), local_now_ms=NOON, gathering=n) for n in (None, 2, 3)}
+    assert {n: unit and (len(unit.files), unit.output_level) for n, unit in forced.items()} == {
+        None: (2, 4),
+        2: (2, 4),
+        3: None,
+    }
+
+
 def test_seven_flushes_leave_one_file_at_the_highest_level():
     """The trace of format chapter 07, section 3: trigger 3, so the highest level is 3."""
     options = CompactionOptions(trigger=3)
@@ -62,7 +112,7 @@ def test_seven_flushes_leave_one_file_at_the_highest_level():
     for flush in range(1, 8):
         new = a_file(f"flush-{flush}", size=1, sequence=(flush - 1, flush - 1))
         levels = levels_of([*levels.files, new], options.num_levels, KEY_RANGE)
-        unit = pick_compaction(levels, options)
+        unit = pick_compaction(levels, options, local_now_ms=NOON)
         if unit:
             compactions.append(flush)
             merged = a_file(f"merged-{flush}", level=unit.output_level, sequence=(flush - 2, flush - 1))

@@ -13,6 +13,7 @@ from table_format import Schema, Table, load_catalog
 from table_format.catalog.filesystem import FileSystemCatalog
 from table_format.io.file_io import FileIO
 from table_format.io.memory import MemoryFileIO
+from table_format.runtime import Clock, Runtime
 
 DATABASE = "db"
 KEYED = pa.schema([pa.field("id", pa.int64(), nullable=False), ("dt", pa.string()), ("v", pa.int32())])
@@ -50,10 +51,11 @@ class Warehouse:
         return sorted(_walk(self.io, table.store.paths.root))
 
 
-def memory_warehouse() -> Warehouse:
-    """A warehouse in memory."""
-    io = MemoryFileIO()
-    return _warehouse("/warehouse", io)
+def memory_warehouse(clock: Clock | None = None) -> Warehouse:
+    """A warehouse in memory; with a clock, whose time is all that passes."""
+    if clock is None:
+        return _warehouse("/warehouse", MemoryFileIO())
+    return _warehouse("/warehouse", MemoryFileIO(clock), Runtime(clock=clock))
 
 
 def disk_warehouse(directory: Path) -> Warehouse:
@@ -64,8 +66,8 @@ def disk_warehouse(directory: Path) -> Warehouse:
     return Warehouse(catalog, catalog.io)
 
 
-def _warehouse(path: str, io: FileIO) -> Warehouse:
-    catalog = load_catalog({"warehouse": path}, file_io=io)
+def _warehouse(path: str, io: FileIO, runtime: Runtime | None = None) -> Warehouse:
+    catalog = load_catalog({"warehouse": path}, file_io=io, runtime=runtime)
     assert isinstance(catalog, FileSystemCatalog)
     catalog.create_database(DATABASE)
     return Warehouse(catalog, io)

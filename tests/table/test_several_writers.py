@@ -9,11 +9,11 @@ from typing import TypeAlias
 import pytest
 
 from table_format import Table
-from table_format.errors import ConflictError
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import CommitKind
 from table_format.table.commit import BatchCommit
 from table_format.table.maintenance import BucketWork, compact, compact_work
+from tests.support.compaction import data_files
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 
 Prepared: TypeAlias = tuple[BatchCommit, tuple[CommitMessage, ...], dict[int, int]]
@@ -24,8 +24,18 @@ def warehouse() -> Warehouse:
     return memory_warehouse()
 
 
-def test_two_writers_and_a_compactor_never_fail_beside_each_other(warehouse: Warehouse) -> None:
-    table = warehouse.table(primary_keys=["id"], options={"bucket": "2", "write-only": "true"})
+MODES: list[dict[str, str]] = [
+    {},
+    {"deletion-vectors.enabled": "true"},
+    {"changelog-producer": "lookup"},
+    {"changelog-producer": "lookup", "deletion-vectors.enabled": "true"},
+    {"compaction.optimization-interval": "1 h"},
+]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_two_writers_and_a_compactor_never_fail_beside_each_other(warehouse: Warehouse, mode: dict[str, str]) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "2", "write-only": "true", **mode})
     expected: dict[int, int] = {}
     table.append(keyed([(-1, "a", 0)]))
     expected[-1] = 0
@@ -37,12 +47,36 @@ def test_two_writers_and_a_compactor_never_fail_beside_each_other(warehouse: War
             write, commit = table.new_write(writer), table.new_commit(writer)
             prepared.append((commit, write.write(keyed([(k, "a", v) for k, v in rows.items()])), rows))
 
-        compact(table.facts, f"c{turn}", perform=partial(_while_others_commit, table, turn, prepared))
+        report = compact(table.facts, f"c{turn}", perform=partial(_while_others_commit, table, turn, prepared))
+        assert report.dropped == ()
         expected |= prepared[0][2] | prepared[1][2]
-        assert rows_of(table) == sorted(((k, "a", v) for k, v in expected.items()), key=repr)
+        if not table.options.skips_level_0:
+            assert rows_of(table) == sorted(((k, "a", v) for k, v in expected.items()), key=repr)
+    table.compact()
+    assert rows_of(table) == sorted(((k, "a", v) for k, v in expected.items()), key=repr)
     kinds = [s.commit_kind for s in table.snapshots()]
     assert kinds.count(CommitKind.APPEND) == 41
     assert kinds.count(CommitKind.COMPACT) > 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_writers_that_compact_beside_a_compactor_lose_compactions_and_no_rows(
+    warehouse: Warehouse, mode: dict[str, str]
+) -> None:
+    options = {"bucket": "2", "num-sorted-run.compaction-trigger": "2", **mode}
+    table = warehouse.table(primary_keys=["id"], options=options)
+    expected: dict[int, int] = {}
+    for turn in range(12):
+        rows = dict.fromkeys((turn % 5, 100 + turn, 200 + turn), turn)
+        write, commit = table.new_write("w"), table.new_commit("w")
+        messages = write.write(keyed([(k, "a", v) for k, v in rows.items()]))
+        table.compact(full=turn % 2 == 0)
+        assert commit.commit(messages, identifier=turn)[0].commit_kind is CommitKind.APPEND
+        expected |= rows
+    table.compact()
+    assert rows_of(table) == sorted(((k, "a", v) for k, v in expected.items()), key=repr)
+    named, found = data_files(table, warehouse.files(table))
+    assert found == named
 
 
 def _while_others_commit(
@@ -117,7 +151,37 @@ def test_of_two_overwrites_from_one_state_the_second_is_planned_anew(warehouse: 
     assert rows_of(table) == [(20, "a", 20)]
 
 
-def test_a_second_compaction_of_the_same_files_is_refused_and_the_first_stays(warehouse: Warehouse) -> None:
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("full", [False, True])
+def test_of_two_compactions_of_a_bucket_the_second_drops_it_and_goes_on_with_the_others(
+    warehouse: Warehouse, mode: dict[str, str], full: bool
+) -> None:
+    table = warehouse.table(
+        primary_keys=["id", "dt"], partition_keys=["dt"], options={"bucket": "1", "write-only": "true", **mode}
+    )
+    for value in range(6):
+        table.append(keyed([(1, dt, value) for dt in "abc"] + [(value + 2, "a", value)]))
+
+    def after_another(works: Sequence[BucketWork]) -> Iterable[CommitMessage]:
+        messages = [compact_work(table.facts, work, full=full) for work in works]
+        table.compact(full=True, partitions=[{"dt": "b"}])
+        return messages
+
+    report = compact(table.facts, "late", full=full, perform=after_another)
+    (lost,) = report.dropped
+    assert (lost.partition, lost.bucket) == ("dt=b", 0)
+    assert "data-" in lost.reason
+    assert [(b.partition, b.files_before, b.files_after) for b in report.buckets] == [("dt=a", 6, 1), ("dt=c", 6, 1)]
+    assert [s.commit_user for s in report.snapshots] == ["late"]
+    assert [s.commit_kind for s in table.snapshots()[-2:]] == [CommitKind.COMPACT, CommitKind.COMPACT]
+    assert rows_of(table) == sorted(
+        [(1, dt, 5) for dt in "abc"] + [(value + 2, "a", value) for value in range(6)], key=repr
+    )
+    named, found = data_files(table, warehouse.files(table))
+    assert found == named
+
+
+def test_a_compaction_that_lost_all_its_buckets_says_so_and_leaves_nothing(warehouse: Warehouse) -> None:
     table = warehouse.table(primary_keys=["id"], options={"bucket": "1", "write-only": "true"})
     for value in range(6):
         table.append(keyed([(1, "a", value)]))
@@ -127,7 +191,75 @@ def test_a_second_compaction_of_the_same_files_is_refused_and_the_first_stays(wa
         table.compact(full=True)
         return messages
 
-    with pytest.raises(ConflictError, match="data-"):
-        compact(table.facts, "late", full=True, perform=after_another)
+    report = compact(table.facts, "late", full=True, perform=after_another)
+    assert (report.snapshots, report.buckets) == ((), ())
+    assert str(report).startswith("0 buckets compacted, 1 dropped\ndropped: bucket 0: File deletion conflicts")
     assert table.snapshots()[-1].commit_kind is CommitKind.COMPACT
     assert rows_of(table) == [(1, "a", 5)]
+    named, found = data_files(table, warehouse.files(table))
+    assert found == named
+
+
+def test_a_bucket_dropped_by_one_compactor_is_compacted_by_the_next_run(warehouse: Warehouse) -> None:
+    """Two compactors take turns in the middle of each other's work, next to a writer."""
+    table = warehouse.table(
+        primary_keys=["id"], options={"bucket": "3", "write-only": "true", "deletion-vectors.enabled": "true"}
+    )
+    expected: dict[int, int] = {}
+    dropped = 0
+    for turn in range(10):
+        rows = {(turn * 5 + n) % 17: turn for n in range(6)}
+        table.append(keyed([(k, "a", v) for k, v in rows.items()]))
+        expected |= rows
+
+        def crossed(works: Sequence[BucketWork], turn: int = turn) -> Iterable[CommitMessage]:
+            messages = [compact_work(table.facts, work, full=turn % 2 == 0) for work in works]
+            compact(table.facts, f"first{turn}", perform=lambda all_: [_compacted(table, w) for w in all_[: turn % 4]])
+            return messages
+
+        dropped += len(compact(table.facts, f"second{turn}", full=turn % 2 == 0, perform=crossed).dropped)
+        assert rows_of(table) == sorted(((k, "a", v) for k, v in expected.items()), key=repr)
+    assert dropped > 5
+    named, found = data_files(table, warehouse.files(table))
+    assert found == named
+
+
+@pytest.mark.parametrize("marked", [False, True])
+@pytest.mark.parametrize("whole_first", [False, True])
+def test_marks_and_a_rewrite_of_the_marked_file_exclude_each_other(
+    warehouse: Warehouse, marked: bool, whole_first: bool
+) -> None:
+    """The two compactions take in different files; only the deletion vectors tell that they do not fit together."""
+    table = warehouse.table(
+        primary_keys=["id"], options={"bucket": "1", "write-only": "true", "deletion-vectors.enabled": "true"}
+    )
+    table.append(keyed([(k, "a", 0) for k in range(2000)]))
+    table.compact(full=True)
+    second = range(7, 607) if marked else range(3000, 3600)
+    table.append(keyed([(k, "a", 1) for k in second]))
+    table.compact()
+    expected = dict.fromkeys(range(2000), 0) | dict.fromkeys(second, 1) | {9: 2}
+
+    def rewrite_whole(works: Sequence[BucketWork]) -> Iterable[CommitMessage]:
+        whole = [compact_work(table.facts, work, full=True) for work in works]
+        table.append(keyed([(9, "a", 2)]))
+
+        def mark(later: Sequence[BucketWork]) -> Iterable[CommitMessage]:
+            messages = [compact_work(table.facts, work, full=False) for work in later]
+            assert not {f.file_name for m in messages for f in m.compact_before} & {
+                f.file_name for m in whole for f in m.compact_before
+            }
+            if whole_first:
+                assert compact(table.facts, "whole", perform=lambda _: whole).dropped == ()
+            return messages
+
+        assert len(compact(table.facts, "mark", perform=mark).dropped) == whole_first
+        return [] if whole_first else whole
+
+    assert len(compact(table.facts, "late", perform=rewrite_whole).dropped) == (not whole_first)
+    table.compact()
+    assert rows_of(table) == sorted(((k, "a", v) for k, v in expected.items()), key=repr)
+
+
+def _compacted(table: Table, work: BucketWork) -> CommitMessage:
+    return compact_work(table.facts, work, full=False)

@@ -1,0 +1,62 @@
+"""A compaction beside a writer that goes on (format chapter 07, section 2; Java ``MergeTreeCompactManager``).
+
+It takes in files that were handed over to be committed, so what comes of it belongs to a later commit. Nothing of it is
+visible before, and nothing is lost if it never gets there. Where and when it runs is the executor's affair: a pool of
+threads, or a simulation that runs it at once.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+
+from table_format.formats.bucket_files import BucketFiles
+from table_format.lsm.changes import CompactResult
+from table_format.lsm.compact import run_compaction
+from table_format.lsm.levels import Levels
+from table_format.lsm.marks import MarkedRows
+from table_format.lsm.universal import CompactUnit
+
+
+@dataclass(frozen=True, slots=True)
+class RunningCompaction:
+    """A compaction that was begun on ``levels``. Until it is done, ``marks`` are its own."""
+
+    bucket: BucketFiles
+    levels: Levels
+    marks: MarkedRows | None
+    future: Future[CompactResult]
+
+    @classmethod
+    def begin(
+        cls, executor: Executor, bucket: BucketFiles, levels: Levels, unit: CompactUnit, marks: MarkedRows | None
+    ) -> RunningCompaction:
+        """Hand the work to the executor."""
+        return cls(bucket, levels, marks, executor.submit(run_compaction, bucket, levels, unit, marks))
+
+    @property
+    def is_done(self) -> bool:
+        return self.future.done()
+
+    def result(self) -> CompactResult:
+        """What came of it, waiting for it if need be; raises what it failed of, and then it has left no file."""
+        return self.future.result()
+
+    def fits(self, levels: Levels, marks: MarkedRows | None) -> bool:
+        """Whether the bucket is still as it was, but for new files on level 0."""
+        now = {(file.file_name, file.level) for file in levels.files}
+        then = {(file.file_name, file.level) for file in self.levels.files}
+        return then <= now and all(level == 0 for _, level in now - then) and _index_of(marks) == _index_of(self.marks)
+
+    def discard(self) -> None:
+        """Forget it; the files it has made are deleted."""
+        if self.future.cancel() or self.future.exception() is not None:
+            return
+        result = self.future.result()
+        before = {file.file_name for file in result.before}
+        for file in (*(f for f in result.after if f.file_name not in before), *result.changelog):
+            self.bucket.delete(file)
+
+
+def _index_of(marks: MarkedRows | None) -> tuple[str, ...]:
+    return () if marks is None else tuple(file.file_name for file in marks.index_files)

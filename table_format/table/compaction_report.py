@@ -1,0 +1,47 @@
+"""What a compaction of a table has done: the snapshots, and the buckets that came through or were lost to others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from table_format.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class CompactedBucket:
+    """A bucket whose compaction is visible. ``partition`` is as it reads, such as ``dt=2026-01-01``; "" without."""
+
+    partition: str
+    bucket: int
+    files_before: int
+    files_after: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class DroppedBucket:
+    """A bucket that another commit changed meanwhile: its compaction was given up, and its files are deleted."""
+
+    partition: str
+    bucket: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionReport:
+    """Nothing is lost with a dropped bucket: its rows are as before, and the next compaction finds what is left."""
+
+    snapshots: tuple[Snapshot, ...] = ()
+    buckets: tuple[CompactedBucket, ...] = ()
+    dropped: tuple[DroppedBucket, ...] = ()
+
+    def __str__(self) -> str:
+        """
+        >>> print(CompactionReport(dropped=(DroppedBucket("dt=a", 1, "file x is gone"),)))
+        0 buckets compacted, 1 dropped
+        dropped: dt=a, bucket 1: file x is gone
+        """
+        lines = [f"{len(self.buckets)} buckets compacted, {len(self.dropped)} dropped"]
+        lines += [
+            f"dropped: {d.partition + ', ' if d.partition else ''}bucket {d.bucket}: {d.reason}" for d in self.dropped
+        ]
+        return "\n".join(lines)

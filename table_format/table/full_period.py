@@ -1,0 +1,58 @@
+"""Each Nth commit compacts fully what was written: ``full-compaction.delta-commits`` (format chapter 07, section 3).
+
+The commits are counted in the table, backwards from the latest snapshot: so the count goes on across writers that live
+for one call, across restarts and across jobs. (Java counts per job, by the commit identifiers of a stream; a batch job
+of its newer releases compacts with every commit.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from table_format.model.manifest import FileKind
+from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.table.facts import TableFacts
+
+Bucket: TypeAlias = tuple[bytes, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FullCompactionPeriod:
+    """The last N - 1 commits: the buckets they wrote to, and those that were compacted fully among them."""
+
+    is_complete: bool
+    written: frozenset[Bucket] = frozenset()
+    compacted: frozenset[Bucket] = frozenset()
+
+    @classmethod
+    def of(cls, facts: TableFacts, latest: Snapshot | None) -> FullCompactionPeriod:
+        """The commits up to a snapshot; what is expired of them is taken for commits without compaction."""
+        commits = facts.options.compaction.full_compaction_delta_commits
+        if commits is None:
+            return cls(is_complete=False)
+        top, bucket_count = facts.options.compaction.num_levels - 1, facts.options.bucket.count
+        written: set[Bucket] = set()
+        compacted: set[Bucket] = set()
+        left, snapshot_id = commits - 1, 0 if latest is None else latest.id
+        while left and snapshot_id > 0:
+            snapshot = facts.snapshots.find(snapshot_id)
+            if snapshot is None:
+                left = 0
+                break
+            added = [e for e in facts.manifests.delta_entries(snapshot) if e.kind is FileKind.ADD]
+            if snapshot.commit_kind is CommitKind.APPEND and added:
+                # A partition with another number of buckets has to be rescaled before this table writes to it again.
+                written.update((e.partition, e.bucket) for e in added if e.total_buckets == bucket_count)
+                left -= 1
+            elif snapshot.commit_kind is CommitKind.COMPACT:
+                compacted.update((e.partition, e.bucket) for e in added if e.file.level >= top)
+            snapshot_id -= 1
+        return cls(left == 0, frozenset(written), frozenset(compacted))
+
+    def due(self, buckets: Iterable[Bucket], *, with_others: bool) -> frozenset[Bucket]:
+        """Those of the buckets now written to that this commit compacts fully, with others of the period if asked."""
+        if not self.is_complete:
+            return frozenset()
+        return (frozenset(buckets) | (self.written if with_others else frozenset())) - self.compacted
