@@ -92,6 +92,10 @@ class InvalidFilter(InvalidInputError):
     """A filter text that cannot be parsed or does not fit the columns."""
 
 
+class InvalidExpression(InvalidInputError):
+    """An expression that cannot be parsed, does not fit the columns, or fails for the values of a row."""
+
+
 class UnsupportedFeature(InvalidInputError):
     """A feature of the format that this version does not carry out."""
 

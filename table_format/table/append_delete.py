@@ -1,9 +1,7 @@
-"""DELETE on a table without primary key: files are rewritten without the rows, or the rows are marked as deleted.
+"""The files of an append table whose rows change, and the rows of them that are marked as deleted.
 
-Java ``DeleteFromPaimonTableCommand``, ``AppendDeleteFileMaintainer``; format chapter 08, section 2. With
-``deletion-vectors.enabled`` the data files stay, and the index files that hold vectors of files with deleted rows are
-replaced. Only files that may hold a row of the kind are read. It is one commit, which fails when another commit
-has removed one of the files meanwhile.
+Java ``AppendDeleteFileMaintainer``; format chapter 08, section 2. With ``deletion-vectors.enabled`` the data files
+stay, and the index files that hold vectors of files with deleted rows are replaced by one.
 """
 
 from __future__ import annotations
@@ -12,35 +10,25 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-import numpy.typing as npt
-
 from table_format.codecs.deletion_vector import DeletionVector
-from table_format.errors import CommitOutcomeUnknown, UnsupportedFeature
+from table_format.errors import UnsupportedFeature
 from table_format.formats.bucket_files import BucketFiles
-from table_format.formats.data_file_reader import POSITION
 from table_format.indexes.deletion_vector_files import write_deletion_vector_files
 from table_format.indexes.deletion_vectors import read_deletion_vector
-from table_format.kernels.predicate import matches
 from table_format.lsm.marks import BucketDeletions
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import by_bucket, live_files
-from table_format.model.commit import CommitMessage, Committable
-from table_format.model.data_file import DataFileMeta, FileSource
+from table_format.model.commit import CommitMessage
+from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import ManifestEntry
-from table_format.model.predicate import Predicate, columns_of
-from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
-from table_format.options.declare import Operation
-from table_format.table.commit import expire_after_commit
 from table_format.table.facts import TableFacts
 from table_format.table.plan import Plan
-
-Positions = npt.NDArray[np.int64]
+from table_format.table.row_changes import Positions
 
 
 @dataclass(frozen=True, slots=True)
-class _Bucket:
-    """The files of one bucket that may hold rows to delete."""
+class AppendBucket:
+    """The files of one bucket that may hold rows concerned."""
 
     files: BucketFiles
     candidates: tuple[DataFileMeta, ...]
@@ -53,43 +41,16 @@ class _Bucket:
         return None if stored is None else read_deletion_vector(self.files.store.io, stored, file.row_count)
 
 
-def delete_rows(facts: TableFacts, plan: Plan, commit_user: str) -> tuple[Snapshot, ...]:
-    """Delete the rows that the plan of a filter on the latest snapshot selects; the snapshots made.
+def append_buckets(facts: TableFacts, plan: Plan) -> Iterator[AppendBucket]:
+    """The buckets of a plan of the latest snapshot.
 
     Raises:
-        ConflictError: another commit removed or marked rows of the same files; nothing is visible.
         UnsupportedFeature: the table's ``deletion-vectors.enabled`` changed after rows were marked.
     """
-    facts.require(Operation.WRITE)
-    if plan.snapshot is None:
-        return ()
-    committer = facts.committer(commit_user)
-    messages: list[CommitMessage] = []
-    settled = False
-    try:
-        for bucket in _buckets(facts, plan):
-            message = _message(bucket, plan.predicate)
-            if message is not None:
-                messages.append(message)
-        committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
-        snapshots = committer.commit(committable) if messages else ()
-        settled = True
-    except CommitOutcomeUnknown:
-        settled = True
-        raise
-    finally:
-        if not settled:
-            committer.abort(messages)
-    if snapshots:
-        expire_after_commit(facts)
-    return snapshots
-
-
-def _buckets(facts: TableFacts, plan: Plan) -> Iterator[_Bucket]:
     deletions = facts.bucket_deletions(plan.snapshot)
     enabled = facts.options.deletion_vectors.enabled
     if deletions and not enabled:
-        feature = "delete without deletion vectors on a table that has some"
+        feature = "a change of rows without deletion vectors on a table that has some"
         raise UnsupportedFeature(feature)
     files: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
     for split in plan.splits:
@@ -111,56 +72,11 @@ def _buckets(facts: TableFacts, plan: Plan) -> Iterator[_Bucket]:
             total_buckets=total,
         )
         known = {entry.file.file_name: entry.file for entry in live.get((partition, number), ())}
-        yield _Bucket(bucket, tuple(candidates), deletions.get((partition, number), BucketDeletions()), known)
+        yield AppendBucket(bucket, tuple(candidates), deletions.get((partition, number), BucketDeletions()), known)
 
 
-def _message(bucket: _Bucket, predicate: Predicate | None) -> CommitMessage | None:
-    found = {file: positions for file in bucket.candidates if (positions := _selected(bucket, file, predicate)).size}
-    if not found:
-        return None
-    if bucket.files.options.deletion_vectors.enabled:
-        return _marked(bucket, found)
-    new: list[DataFileMeta] = []
-    with bucket.files.deleting_on_failure(new):
-        for file, positions in found.items():
-            new.extend(_rewritten(bucket.files, file, positions))
-    return replace(bucket.files.message(new_files=tuple(new)), deleted_files=tuple(found))
-
-
-def _selected(bucket: _Bucket, file: DataFileMeta, predicate: Predicate | None) -> Positions:
-    """The positions of the rows that are there and meet the condition."""
-    files, schema = bucket.files, bucket.files.schema
-    fields = schema.select(sorted(columns_of(predicate))) if predicate is not None else ()
-    batches = files.reader().read(
-        files.partition,
-        files.bucket,
-        file,
-        fields,
-        predicate=predicate,
-        deleted=bucket.vector_of(file),
-        with_positions=True,
-    )
-    parts = [np.empty(0, np.int64)]
-    for batch in batches:
-        positions = batch.column(batch.schema.get_field_index(POSITION))
-        if predicate is not None:
-            positions = positions.filter(matches(predicate, batch, schema.fields))
-        parts.append(positions.to_numpy())
-    return np.concatenate(parts)
-
-
-def _rewritten(bucket: BucketFiles, file: DataFileMeta, positions: Positions) -> tuple[DataFileMeta, ...]:
-    """New files with the other rows, which keep their order among those of the bucket."""
-    fields = bucket.schema.fields
-    gone = DeletionVector.of(positions.tolist(), is_wide=True)
-    first = file.min_sequence_number
-    with bucket.writing(level=0, source=FileSource.APPEND, first_sequence_number=first) as writer:
-        for batch in bucket.reader().read(bucket.partition, bucket.bucket, file, fields, deleted=gone):
-            writer.write(batch)
-        return writer.close()
-
-
-def _marked(bucket: _Bucket, found: dict[DataFileMeta, Positions]) -> CommitMessage:
+def marked(bucket: AppendBucket, found: dict[DataFileMeta, Positions]) -> CommitMessage:
+    """What to commit to have rows of these files deleted, by position; the index file is written."""
     is_wide = bucket.files.options.deletion_vectors.bitmap64
     names = {file.file_name for file in found}
     # The vectors of other files in an index file that goes move to the new one as they are.

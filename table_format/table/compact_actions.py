@@ -8,6 +8,7 @@ from table_format.errors import InvalidInputError
 from table_format.kernels.sort_keys import OrderStrategy
 from table_format.model.snapshot import Snapshot
 from table_format.table.commit import fresh_user
+from table_format.table.compaction_report import CompactionReport
 from table_format.table.facts import HasFacts
 from table_format.table.maintenance import compact
 from table_format.table.sort_compact import sort_compact
@@ -31,25 +32,37 @@ def compact_table(
     tables with dynamic buckets, where it decides which rows share a bucket. What exceeds ``write-buffer-size``
     waits in a directory made below ``temporary_directory``, or where the system has its own.
 
+    A bucket that another commit has changed meanwhile is left as it is; ``run_compaction`` tells which.
+
     Raises:
-        ConflictError: another commit changed a bucket meanwhile.
+        ConflictError: others won every attempt to commit, or changed what was put in order.
         InvalidInputError: a column cannot be ordered by, or the strategy is unknown.
         UnsupportedFeature: rows of a table with fixed buckets are to be put in order.
     """
-    user = fresh_user(table.facts)
     if order_by is None:
         if order_strategy is not None or temporary_directory is not None:
             message = "order_strategy= and temporary_directory= belong to order_by="
             raise InvalidInputError(message)
-        return compact(table.facts, user, full=full, partitions=partitions, buckets=buckets)
+        return run_compaction(table, full=full, partitions=partitions, buckets=buckets).snapshots
     if buckets is not None:
         message = "order_by= puts all rows of a partition in order; leave buckets= out"
         raise InvalidInputError(message)
     return sort_compact(
         table.facts,
-        user,
+        fresh_user(table.facts),
         order_by,
         order_strategy or OrderStrategy.ORDER,
         partitions=partitions,
         directory=temporary_directory,
     )
+
+
+def run_compaction(
+    table: HasFacts,
+    *,
+    full: bool = False,
+    partitions: Sequence[Mapping[str, object]] | None = None,
+    buckets: Sequence[int] | None = None,
+) -> CompactionReport:
+    """``compact`` with a report: the snapshots, the buckets compacted, and those dropped and why."""
+    return compact(table.facts, fresh_user(table.facts), full=full, partitions=partitions, buckets=buckets)

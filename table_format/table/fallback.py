@@ -66,11 +66,6 @@ def fallback_facts(facts: TableFacts) -> TableFacts | None:
     return None if branch is None or branch == facts.store.paths.branch else _other_facts(facts, branch)
 
 
-def own_branch_only(facts: TableFacts) -> TableFacts:
-    """The facts for a scan that sees no fallback branch."""
-    return replace(facts, options=TableOptions(_without(facts.options.raw, FALLBACK_BRANCH.keys)))
-
-
 def read_planned(facts: TableFacts, plan: Plan, split: DataSplit) -> Generator[pa.RecordBatch]:
     """The rows of a split of a plan, with exactly the plan's columns; ``facts`` are those of the scan."""
     part = plan.part_of(split)

@@ -1,7 +1,8 @@
 """Writing and committing as one: what is left of a failure, and when the work is done again.
 
-Rows of a table with dynamic buckets rest on the hash index they were given their buckets by. When another writer has
-changed it meanwhile, they are given theirs anew: the only conflict repaired here, and a bounded number of times.
+Rows of a table with dynamic buckets rest on the hash index they were given their buckets by, and changes of rows on the
+files the rows were found in. When another writer has changed these meanwhile, the work is done anew, a bounded number
+of times.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from table_format.table.commit import BatchCommit
 from table_format.table.input import Rows
 
 MAX_ATTEMPTS: Final = 30
-"""Times that rows are given their buckets; each time another writer was faster."""
+"""Times that work is done; each time another writer was faster."""
 
 _FIRST_WAIT_MS: Final = 10
 _LONGEST_WAIT_MS: Final = 300
@@ -34,8 +35,12 @@ def land(
     write: Callable[[], Messages],
     publish: Callable[[Messages], tuple[Snapshot, ...]],
     is_repeatable: bool,
+    repaired: tuple[type[ConflictError], ...] = (HashIndexChanged,),
+    max_attempts: int = MAX_ATTEMPTS,
 ) -> tuple[Snapshot, ...]:
     """Write rows and publish them; the files of an attempt that surely failed are deleted.
+
+    Conflicts of the kinds ``repaired`` are answered by writing again.
 
     Raises:
         ConflictError: another commit made this one impossible; nothing is visible.
@@ -46,10 +51,13 @@ def land(
         messages = write()
         try:
             return publish(messages)
-        except HashIndexChanged:
+        except repaired as error:
             commit.abort(messages)
-            if not is_repeatable or attempt == MAX_ATTEMPTS:
+            if not is_repeatable:
                 raise
+            if attempt == max_attempts:
+                message = f"given up after {attempt} attempts, each of which met another commit: {error}"
+                raise type(error)(message) from error
         except (ConflictError, InvalidInputError, OSError):
             # Nothing is visible after these; after any other error something may be.
             commit.abort(messages)

@@ -62,7 +62,7 @@ def sort_compact(
             feature = "sort compaction of dynamic buckets as a Spark job"
             message = f"table {facts.name}: {feature} is not supported by this version; use compact() of the table"
             raise UnsupportedFeature(feature, message)
-        before = compact(facts, fresh_user(facts), full=True, partitions=partitions)
+        before = compact(facts, fresh_user(facts), full=True, partitions=partitions).snapshots
     snapshot = facts.snapshots.latest()
     works = bucket_works(facts, partitions, snapshot=snapshot)
     if not works:

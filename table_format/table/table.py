@@ -21,19 +21,16 @@ from table_format.metastore.orphans import OrphanReport, remove_orphan_files
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.identifier import Identifier
 from table_format.model.predicate import Predicate
-from table_format.model.row_kind import ROW_KIND_COLUMN, RowKind
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 from table_format.options.check import check_dynamic
 from table_format.options.declare import Operation
 from table_format.options.scan import MODE, STARTING_POINTS
 from table_format.options.table_options import TableOptions
-from table_format.table import branch_actions, compact_actions, consumer_actions, tag_actions
+from table_format.table import branch_actions, compact_actions, consumer_actions, row_actions, tag_actions
 from table_format.table.analyze import analyze
-from table_format.table.append_delete import delete_rows
 from table_format.table.commit import BatchCommit, expire_after_commit, fresh_user
 from table_format.table.facts import TableFacts
-from table_format.table.fallback import own_branch_only
 from table_format.table.input import Rows
 from table_format.table.landing import is_repeatable, land
 from table_format.table.partition_values import partition_spec, rows_of_partition
@@ -193,60 +190,9 @@ class Table:
             is_repeatable=False,
         )
 
-    def delete(self, where: str | Predicate) -> tuple[Snapshot, ...]:
-        """Delete the rows a filter selects, in one commit.
-
-        A table with a primary key gets rows that take them back. Of any other the files are rewritten, or with
-        ``deletion-vectors.enabled`` the rows are marked as deleted.
-
-        Raises:
-            UnsupportedFeature: the merge engine of the table removes no rows.
-            ConflictError: another commit removed files of a table without primary key meanwhile.
-        """
-        if not self.schema.is_primary_key_table:
-            plan = Scan(own_branch_only(self.facts), None, where).plan()
-            return delete_rows(self.facts, plan, fresh_user(self.facts))
-        merge = self.options.merge
-        if (obstacle := merge.obstacle_to_delete) is not None:
-            feature = "delete with ignore-delete=true" if merge.ignore_delete else f"delete with {merge.engine}"
-            raise UnsupportedFeature(feature, f"table {self.identifier}: rows cannot be deleted: {obstacle}")
-        commit = self.new_commit()
-        return land(
-            self.store,
-            commit,
-            write=lambda: self.new_write(commit.commit_user).write(self._deletes(where)),
-            publish=commit.commit,
-            is_repeatable=True,
-        )
-
-    def _deletes(self, where: str | Predicate) -> pa.RecordBatchReader:
-        # Rows of a fallback branch are not this table's to delete.
-        scan = Scan(own_branch_only(self.facts), None, where)
-        kind_column = self.options.merge.rowkind_field or ROW_KIND_COLUMN
-        return pa.RecordBatchReader.from_batches(
-            _with_kind(pa.RecordBatch.from_pylist([], schema=scan.schema), kind_column).schema,
-            (_with_kind(batch, kind_column) for batch in scan.to_batches()),
-        )
-
-    def update(self, set_: Mapping[str, str], where: str | Predicate | None = None) -> tuple[Snapshot, ...]:
-        """Not supported by this version.
-
-        Raises:
-            UnsupportedFeature: always.
-        """
-        feature = f"update of {', '.join(set_)}{f' where {where}' if where else ''}"
-        message = f"{feature} is not supported by this version; read the rows, change them and append them"
-        raise UnsupportedFeature(feature, message)
-
-    def merge(self, source: Rows, on: str) -> tuple[Snapshot, ...]:
-        """Not supported by this version.
-
-        Raises:
-            UnsupportedFeature: always.
-        """
-        feature = f"merge of {type(source).__name__} on {on}"
-        message = f"{feature} is not supported by this version; append to a primary key table replaces rows by key"
-        raise UnsupportedFeature(feature, message)
+    delete = row_actions.delete
+    update = row_actions.update
+    merge = row_actions.merge
 
     def truncate(self) -> tuple[Snapshot, ...]:
         """Remove all rows, in one commit."""
@@ -402,10 +348,3 @@ class Table:
         """
         feature = "rewrite_file_index"
         raise UnsupportedFeature(feature)
-
-
-def _with_kind(batch: pa.RecordBatch, column: str) -> pa.RecordBatch:
-    kinds = pa.array([RowKind.DELETE.text] * batch.num_rows, pa.string())
-    if column in batch.schema.names:
-        return batch.set_column(batch.schema.get_field_index(column), column, kinds)
-    return batch.append_column(column, kinds)

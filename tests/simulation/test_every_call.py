@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pytest
 
-from table_format import Schema, Table, load_catalog
+from table_format import Delete, Insert, Schema, Table, Update, load_catalog
 from table_format.errors import TableFormatError
 from table_format.io.memory import MemoryFileIO
 from table_format.runtime import Runtime, SystemIds, SystemRandomness
@@ -91,6 +91,19 @@ STEP = int(os.environ.get("EVERY_CALL_STEP", "7"))
 """Of the calls that only look every seventh fails; 1 tries all."""
 
 KEPT_LONGER = {"changelog.num-retained.max": "1000", "snapshot.num-retained.max": "100"}
+
+
+def merge(table: Table) -> object:
+    return table.merge(
+        rows((2, "a", 1), (3, "b", -1), (4, "b", 4)),
+        "k",
+        when_matched=[Delete("source.v < 0"), Update({"v": "target.v + source.v"})],
+        when_not_matched=Insert(),
+        commit_user=USER,
+        identifier=1,
+    )
+
+
 BEFORE: State = [(1, "a", 10), (2, "a", 20), (3, "b", 30)]
 OPERATIONS = [
     Operation(
@@ -155,6 +168,19 @@ OPERATIONS = [
         BEFORE,
         options={"deletion-vectors.enabled": "true"},
         prepare=leave_orphans,
+    ),
+    Operation(
+        "update by marks that moves a row",
+        lambda t: t.update({"v": "v * 10", "p": "'b'"}, "k >= 2", commit_user=USER, identifier=1),
+        [(1, "a", 10), (2, "b", 200), (3, "b", 300)],
+        keyed=False,
+        options={"deletion-vectors.enabled": "true"},
+    ),
+    Operation(
+        "merge that rewrites files",
+        merge,
+        [(1, "a", 10), (2, "a", 21), (4, "b", 4)],
+        keyed=False,
     ),
     Operation("tag", lambda t: "t1" in t.tags() or t.create_tag("t1"), BEFORE),
 ]

@@ -14,7 +14,8 @@ from table_format.errors import FileConflict
 from table_format.indexes.deletion_vectors import read_deletion_vector
 from table_format.model.manifest import IndexManifestEntry
 from table_format.model.snapshot import CommitKind
-from table_format.table.append_delete import delete_rows
+from table_format.table.append_changes import AppendChanges
+from table_format.table.row_changes import DeleteWork, RowChanges
 from tests.support.deletion_marks import live, live_data_files
 from tests.support.tables import keyed, memory_warehouse, rows_of
 
@@ -38,7 +39,7 @@ def ids(table: Table) -> list[int]:
 def test_only_the_files_that_hold_such_rows_change(options: dict[str, str]) -> None:
     table = filled(options)
     before = [file.file_name for file in live_data_files(table)]
-    (snapshot,) = table.delete("id IN (3, 4, 15)")
+    (snapshot,) = table.delete("id IN (3, 4, 15)").snapshots
     assert snapshot.commit_kind is CommitKind.OVERWRITE
     assert ids(table) == [i for i in range(30) if i not in (3, 4, 15)]
     after = [file.file_name for file in live_data_files(table)]
@@ -52,8 +53,8 @@ def test_only_the_files_that_hold_such_rows_change(options: dict[str, str]) -> N
 @pytest.mark.parametrize("options", KINDS)
 def test_nothing_to_delete_is_no_commit(options: dict[str, str]) -> None:
     table = filled(options)
-    assert table.delete("id > 100") == ()
-    assert table.delete("v IS NULL") == ()
+    assert table.delete("id > 100") == RowChanges()
+    assert table.delete("v IS NULL") == RowChanges()
     assert len(table.snapshots()) == 3
 
 
@@ -87,8 +88,11 @@ def test_two_deletes_of_one_file_are_a_conflict(options: dict[str, str]) -> None
     stale = table.scan(filter="id = 1").plan()
     table.delete("id = 2")
     files = memory_files(table)
+    messages = AppendChanges(table.facts, stale, DeleteWork(table.schema, stale.predicate)).write()
+    commit = table.new_commit()
     with pytest.raises(FileConflict):
-        delete_rows(table.facts, stale, "other")
+        commit.commit(messages)
+    commit.abort(messages)
     assert memory_files(table) == files
     assert ids(table) == [i for i in range(30) if i != 2]
 

@@ -1,0 +1,164 @@
+"""Kinds of values in expressions: which meet without more ado, and which become another by a cast.
+
+Numbers meet in the wider kind, decimals exactly; text, dates and numbers never meet. What a cast cannot do for every
+value of a kind (a FLOAT as text, which Java writes in its own way) it does for none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_format.errors import InvalidExpression
+from table_format.model.arrow_types import arrow_type
+from table_format.model.types import DataType, DecimalType
+
+Value: TypeAlias = pa.Array | pa.Scalar
+
+DIGITS: Final = 76
+"""Of the widest decimal that Arrow reckons with; columns hold half of it."""
+
+_WHOLE_DIGITS: Final = 19
+
+
+def plain(array: pa.Array) -> pa.Array:
+    """The same values in one of the types that expressions know: dictionaries decoded, large and view types not."""
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type):
+        return array.cast(pa.string())
+    if pa.types.is_large_binary(array.type) or pa.types.is_binary_view(array.type):
+        return array.cast(pa.binary())
+    return array
+
+
+def is_number(found: pa.DataType) -> bool:
+    """Whether values of the type can be reckoned with."""
+    return bool(pa.types.is_integer(found) or pa.types.is_floating(found) or pa.types.is_decimal(found))
+
+
+def numeric(*values: Value) -> tuple[Value, ...]:
+    """Numbers of one kind: 64-bit, decimals of the widest type, or DOUBLE."""
+    known = [v.type for v in values if not pa.types.is_null(v.type)]
+    for found in known:
+        if not is_number(found):
+            message = f"a number is expected, found a value of Arrow {found}"
+            raise InvalidExpression(message)
+    if any(pa.types.is_floating(t) for t in known):
+        return tuple(v.cast(pa.float64()) for v in values)
+    if not any(pa.types.is_decimal(t) for t in known):
+        return tuple(v.cast(pa.int64()) for v in values)
+    return tuple(wide(v) for v in values)
+
+
+def wide(value: Value) -> Value:
+    """A whole number or decimal as a decimal that does not overflow soon."""
+    if pa.types.is_decimal(value.type):
+        return value.cast(pa.decimal256(value.type.precision, value.type.scale))
+    if pa.types.is_integer(value.type):
+        value = value.cast(pa.int64())
+    return value.cast(pa.decimal256(_WHOLE_DIGITS, 0))
+
+
+def alike(*values: Value) -> tuple[Value, ...]:
+    """Values of one type, which stand in one column or are compared."""
+    types = {v.type for v in values if not pa.types.is_null(v.type)}
+    if not types:
+        return values
+    if len(types) == 1:
+        common = types.pop()
+    elif all(is_number(t) for t in types):
+        values = numeric(*values)
+        common = _widest([v.type for v in values])
+    elif all(_is_time_line(t) for t in types) and len({_zoned(t) for t in types}) == 1:
+        common = _finest([t for t in types if pa.types.is_timestamp(t)])
+    else:
+        message = f"values of different kinds meet: Arrow {' and '.join(sorted(map(str, types)))}; cast them"
+        raise InvalidExpression(message)
+    return tuple(v if v.type == common else v.cast(common) for v in values)
+
+
+def _is_time_line(found: pa.DataType) -> bool:
+    return bool(pa.types.is_date(found) or pa.types.is_timestamp(found))
+
+
+def _zoned(found: pa.DataType) -> bool:
+    return pa.types.is_timestamp(found) and found.tz is not None
+
+
+def _finest(stamps: list[pa.DataType]) -> pa.DataType:
+    if not stamps:
+        return pa.date32()
+    return pa.timestamp(max((t.unit for t in stamps), key=("s", "ms", "us", "ns").index), stamps[0].tz)
+
+
+def _widest(types: list[pa.DataType]) -> pa.DataType:
+    decimals = [t for t in types if pa.types.is_decimal(t)]
+    if not decimals:
+        return types[0]
+    scale = max(t.scale for t in decimals)
+    whole = max(t.precision - t.scale for t in decimals)
+    return pa.decimal256(min(whole + scale, DIGITS), scale)
+
+
+def _kind(found: pa.DataType) -> str:
+    for name, test in _KINDS.items():
+        if test(found):
+            return name
+    return str(found)
+
+
+_KINDS: Final[Mapping[str, Callable[[pa.DataType], bool]]] = {
+    "null": pa.types.is_null,
+    "boolean": pa.types.is_boolean,
+    "number": is_number,
+    "text": pa.types.is_string,
+    "date": pa.types.is_date,
+    "timestamp": lambda found: pa.types.is_timestamp(found) and found.tz is None,
+}
+_CASTS: Final = frozenset(
+    {
+        ("number", "number"),
+        ("text", "number"),
+        ("text", "date"),
+        ("text", "timestamp"),
+        ("text", "boolean"),
+        ("text", "text"),
+        ("boolean", "boolean"),
+        ("boolean", "text"),
+        ("date", "text"),
+        ("date", "date"),
+        ("date", "timestamp"),
+        ("timestamp", "date"),
+        ("timestamp", "timestamp"),
+    }
+)
+
+
+def cast(value: Value, data_type: DataType) -> Value:
+    """The value as another type, rounded half away from zero where that is coarser, cut for a whole number.
+
+    Raises:
+        InvalidExpression: there is no such cast.
+    """
+    target = arrow_type(data_type)
+    found, wanted = _kind(value.type), _kind(target)
+    is_printed_whole = pa.types.is_integer(value.type) and wanted == "text"
+    if found != "null" and (found, wanted) not in _CASTS and not is_printed_whole:
+        message = f"a cast from Arrow {value.type} to {data_type} is not supported"
+        raise InvalidExpression(message)
+    if (found, wanted) == ("number", "number"):
+        if isinstance(data_type, DecimalType) and pa.types.is_decimal(value.type):
+            value = pc.round(wide(value), data_type.scale, round_mode="half_towards_infinity")
+        elif pa.types.is_integer(target) and not pa.types.is_integer(value.type):
+            value = pc.trunc(value)
+        elif isinstance(data_type, DecimalType) and pa.types.is_integer(value.type):
+            value = wide(value)
+        return value.cast(target, safe=not pa.types.is_floating(target))
+    # A date of an instant, or a coarser instant, leaves something out on purpose.
+    return value.cast(target, safe=found not in ("timestamp", "date"))

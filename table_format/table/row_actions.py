@@ -1,0 +1,195 @@
+"""The methods of a table that change rows: DELETE, UPDATE and MERGE (Java ``PaimonRowLevelCommand``).
+
+A statement reads the latest snapshot and lands in one commit. On a table without primary key a commit that changed the
+same files meanwhile is a conflict: the work is done again on the snapshot there is then, a bounded number of times. A
+primary key table takes the rows in whatever was written meanwhile, as with the reference: of two statements on one row
+the later commit wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from table_format.errors import FileConflict, HashIndexChanged, InvalidInputError
+from table_format.model.arrow_types import arrow_schema
+from table_format.model.expression import TARGET
+from table_format.model.predicate import Predicate
+from table_format.options.scan import FALLBACK_BRANCH, MODE, STARTING_POINTS
+from table_format.options.table_options import TableOptions
+from table_format.table.append_changes import AppendChanges
+from table_format.table.assignments import Values, bind
+from table_format.table.commit import BatchCommit
+from table_format.table.facts import HasFacts, TableFacts
+from table_format.table.filters import bound_filter
+from table_format.table.input import Rows
+from table_format.table.keyed_changes import KeyedChanges, check_deletable, check_updatable
+from table_format.table.landing import Messages, land
+from table_format.table.merge_rows import Insert, MatchedClause, Merge, MergeWork, On
+from table_format.table.row_changes import DeleteWork, RowChanges, RowWork, UpdateWork
+from table_format.table.scan import Scan
+
+_C = TypeVar("_C", Insert, MatchedClause)
+
+MAX_ATTEMPTS: Final = 10
+"""Times that a statement is carried out; each time another commit changed the same files first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Landing:
+    """Under which name a statement lands."""
+
+    commit_user: str | None = None
+    identifier: int | None = None
+    properties: Mapping[str, str] | None = None
+
+
+def delete(
+    table: HasFacts,
+    where: str | Predicate,
+    *,
+    commit_user: str | None = None,
+    identifier: int | None = None,
+    properties: Mapping[str, str] | None = None,
+) -> RowChanges:
+    """Delete the rows a filter selects, in one commit.
+
+    A table with a primary key gets rows that take them back. Of any other the files are rewritten, or with
+    ``deletion-vectors.enabled`` the rows are marked as deleted. User and identifier are as for ``append``.
+
+    Raises:
+        UnsupportedFeature: the merge engine of the table removes no rows.
+        ConflictError: other commits changed the same files of a table without primary key, again and again.
+        CommitOutcomeUnknown: it may have landed; repeat it under the same user and identifier.
+    """
+    facts = table.facts
+    if facts.schema.is_primary_key_table:
+        check_deletable(facts, "delete")
+    predicate = bound_filter(where, facts.schema.fields)
+    landing = _Landing(commit_user=commit_user, identifier=identifier, properties=properties)
+    return _changed(facts, lambda: DeleteWork(facts.schema, predicate), landing)
+
+
+def update(
+    table: HasFacts,
+    set: Values,
+    where: str | Predicate | None = None,
+    *,
+    commit_user: str | None = None,
+    identifier: int | None = None,
+    properties: Mapping[str, str] | None = None,
+) -> RowChanges:
+    """Give columns of the rows a filter selects, or of all, new values, in one commit.
+
+    ``set`` maps columns to SQL text over the columns (``{"amount": "amount * 2", "state": "'paid'"}``), to functions
+    from a ``pyarrow.Table`` of the rows to an Arrow array, or to constants that are no text. All see the rows as they
+    were. Partition columns of a table without primary key may be assigned: the rows move.
+
+    On a primary key table the new rows are merged with the old ones: a lower ``sequence.field`` loses, and with
+    ``merge-engine`` = ``partial-update`` a null changes nothing outside of sequence groups.
+
+    Raises:
+        ColumnNotFound, InvalidExpression, InvalidData: a value is no value of its column.
+        UnsupportedFeature: the merge engine cannot update rows, or a column of the primary key is assigned.
+        ConflictError, CommitOutcomeUnknown: as for ``delete``.
+    """
+    facts = table.facts
+    if not set:
+        message = f"update of {facts.name}: there is no column to set"
+        raise InvalidInputError(message)
+    assignments = bind(set, facts.schema, {TARGET: arrow_schema(facts.schema.fields)})
+    if facts.schema.is_primary_key_table:
+        check_updatable(facts, "update", assignments.names)
+    predicate = bound_filter(where, facts.schema.fields)
+    landing = _Landing(commit_user=commit_user, identifier=identifier, properties=properties)
+    return _changed(facts, lambda: UpdateWork(facts.schema, predicate, assignments), landing)
+
+
+def merge(
+    table: HasFacts,
+    source: Rows,
+    on: On,
+    *,
+    when_matched: MatchedClause | Sequence[MatchedClause] = (),
+    when_not_matched: Insert | Sequence[Insert] = (),
+    when_not_matched_by_source: MatchedClause | Sequence[MatchedClause] = (),
+    commit_user: str | None = None,
+    identifier: int | None = None,
+    properties: Mapping[str, str] | None = None,
+) -> RowChanges:
+    """Merge rows of a source into the table, in one commit; the source is held in memory.
+
+    Rows match that are equal in the columns ``on``, null to nothing: names that both have, or columns of the table
+    mapped to those of the source. For a row of the table that a row of the source matches the first clause of
+    ``when_matched`` decides, ``Update`` or ``Delete``, whose condition holds; for a row of the source that matches none
+    the first ``Insert`` of ``when_not_matched``; for a row of the table that none matches
+    ``when_not_matched_by_source``, which makes the merge read the whole table. Conditions and values are SQL text over
+    ``target.x`` (or ``t.x``) and ``source.x`` (``s.x``); functions get a ``pyarrow.Table`` with columns of these names,
+    or of the plain ones where there is one relation.
+
+    Raises:
+        ColumnNotFound, InvalidExpression, InvalidData: a value is no value of its column; or a row of the table matches
+            several rows of the source, whose key is named.
+        UnsupportedFeature: as for ``update`` and ``delete``, or a column cannot be joined on.
+        ConflictError, CommitOutcomeUnknown: as for ``delete``.
+    """
+    facts = table.facts
+    matched, inserted = _listed(when_matched), _listed(when_not_matched)
+    left_over = _listed(when_not_matched_by_source)
+    if not (matched or inserted or left_over):
+        message = f"merge into {facts.name}: there is no clause, so nothing would happen"
+        raise InvalidInputError(message)
+    bound = Merge.of(
+        facts.name,
+        facts.schema,
+        source,
+        on,
+        matched=matched,
+        not_matched=inserted,
+        not_matched_by_source=left_over,
+    )
+    if facts.schema.is_primary_key_table:
+        check_updatable(facts, "merge", bound.assigned)
+        if bound.deletes:
+            check_deletable(facts, "merge with a delete clause")
+    landing = _Landing(commit_user=commit_user, identifier=identifier, properties=properties)
+    return _changed(facts, lambda: MergeWork(bound), landing)
+
+
+def _listed(clauses: _C | Sequence[_C]) -> tuple[_C, ...]:
+    return tuple(clauses) if isinstance(clauses, Sequence) else (clauses,)
+
+
+def _changed(facts: TableFacts, begin: Callable[[], RowWork], landing: _Landing) -> RowChanges:
+    commit = BatchCommit(facts, landing.commit_user)
+    if landing.identifier is not None and commit.is_committed(landing.identifier):
+        return RowChanges()
+    counts = RowChanges()
+
+    def write() -> Messages:
+        nonlocal counts
+        work = begin()
+        scan = Scan(_latest(facts), None, work.where)
+        keyed = facts.schema.is_primary_key_table
+        changes = KeyedChanges(facts, scan, work) if keyed else AppendChanges(facts, scan.plan(), work)
+        messages = changes.write()
+        counts = changes.counts
+        return messages
+
+    snapshots = land(
+        facts.store,
+        commit,
+        write=write,
+        publish=lambda messages: commit.commit(messages, identifier=landing.identifier, properties=landing.properties),
+        is_repeatable=True,
+        repaired=(HashIndexChanged,) if facts.schema.is_primary_key_table else (FileConflict,),
+        max_attempts=MAX_ATTEMPTS,
+    )
+    return replace(counts, snapshots=snapshots)
+
+
+def _latest(facts: TableFacts) -> TableFacts:
+    """The facts for a scan of the latest state of this branch, whatever the options say of reading."""
+    keys = {key for option in (*STARTING_POINTS, MODE, FALLBACK_BRANCH) for key in option.keys}
+    return replace(facts, options=TableOptions({k: v for k, v in facts.options.raw.items() if k not in keys}))

@@ -1,0 +1,58 @@
+"""Rows that we update and merge, read at every snapshot and gone on with by the real Paimon."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from table_format import Delete, Insert, Schema, Table, Update, load_catalog
+from tests.oracle.compare import assert_same_at_every_snapshot
+from tests.oracle.peer import PaimonPeer
+
+SCHEMA = pa.schema(
+    [pa.field("k", pa.int64(), nullable=False), pa.field("pt", pa.string(), nullable=False), pa.field("v", pa.string())]
+)
+MARKS = {"deletion-vectors.enabled": "true"}
+CASES = [
+    ([], {}),
+    ([], MARKS),
+    ([], {"bucket": "2", "bucket-key": "k", **MARKS}),
+    (["k", "pt"], {"bucket": "2"}),
+    (["k", "pt"], {"bucket": "2", "changelog-producer": "input"}),
+    (["k", "pt"], {"bucket": "2", "changelog-producer": "lookup", **MARKS}),
+]
+
+
+@pytest.mark.parametrize(("keys", "options"), CASES, ids=str)
+def test_what_we_change_is_the_same_for_both(
+    paimon: PaimonPeer, tmp_path: Path, keys: list[str], options: dict[str, str]
+) -> None:
+    chance = random.Random(f"{keys}{options}")
+    catalog = load_catalog({"warehouse": str(tmp_path)})
+    catalog.create_database("db")
+    catalog.create_table("db.t", Schema.from_arrow(SCHEMA, primary_keys=keys, partition_keys=["pt"], options=options))
+    for step in range(6):
+        rows = [[k, chance.choice("ab"), f"v{step}"] for k in chance.sample(range(40), 12)]
+        paimon.write(tmp_path, "db.t", [["+I", row] for row in rows])
+        table, first = opened(tmp_path), chance.randrange(40)
+        if step % 2:
+            moved = {} if keys else {"pt": "CASE WHEN pt = 'a' THEN 'b' ELSE 'a' END"}
+            table.update({"v": "v || '+'", **moved}, f"k >= {first} AND k < {first + 7}")
+        else:
+            source = pa.table({"k": list(range(first, first + 6)), "v": [f"m{step}", "gone"] * 3})
+            table.merge(
+                source,
+                "k",
+                when_matched=[Delete("source.v = 'gone'"), Update({"v": "source.v"})],
+                when_not_matched=Insert({"k": "k", "pt": "'a'", "v": "v"}, "k < 40"),
+            )
+    assert assert_same_at_every_snapshot(paimon, tmp_path, "db.t") >= 12
+
+
+def opened(warehouse: Path) -> Table:
+    table = load_catalog({"warehouse": str(warehouse)}).load_table("db.t")
+    assert isinstance(table, Table)
+    return table
