@@ -11,13 +11,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from table_format.append.plan import DeletedRows, FileGroup, SmallFileRules, pick_in_bucket, pick_unordered
+from table_format.append.vectors import write_vectors
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.bucket_files import BucketFiles
 from table_format.indexes.deletion_vectors import (
     BucketDeletions,
     DeletionVectors,
     read_deletion_vector,
-    write_deletion_vectors,
 )
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
@@ -103,7 +103,7 @@ def replacement(
 def _index_without(
     bucket: BucketFiles, live: Sequence[DataFileMeta], names: Collection[str], deletions: BucketDeletions
 ) -> tuple[tuple[IndexFileMeta, ...], tuple[IndexFileMeta, ...]]:
-    """The index files with vectors of such files, and the one that takes over what else is in them."""
+    """The index files with vectors of such files, and those that take over what else is in them."""
     touched = tuple(
         index
         for index in deletions.index_files
@@ -118,4 +118,4 @@ def _index_without(
         for range_ in index.deletion_vector_ranges or ()
         if range_.data_file in rows
     }
-    return touched, (write_deletion_vectors(bucket.store, kept),) if kept else ()
+    return touched, write_vectors(bucket, kept)

@@ -28,16 +28,7 @@ def write_deletion_vector_files(
     is_complete = False
     try:
         for part in _parts(vectors, target_bytes):
-            data, ranges = encode_index_file(part)
-            file = IndexFileMeta(
-                index_type=DELETION_VECTORS,
-                file_name=index_name(store.runtime.ids.uuid(), 0),
-                file_size=len(data),
-                row_count=len(ranges),
-                deletion_vector_ranges=ranges,
-            )
-            written.append(file)
-            store.io.create(store.paths.index(file.file_name), data)
+            written.append(write_deletion_vectors(store, part))  # noqa: PERF401 - one by one: a failure deletes them
         is_complete = True
     finally:
         if not is_complete:
@@ -45,6 +36,28 @@ def write_deletion_vector_files(
                 with suppress(OSError):
                     store.io.delete(store.paths.index(file.file_name))
     return tuple(written)
+
+
+def write_deletion_vectors(store: TableStore, vectors: Mapping[str, DeletionVector]) -> IndexFileMeta:
+    """Write the vectors of some data files to one file that nothing names yet."""
+    data, ranges = encode_index_file(vectors)
+    name = index_name(store.runtime.ids.uuid(), 0)
+    path = store.paths.index(name)
+    is_complete = False
+    try:
+        store.io.create(path, data)
+        is_complete = True
+    finally:
+        if not is_complete:
+            with suppress(OSError):
+                store.io.delete(path)
+    return IndexFileMeta(
+        index_type=DELETION_VECTORS,
+        file_name=name,
+        file_size=len(data),
+        row_count=len(ranges),
+        deletion_vector_ranges=ranges,
+    )
 
 
 def _parts(vectors: Mapping[str, DeletionVector], target_bytes: int) -> Iterator[dict[str, DeletionVector]]:

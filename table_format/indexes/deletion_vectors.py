@@ -17,13 +17,11 @@ from table_format.codecs.deletion_vector import (
     check_length,
     check_version,
     decode_vector,
-    encode_index_file,
     stored_bytes,
 )
 from table_format.errors import BadEncoding, MissingFile, UnsupportedFeature
 from table_format.io.file_io import FileIO
-from table_format.io.paths import TablePaths, index_name, is_plain_path, without_scheme
-from table_format.io.table_store import TableStore
+from table_format.io.paths import TablePaths, is_plain_path, without_scheme
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta, IndexManifestEntry
 from table_format.model.split import DeletionFile
@@ -95,20 +93,6 @@ def read_deletion_vector(io: FileIO, file: DeletionFile, row_count: int) -> Dele
         source.seek(file.range.offset)
         data = source.read(stored_bytes(file.range.length))
     return decode_vector(data, file.range, row_count, path=file.path)
-
-
-def write_deletion_vectors(store: TableStore, vectors: Mapping[str, DeletionVector]) -> IndexFileMeta:
-    """Write the vectors of data files to an index file that nothing names yet."""
-    data, ranges = encode_index_file(vectors)
-    name = index_name(store.runtime.ids.uuid(), 0)
-    store.io.create(store.paths.index(name), data)
-    return IndexFileMeta(
-        index_type=DELETION_VECTORS,
-        file_name=name,
-        file_size=len(data),
-        row_count=len(ranges),
-        deletion_vector_ranges=ranges,
-    )
 
 
 def deletion_files(

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from table_format.codecs.deletion_vector import DeletionVector
 from table_format.formats.bucket_files import BucketFiles
-from table_format.indexes.deletion_vectors import BucketDeletions, read_deletion_vector, write_deletion_vectors
+from table_format.indexes.deletion_vector_files import write_deletion_vectors
+from table_format.indexes.deletion_vectors import BucketDeletions, read_deletion_vector
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import IndexFileMeta
 from table_format.model.split import DeletionFile

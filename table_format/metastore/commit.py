@@ -120,13 +120,15 @@ class TableCommit:
         check_append_files: bool = False,
         ignore_empty: bool = True,
         on_drop: OnDrop | None = None,
+        whole: bool = False,
     ) -> tuple[Snapshot, ...]:
         """Publish new files, then results of compaction; the snapshots made, at most two.
 
         Of a compaction the buckets that another commit has changed meanwhile are dropped, files and all, and the others
         go on; ``on_drop`` is told of each, and without it a commit of which nothing is left is a conflict. When the new
         files have landed and the compaction fails, its results are dropped too, or left where they are if its outcome
-        is unknown: the rows are the same without. A writer that goes on must then load its buckets again.
+        is unknown: the rows are the same without. A writer that goes on must then load its buckets again. With
+        ``whole`` a compaction is published for all buckets or for none.
 
         Raises:
             ConflictError: another commit made this one impossible, or others won every attempt; nothing is visible.
@@ -140,7 +142,7 @@ class TableCommit:
             check = check_append_files or appended.removes
             job = self._job(committable, kind, appended, check_conflicts=check)
             snapshots.append(self._loop.land(job))
-        return (*snapshots, *self._commit_compaction(committable, snapshots, on_drop=on_drop))
+        return (*snapshots, *self._commit_compaction(committable, snapshots, on_drop=on_drop, whole=whole))
 
     def rearrange(self, committable: Committable) -> tuple[Snapshot, ...]:
         """Publish a compaction that gives rows other buckets; at most one snapshot.
@@ -302,7 +304,12 @@ class TableCommit:
         )
 
     def _commit_compaction(
-        self, committable: Committable, before: Sequence[Snapshot], *, on_drop: OnDrop | None = None
+        self,
+        committable: Committable,
+        before: Sequence[Snapshot],
+        *,
+        on_drop: OnDrop | None = None,
+        whole: bool = False,
     ) -> tuple[Snapshot, ...]:
         messages = committable.messages
         while not (changes := compact_changes(messages)).is_empty:
@@ -310,7 +317,7 @@ class TableCommit:
             try:
                 return (self._loop.land(job),)
             except (OSError, TableFormatError) as e:
-                lost = self._lost(job, messages) if isinstance(e, ConflictError) else {}
+                lost = self._lost(job, messages) if isinstance(e, ConflictError) and not whole else {}
                 left = tuple(m for m in messages if (m.partition, m.bucket) not in lost)
                 if not before and not (lost and (on_drop is not None or not compact_changes(left).is_empty)):
                     raise

@@ -6,14 +6,13 @@ stay, and the index files that hold vectors of files with deleted rows are repla
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from table_format.append.vectors import write_vectors
 from table_format.codecs.deletion_vector import DeletionVector
 from table_format.errors import UnsupportedFeature
 from table_format.formats.bucket_files import BucketFiles
-from table_format.indexes.deletion_vector_files import write_deletion_vector_files
 from table_format.indexes.deletion_vectors import read_deletion_vector
 from table_format.lsm.marks import BucketDeletions
 from table_format.metastore.file_filter import FileFilter
@@ -95,11 +94,5 @@ def marked(bucket: AppendBucket, found: dict[DataFileMeta, Positions]) -> Commit
     for file, positions in found.items():
         vector = vectors.get(file.file_name) or DeletionVector.of(is_wide=is_wide)
         vectors[file.file_name] = vector.union(positions.tolist())
-    options = bucket.files.options
-    come = write_deletion_vector_files(
-        bucket.files.store,
-        vectors,
-        # A bucket has one index file, however large.
-        target_bytes=options.deletion_vectors.index_file_target_size if options.bucket.count < 0 else sys.maxsize,
-    )
+    come = write_vectors(bucket.files, vectors)
     return replace(bucket.files.message(), new_index_files=come, deleted_index_files=replaced)

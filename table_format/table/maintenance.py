@@ -93,7 +93,7 @@ def compact(
         messages.extend(removals(postponed))
         committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
         # Rows whose bucket is dropped would be gone with their postponed files.
-        snapshots = committer.commit(committable, on_drop=None if postponed else drop)
+        snapshots = committer.commit(committable, on_drop=drop, whole=bool(postponed))
         settled = True
     except CommitOutcomeUnknown:
         settled = True

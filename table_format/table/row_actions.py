@@ -73,7 +73,7 @@ def delete(
 
 def update(
     table: HasFacts,
-    set: Values,
+    set_: Values,
     where: str | Predicate | None = None,
     *,
     commit_user: str | None = None,
@@ -82,7 +82,7 @@ def update(
 ) -> RowChanges:
     """Give columns of the rows a filter selects, or of all, new values, in one commit.
 
-    ``set`` maps columns to SQL text over the columns (``{"amount": "amount * 2", "state": "'paid'"}``), to functions
+    ``set_`` maps columns to SQL text over the columns (``{"amount": "amount * 2", "state": "'paid'"}``), to functions
     from a ``pyarrow.Table`` of the rows to an Arrow array, or to constants that are no text. All see the rows as they
     were. Partition columns of a table without primary key may be assigned: the rows move.
 
@@ -95,10 +95,10 @@ def update(
         ConflictError, CommitOutcomeUnknown: as for ``delete``.
     """
     facts = table.facts
-    if not set:
+    if not set_:
         message = f"update of {facts.name}: there is no column to set"
         raise InvalidInputError(message)
-    assignments = bind(set, facts.schema, {TARGET: arrow_schema(facts.schema.fields)})
+    assignments = bind(set_, facts.schema, {TARGET: arrow_schema(facts.schema.fields)})
     if facts.schema.is_primary_key_table:
         check_updatable(facts, "update", assignments.names)
     predicate = bound_filter(where, facts.schema.fields)

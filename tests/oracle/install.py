@@ -70,13 +70,15 @@ def class_path(directory: Path, version: str) -> list[Path]:
 
 
 def _compile(version: str, jars: Path, target: Path) -> None:
-    compiled = target / "PaimonPeer.class"
-    if compiled.exists() and compiled.stat().st_mtime > SOURCE.stat().st_mtime:
+    # By what the source says and not by its age: a checkout may give an old source a new date, and the other way round.
+    source, compiled = SOURCE.read_bytes(), target / "PaimonPeer.java"
+    if compiled.exists() and compiled.read_bytes() == source:
         return
     target.mkdir(parents=True, exist_ok=True)
     path = ":".join(str(jar) for jar in class_path(jars.parent, version))
     command = ["javac", "-nowarn", "-encoding", "UTF-8", "-cp", path, "-d", str(target), str(SOURCE)]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    compiled.write_bytes(source)
 
 
 def _spark_environment(directory: Path) -> None:

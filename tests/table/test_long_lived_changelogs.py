@@ -299,3 +299,22 @@ def test_going_back_removes_the_changelogs_after_the_target() -> None:
 def test_more_changes_at_least_than_at_most_are_refused() -> None:
     with pytest.raises(InvalidOption, match="at most"):
         made({"changelog.num-retained.min": "20", "changelog.num-retained.max": "12"})
+
+
+@pytest.mark.parametrize("producer", ["none", "input", "lookup"])
+def test_what_a_changelog_needs_outlives_the_tag_that_had_it(producer: str) -> None:
+    table = made({"changelog-producer": producer, **QUIET})
+    for value in range(3):
+        table.append(keyed([(value, "a", value)]))
+    table.create_tag("t")
+    table.compact(full=True)
+    known = changes_since(table, 1)
+    expire(table, 1)
+    table.delete_tag("t")
+    assert changes_since(table, 1) == known
+    check_files(table)
+    table.expire_changelogs(everything=True)
+    table.append(keyed([(1, "a", 1)]))
+    expire(table, 1)
+    table.expire_changelogs(everything=True)
+    check_files(table)
