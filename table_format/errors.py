@@ -127,6 +127,10 @@ class HashIndexChanged(ConflictError):
     """Keys of a partition were given their buckets by others meanwhile: its rows must be given theirs anew."""
 
 
+class KeyPlacesChanged(ConflictError):
+    """Others wrote to a table in which a key may change its partition: rows must be given their places anew."""
+
+
 class SchemaChanged(ConflictError):
     """The schema changed while the work was under way."""
 

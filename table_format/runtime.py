@@ -5,10 +5,13 @@ Nothing else in the library imports ``time``, ``random`` or ``uuid``; a simulati
 
 from __future__ import annotations
 
+import os
 import random
+import tempfile
 import time
 import uuid
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 
@@ -81,8 +84,22 @@ class SystemIds:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """Clock, randomness and ids together, as one argument."""
+    """Clock, randomness and ids together, as one argument.
+
+    ``cache_directory`` is where this machine keeps what can be made again; without one, ``default_cache_directory``.
+    """
 
     clock: Clock = field(default_factory=SystemClock)
     random: Randomness = field(default_factory=SystemRandomness)
     ids: Ids = field(default_factory=SystemIds)
+    cache_directory: str | None = None
+
+
+def default_cache_directory() -> str:
+    """Below the user's cache, or below the directory for temporary files for a user without a home."""
+    given = os.environ.get("XDG_CACHE_HOME")
+    try:
+        home = Path(given) if given else Path.home() / ".cache"
+    except RuntimeError:
+        home = Path(tempfile.gettempdir())
+    return str(home / "paimon-lakehouse")

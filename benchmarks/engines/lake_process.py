@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,6 +26,7 @@ from table_format.catalog.protocol import Catalog
 class ProcessTables:
     """Tables that this process writes."""
 
+    compacts_what_is_due: ClassVar[bool] = True
     catalog: Catalog
     schema: pa.Schema
 

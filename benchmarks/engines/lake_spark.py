@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,6 +23,7 @@ from table_format.spark import Lake, paimon
 class SparkTables:
     """Tables that Spark's tasks write."""
 
+    compacts_what_is_due: ClassVar[bool] = True
     lake: Lake
     schema: pa.Schema
 

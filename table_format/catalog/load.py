@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -37,9 +38,10 @@ def load_catalog(
     check_options(parsed.table_defaults)
     warehouse = _local_path(parsed.warehouse) if file_io is None else without_scheme(parsed.warehouse)
     io = LocalFileIO() if file_io is None else file_io
-    return FileSystemCatalog(
-        warehouse, io, runtime or Runtime(), dict(parsed.table_defaults), dict(options), parsed.shows_options
-    )
+    world = runtime or Runtime()
+    if parsed.local_cache_dir is not None:
+        world = replace(world, cache_directory=str(Path(parsed.local_cache_dir).absolute()))
+    return FileSystemCatalog(warehouse, io, world, dict(parsed.table_defaults), dict(options), parsed.shows_options)
 
 
 def _check(options: Mapping[str, str]) -> None:

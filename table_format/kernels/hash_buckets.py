@@ -117,14 +117,30 @@ def assign(index: HashBuckets, hashes: Hashes, rules: AssignRules) -> Buckets:
     fresh = np.flatnonzero(buckets == UNKNOWN)
     if len(fresh):
         arrival = fresh[np.argsort(first[fresh], kind="stable")]
-        owners = assigner_of(distinct[arrival], rules.assigners)
-        for owner in range(rules.assigners):
-            mine = arrival[owners == owner] if rules.assigners > 1 else arrival
-            if len(mine):
-                buckets[mine] = _places(index.counts, distinct[mine], owner, rules)
+        buckets[arrival] = places_of_new(index.counts, distinct[arrival], rules)
         index.put(distinct[fresh], buckets[fresh])
     assigned: Buckets = buckets[positions]
     return assigned
+
+
+def places_of_new(counts: dict[int, int], hashes: Hashes, rules: AssignRules) -> Buckets:
+    """The buckets of new keys in the order they arrived in, given how many each bucket holds; ``counts`` stays.
+
+    >>> places_of_new({0: 1}, np.array([5, 9, 1], np.int32), AssignRules(target_rows=2)).tolist()
+    [0, 1, 1]
+
+    Raises:
+        InvalidInputError: without a limit, all numbers a bucket can have are in use.
+    """
+    if rules.assigners == 1:
+        return _places(counts, hashes, 0, rules)
+    buckets = np.empty(len(hashes), np.int16)
+    owners = assigner_of(hashes, rules.assigners)
+    for owner in range(rules.assigners):
+        mine = np.flatnonzero(owners == owner)
+        if len(mine):
+            buckets[mine] = _places(counts, hashes[mine], owner, rules)
+    return buckets
 
 
 def distinct(hashes: Hashes) -> Hashes:

@@ -14,13 +14,15 @@ from table_format.model.manifest import DELETION_VECTORS, FileKind, IndexFileMet
 class Changes:
     """What one snapshot changes: data files, changelog files, index files, each in order of replay.
 
-    ``hash_index_bases`` are fingerprints of the hash indexes, by partition, that the changes rest on.
+    ``hash_index_bases`` are fingerprints of the hash indexes, by partition, that the changes rest on, and
+    ``key_places_bases`` the snapshots that told where keys lie.
     """
 
     entries: tuple[ManifestEntry, ...] = ()
     changelog: tuple[ManifestEntry, ...] = ()
     index: tuple[IndexManifestEntry, ...] = ()
     hash_index_bases: Mapping[bytes, bytes] = field(default_factory=dict)
+    key_places_bases: frozenset[str] = frozenset()
 
     @property
     def is_empty(self) -> bool:
@@ -55,7 +57,10 @@ def append_changes(messages: Iterable[CommitMessage]) -> Changes:
     changelog: list[ManifestEntry] = []
     index: list[IndexManifestEntry] = []
     bases: dict[bytes, bytes] = {}
+    places_bases: set[str] = set()
     for m in messages:
+        if m.key_places_base is not None:
+            places_bases.add(m.key_places_base)
         if m.hash_index_base is not None:
             # Later messages rest on the work of earlier ones.
             bases.setdefault(m.partition, m.hash_index_base)
@@ -64,7 +69,7 @@ def append_changes(messages: Iterable[CommitMessage]) -> Changes:
         changelog += _entries(FileKind.ADD, m, m.changelog_files)
         index += _index(FileKind.DELETE, m, m.deleted_index_files)
         index += _index(FileKind.ADD, m, m.new_index_files)
-    return Changes(tuple(entries), tuple(changelog), tuple(index), bases)
+    return Changes(tuple(entries), tuple(changelog), tuple(index), bases, frozenset(places_bases))
 
 
 def compact_changes(messages: Iterable[CommitMessage]) -> Changes:

@@ -16,6 +16,7 @@ from table_format.lsm.keys import key_ranges
 from table_format.metastore.changes import Changes
 from table_format.metastore.conflicts import CommitFacts, find_bucket_change, find_conflict
 from table_format.metastore.index_entries import combine_index, find_hash_index_change
+from table_format.metastore.key_places import find_key_move
 from table_format.metastore.live_state import LiveState
 from table_format.metastore.manifest_merge import MergedManifests, MergeRules, merge_manifests
 from table_format.metastore.manifests import ManifestStore, NewFiles, WrittenList
@@ -138,6 +139,9 @@ def check_fit(
     changed = find_hash_index_change(changes.hash_index_bases, before, c.partitions)
     if changed is not None:
         raise changed
+    moved = find_key_move(changes.key_places_bases, latest, c.snapshots)
+    if moved is not None:
+        raise moved
     index = combine_index(before, changes.index, bucketed=c.is_bucketed) if changes.index else before
     conflict = _find_conflict(c, job, proposal, index, latest)
     if conflict is not None:

@@ -15,7 +15,9 @@ class CommitMessage:
 
     ``partition`` is a serialised BinaryRow. ``new_*`` members go to the APPEND snapshot, ``compact_*`` members to the
     COMPACT snapshot. ``hash_index_base`` is the fingerprint of the hash index files of the partition that rows were
-    given their buckets by; when the partition has others by now, the message cannot be committed.
+    given their buckets by; when the partition has others by now, the message cannot be committed. ``key_places_base``
+    names the snapshot that told where the keys lie, on a table in which they may change their partition; when others
+    have written rows since, the message cannot be committed.
     """
 
     partition: bytes
@@ -32,6 +34,7 @@ class CommitMessage:
     compact_new_index_files: tuple[IndexFileMeta, ...] = ()
     compact_deleted_index_files: tuple[IndexFileMeta, ...] = ()
     hash_index_base: bytes | None = None
+    key_places_base: str | None = None
 
     @property
     def is_empty(self) -> bool:

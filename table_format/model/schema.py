@@ -78,6 +78,11 @@ class TableSchema:
     def is_primary_key_table(self) -> bool:
         return bool(self.primary_keys)
 
+    @property
+    def is_cross_partition(self) -> bool:
+        """Whether the primary key lacks partition columns, so that a key may move from partition to partition."""
+        return bool(self.primary_keys) and any(key not in self.primary_keys for key in self.partition_keys)
+
     def field(self, name: str) -> DataField:
         """The column of that name.
 

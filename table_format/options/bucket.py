@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from table_format.limits import MAX_BUCKETS
 from table_format.options.declare import WRITES, Option, unsupported
-from table_format.options.values import boolean, choice, integer, names, optional
+from table_format.options.values import boolean, choice, duration, integer, names, optional
 
 DYNAMIC_OR_UNAWARE = -1
 POSTPONE = -2
@@ -68,6 +68,19 @@ ASSIGNER_PARALLELISM = Option(
     None,
     "Tasks of a Spark job that give keys their buckets; each owns the hashes that leave its number as remainder.",
 )
+INDEX_TTL = Option(
+    "cross-partition-upsert.index-ttl",
+    optional(duration),
+    None,
+    "How long after it was last written a key is still looked up in other partitions, where the primary key lacks "
+    "partition columns. A key that comes later is taken for a new one, and its old row stays where it is: a duplicate.",
+)
+BOOTSTRAP_PARALLELISM = Option(
+    "cross-partition-upsert.bootstrap-parallelism",
+    integer(1),
+    10,
+    "Splits read side by side when the local index of such a table is built.",
+)
 INDEX_IN_DATA_FILE_DIR = unsupported(
     "index-file-in-data-file-dir",
     boolean,
@@ -89,3 +102,5 @@ class BucketOptions:
     initial_buckets: int | None = INITIAL_BUCKETS.field()
     max_dynamic_buckets: int = MAX_DYNAMIC.field()
     assigner_parallelism: int | None = ASSIGNER_PARALLELISM.field()
+    index_ttl_ms: int | None = INDEX_TTL.field()
+    bootstrap_parallelism: int = BOOTSTRAP_PARALLELISM.field()

@@ -24,6 +24,13 @@ SHOWS_OPTIONS = Option(
     True,
     "Whether there is a table 'sys.catalog_options'; secrets in it are masked. Off by default in the newest Paimon.",
 )
+LOCAL_CACHE_DIR = Option(
+    "local-cache.dir",
+    optional(text),
+    None,
+    "Directory on this machine for what is kept between runs and can be made again: the local indexes of keys that may "
+    "change their partition. Below the user's cache directory by default.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,7 @@ class CatalogOptions:
     catalog_type: str = CATALOG_TYPE.field()
     table_defaults: Mapping[str, str] = TABLE_DEFAULT.field()
     shows_options: bool = SHOWS_OPTIONS.field()
+    local_cache_dir: str | None = LOCAL_CACHE_DIR.field()
 
 
 REFUSED: tuple[AnyOption, ...] = (

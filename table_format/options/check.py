@@ -14,6 +14,7 @@ from table_format.model.schema import TableSchema
 from table_format.options.bucket import BUCKET, BUCKET_KEY, DYNAMIC_OR_UNAWARE, POSTPONE
 from table_format.options.check_files import FILE_KEYS, check_files
 from table_format.options.check_merge import check_merge_options
+from table_format.options.check_schema import needs_dynamic_buckets
 from table_format.options.check_stream import STREAM_KEYS, check_stream
 from table_format.options.declare import AnyOption, Operation, Option, OptionPattern, parse_value
 from table_format.options.deletion_vectors import ENABLED
@@ -151,7 +152,7 @@ def require(schema: TableSchema, options: TableOptions, operation: Operation) ->
         if not _has_its_effect(option, parse_value(key, option.parser, value)):
             raise _unsupported(option, key, value, f" to {operation.value} the table")
     if operation is Operation.WRITE and schema.primary_keys:
-        _check_partitioned_key(schema)
+        _check_partitioned_key(schema, options.bucket.count)
 
 
 def _has_its_effect(option: AnyOption, value: object) -> bool:
@@ -169,15 +170,9 @@ def _unsupported(option: AnyOption, key: str, value: str, purpose: str = "") -> 
     return UnsupportedFeature(f"{key}={value}", message)
 
 
-def _check_partitioned_key(schema: TableSchema) -> None:
-    outside = [key for key in schema.partition_keys if key not in schema.primary_keys]
-    if outside:
-        feature = "cross-partition update"
-        message = (
-            f"the primary key lacks the partition columns {', '.join(outside)}: updates across partitions are not "
-            "supported by this version; add the columns to the primary key"
-        )
-        raise UnsupportedFeature(feature, message)
+def _check_partitioned_key(schema: TableSchema, count: int) -> None:
+    if schema.is_cross_partition and count != DYNAMIC_OR_UNAWARE:
+        raise InvalidOption(BUCKET.key, needs_dynamic_buckets(schema, count))
 
 
 def _unknown(key: str) -> str:
@@ -230,7 +225,7 @@ def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
     if count == 0:
         raise InvalidOption(BUCKET.key, "0 is not a number of buckets; it takes a positive number or -1")
     if schema.primary_keys:
-        _check_partitioned_key(schema)
+        _check_partitioned_key(schema, count)
     elif count == POSTPONE:
         raise InvalidOption(BUCKET.key, "-2 (postpone bucket) needs a primary key")
     if count == DYNAMIC_OR_UNAWARE and key:

@@ -27,7 +27,7 @@ from table_format.model.types import (
     TimestampType,
     VarCharType,
 )
-from table_format.options.bucket import BUCKET_FUNCTION, BUCKET_KEY
+from table_format.options.bucket import BUCKET, BUCKET_FUNCTION, BUCKET_KEY, DYNAMIC_OR_UNAWARE
 from table_format.options.merge import ROWKIND_FIELD, SEQUENCE_FIELDS
 from table_format.options.table_options import TableOptions
 
@@ -133,17 +133,32 @@ def _check_primary_key(schema: TableSchema) -> None:
             "each partition would have one row, so add a column"
         )
         raise InvalidSchema(message)
-    outside = [k for k in schema.partition_keys if k not in schema.primary_keys]
-    if outside:
-        feature = "cross-partition update"
+
+
+def needs_dynamic_buckets(schema: TableSchema, count: int) -> str:
+    """Why a primary key without all partition columns does not go with a number of buckets."""
+    outside = ", ".join(key for key in schema.partition_keys if key not in schema.primary_keys)
+    return (
+        f"is {count} and the primary key lacks the partition columns {outside}: a key is looked for in all partitions, "
+        f"which takes '{BUCKET.key}' = {DYNAMIC_OR_UNAWARE}; set it, or add the columns to the primary key"
+    )
+
+
+def _check_cross_partition(schema: TableSchema, options: TableOptions) -> None:
+    if not schema.is_cross_partition:
+        return
+    if options.bucket.count != DYNAMIC_OR_UNAWARE:
+        raise InvalidOption(BUCKET.key, needs_dynamic_buckets(schema, options.bucket.count))
+    if options.merge.sequence_fields:
         message = (
-            f"the primary key lacks the partition columns {', '.join(outside)}: updates across partitions are not "
-            "supported by this version; add the columns to the primary key"
+            "does not go with a primary key that lacks partition columns: of two rows in different partitions the "
+            "later one stands, whatever their sequence"
         )
-        raise UnsupportedFeature(feature, message)
+        raise InvalidOption(SEQUENCE_FIELDS.key, message)
 
 
 def _check_column_options(schema: TableSchema, options: TableOptions) -> None:
+    _check_cross_partition(schema, options)
     for column in options.bucket.key:
         _check_bucket_key(schema, column)
     _check_bucket_function(schema, options)

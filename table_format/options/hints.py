@@ -37,7 +37,6 @@ HINTS: tuple[Option[Any] | OptionPattern[Any], ...] = (
     hint("snapshot.expire.execution-mode", text, "sync", "Whether the Java engine expires in another thread."),
     hint("manifest.merge-optimize.enabled", boolean, True, _JAVA),
     hint("overwrite-upgrade", boolean, True, "Overwritten files go to the highest level in the Java engine."),
-    hint("cross-partition-upsert.bootstrap-parallelism", integer(1), 10, "Tasks of the Java engine."),
     hint("global-index.thread-num", integer(1), 32, _JAVA),
     hint("partition.idle-time-to-report-statistic", text, "0 ms", "Reports of Flink to a metastore."),
     hint("sort-compaction.local-sample.magnification", integer(1), 1000, _JAVA),

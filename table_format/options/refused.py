@@ -40,7 +40,6 @@ _INDEXES: _Options = (
     OptionPattern("pk-<kind>.index.columns", text, "Indexes of key columns.", supported=False),
 )
 _BUCKETS: _Options = (
-    unsupported("cross-partition-upsert.index-ttl", optional(duration), None, "Age of keys that are forgotten."),
     *postpone.REFUSED,
     OptionPattern("postpone.<setting>", text, "Batches that are not postponed.", supported=False),
 )

@@ -117,8 +117,9 @@ def with_constants(frame: DataFrame, schema: TableSchema, spec: PartitionSpec) -
 def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> DataFrame:
     """The rows of one bucket of one partition all in one task; an append table without buckets stays as it is."""
     buckets = facts.options.bucket.count
-    if facts.has_dynamic_buckets:
-        # One task gives keys their buckets and writes them.
+    if facts.has_dynamic_buckets or facts.schema.is_cross_partition:
+        # One task gives keys their buckets and writes them. Where they may change their partition it is always one:
+        # the index of keys is local to it.
         return frame.coalesce(1)
     if buckets < 1:
         return frame if parallelism is None else frame.repartition(parallelism)

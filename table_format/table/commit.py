@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from table_format.errors import ConflictError, InvalidInputError, TableFormatError
+from table_format.errors import ConflictError, InvalidInputError, TableFormatError, UnsupportedFeature
 from table_format.metastore.automatic_tags import create_batch_tag, create_period_tags
 from table_format.metastore.changelog_expiry import expire_changelogs
 from table_format.metastore.consumers import expire_consumers
@@ -83,8 +83,10 @@ class BatchCommit:
 
         Raises:
             InvalidInputError: a new file lies outside ``partition``.
+            UnsupportedFeature: keys of the table may change their partition, and not all of it is replaced.
             ConflictError, CommitOutcomeUnknown: as for ``commit``.
         """
+        refuse_partial_overwrite(self._facts, partition)
         number = self._number(identifier)
         if identifier is not None and self.is_committed(number):
             return ()
@@ -130,6 +132,25 @@ class BatchCommit:
         if snapshots:
             expire_after_commit(self._facts)
             tag_after_batch(self._facts)
+
+
+def refuse_partial_overwrite(
+    facts: TableFacts, partition: PartitionSpec | Sequence[PartitionSpec] | None = None
+) -> None:
+    """Refuse to replace some partitions of a table whose keys may lie in others.
+
+    Raises:
+        UnsupportedFeature: says how to replace the whole table.
+    """
+    is_whole = not partition and not facts.options.commit.dynamic_partition_overwrite
+    if facts.schema.is_cross_partition and not is_whole:
+        feature = "overwrite of partitions with cross-partition update"
+        message = (
+            f"table {facts.name}: the primary key lacks partition columns, and its keys may lie in partitions that are "
+            "not replaced; drop the partitions and append, or replace the whole table with "
+            "'dynamic-partition-overwrite' = 'false' and no partition"
+        )
+        raise UnsupportedFeature(feature, message)
 
 
 def fresh_user(facts: TableFacts) -> str:

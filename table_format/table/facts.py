@@ -79,7 +79,8 @@ class TableFacts:
     @property
     def has_dynamic_buckets(self) -> bool:
         """Whether keys are given buckets as they come, which a hash index records."""
-        return self.schema.is_primary_key_table and self.options.bucket.count == DYNAMIC_OR_UNAWARE
+        keyed = self.schema.is_primary_key_table and not self.schema.is_cross_partition
+        return keyed and self.options.bucket.count == DYNAMIC_OR_UNAWARE
 
     @property
     def postpones_buckets(self) -> bool:

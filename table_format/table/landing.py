@@ -1,8 +1,8 @@
 """Writing and committing as one: what is left of a failure, and when the work is done again.
 
-Rows of a table with dynamic buckets rest on the hash index they were given their buckets by, and changes of rows on the
-files the rows were found in. When another writer has changed these meanwhile, the work is done anew, a bounded number
-of times.
+Rows of a table with dynamic buckets rest on the hash index they were given their buckets by, where keys may change
+their partition on the snapshot that told where they lie, and changes of rows on the files the rows were found in. When
+another writer has changed these meanwhile, the work is done anew, a bounded number of times.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from table_format.errors import ConflictError, HashIndexChanged, InvalidInputError
+from table_format.errors import ConflictError, HashIndexChanged, InvalidInputError, KeyPlacesChanged
 from table_format.io.table_store import TableStore
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
@@ -35,7 +35,7 @@ def land(
     write: Callable[[], Messages],
     publish: Callable[[Messages], tuple[Snapshot, ...]],
     is_repeatable: bool,
-    repaired: tuple[type[ConflictError], ...] = (HashIndexChanged,),
+    repaired: tuple[type[ConflictError], ...] = (HashIndexChanged, KeyPlacesChanged),
     max_attempts: int = MAX_ATTEMPTS,
 ) -> tuple[Snapshot, ...]:
     """Write rows and publish them; the files of an attempt that surely failed are deleted.

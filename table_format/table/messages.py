@@ -14,7 +14,15 @@ from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import HASH, IndexFileMeta
 
-_NOT_JOINED: Final = ("partition", "bucket", "total_buckets", "compact_before", "compact_after", "hash_index_base")
+_NOT_JOINED: Final = (
+    "partition",
+    "bucket",
+    "total_buckets",
+    "compact_before",
+    "compact_after",
+    "hash_index_base",
+    "key_places_base",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,5 +99,6 @@ def _sum(
         compact_before=tuple(before),
         compact_after=tuple(after),
         hash_index_base=first.hash_index_base,
+        key_places_base=first.key_places_base,
         **joined,
     )

@@ -42,7 +42,7 @@ def route(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) 
     keys = schema.select(schema.bucket_keys) if bucketing.count > 0 else ()
     buckets = bucket_numbers(keys, [batch.column(f.name) for f in keys], bucketing, batch.num_rows)
     groups = _combined(partitions, buckets)
-    order, starts = _arranged(groups)
+    order, starts = arranged(groups)
     rows = batch if order is None else batch.take(pa.array(order))
     buckets = buckets if order is None else buckets[order]
     stops = np.append(starts[1:], batch.num_rows)
@@ -54,7 +54,7 @@ def route(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) 
 
 def split_by_bucket(piece: RoutedRows, buckets: npt.NDArray[np.int16]) -> Iterator[RoutedRows]:
     """Cut the rows of one partition by the bucket each was given."""
-    order, starts = _arranged(buckets)
+    order, starts = arranged(buckets)
     rows = piece.rows if order is None else piece.rows.take(pa.array(order))
     numbers = buckets if order is None else buckets[order]
     stops = np.append(starts[1:], rows.num_rows)
@@ -79,7 +79,14 @@ def bucket_numbers(
     return buckets.astype(np.int64)
 
 
-def _arranged(groups: npt.NDArray[np.integer[Any]]) -> tuple[npt.NDArray[np.int64] | None, Codes]:
+def numbered_partitions(batch: pa.RecordBatch, schema: TableSchema) -> tuple[Codes, list[bytes]]:
+    """For each row the number of its partition, and the partitions by number."""
+    codes = _partition_codes(batch, schema.partition_keys)
+    _, firsts, numbers = np.unique(codes, return_index=True, return_inverse=True)
+    return numbers.astype(np.int64), _partitions_at(batch, schema, firsts)
+
+
+def arranged(groups: npt.NDArray[np.integer[Any]]) -> tuple[npt.NDArray[np.int64] | None, Codes]:
     """The stable order that brings equal numbers together, ``None`` when they are, and where each group starts."""
     if (groups == groups[0]).all():
         return None, np.zeros(1, np.int64)

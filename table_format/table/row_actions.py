@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from table_format.errors import FileConflict, HashIndexChanged, InvalidInputError
+from table_format.errors import FileConflict, HashIndexChanged, InvalidInputError, KeyPlacesChanged
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.expression import TARGET
 from table_format.model.predicate import Predicate
@@ -183,7 +183,7 @@ def _changed(facts: TableFacts, begin: Callable[[], RowWork], landing: _Landing)
         write=write,
         publish=lambda messages: commit.commit(messages, identifier=landing.identifier, properties=landing.properties),
         is_repeatable=True,
-        repaired=(HashIndexChanged,) if facts.schema.is_primary_key_table else (FileConflict,),
+        repaired=(HashIndexChanged, KeyPlacesChanged) if facts.schema.is_primary_key_table else (FileConflict,),
         max_attempts=MAX_ATTEMPTS,
     )
     return replace(counts, snapshots=snapshots)

@@ -10,8 +10,8 @@ import os
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +38,9 @@ from table_format.table.input import Rows, batches_of, reader_of
 from table_format.table.messages import fold
 from table_format.table.route import RoutedRows, route
 from table_format.table.validate import RowRules, check_defaults
+
+if TYPE_CHECKING:
+    from table_format.table.moving_keys import MovingKeys
 
 MAX_OPEN_FILES: Final = 128
 """Buckets with a file that rows go straight to; the one that got no rows for longest is closed first."""
@@ -120,6 +123,7 @@ class TableWrite:
         self._compactor = compactor
         self._shared = shared
         self._dynamic = DynamicBuckets(facts, replacing=replacing) if facts.has_dynamic_buckets else None
+        self._moving = _moving_keys(facts, replacing=replacing) if facts.schema.is_cross_partition else None
 
     def write(self, data: Rows) -> tuple[CommitMessage, ...]:
         """Write all rows to files and return the messages that make them visible; nothing is visible yet.
@@ -152,8 +156,13 @@ class TableWrite:
         if self._is_broken:
             message = "an earlier write failed half way; commit or abort its messages and begin with a new write"
             raise InvalidInputError(message)
+        if self._moving is not None:
+            # Before the latest snapshot is looked up: the index never stands for a later one.
+            self._moving.open()
         if self._follows_table:
             self._begin_anew()
+        if self._moving is not None:
+            self._moving.begin(self._base, has_work_waiting=any(self._uncommitted.values()))
         if self._dynamic is not None:
             waiting = frozenset(partition for (partition, _), names in self._uncommitted.items() if names)
             self._dynamic.begin(self._given.base if self._given else self._base, waiting)
@@ -199,6 +208,8 @@ class TableWrite:
         self._flushed, self._buffered_bytes = [], 0
         if self._dynamic is not None:
             self._dynamic.forget()
+        if self._moving is not None:
+            self._moving.forget()
 
     def _is_given(self, column: str) -> bool:
         return self._given is not None and column == self._given.column
@@ -227,7 +238,9 @@ class TableWrite:
 
     def _routed(self, batch: pa.RecordBatch, given: pa.Array | None) -> Iterator[RoutedRows]:
         schema, bucketing = self._facts.schema, self._facts.options.bucket
-        if self._dynamic is None:
+        if self._moving is not None:
+            yield from self._moving.placed(batch)
+        elif self._dynamic is None:
             yield from route(batch, schema, bucketing)
         elif given is None:
             for piece in route(batch, schema, bucketing):
@@ -281,6 +294,8 @@ class TableWrite:
             bases = self._dynamic.bases()
             for number, message in enumerate(folded.messages):
                 self._flushed[number] = self._dynamic.with_index(message, bases.get(message.partition))
+        if self._moving is not None:
+            self._flushed = [replace(message, key_places_base=self._moving.base) for message in self._flushed]
         messages, self._flushed = tuple(self._flushed), []
         if self._follows_table:
             for message in messages:
@@ -435,6 +450,12 @@ def _writer_names(facts: TableFacts, commit_user: str | None) -> str:
     writer_id = int(ids.uuid().replace("-", "")[:7], 16)
     user = commit_user if commit_user is not None and is_plain_user(commit_user) else ids.uuid()
     return postponed_prefix(user, writer_id)
+
+
+def _moving_keys(facts: TableFacts, *, replacing: bool) -> MovingKeys:
+    from table_format.table.moving_keys import MovingKeys  # here, because only tables whose keys move need DuckDB
+
+    return MovingKeys(facts, replacing=replacing)
 
 
 def _prepare(writer: Writer, *, compact: Compaction) -> CommitMessage:

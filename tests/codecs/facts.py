@@ -200,6 +200,7 @@ commit_messages = st.builds(
     bucket=_int,
     total_buckets=_int,
     hash_index_base=st.none() | st.binary(max_size=20),
+    key_places_base=st.none() | st.text(max_size=20),
     compact_changelog_files=st.lists(data_files, max_size=1).map(tuple),
     **dict.fromkeys(_file_lists, st.lists(data_files, max_size=2).map(tuple)),
     **dict.fromkeys(_index_file_lists, st.lists(index_files, max_size=2).map(tuple)),

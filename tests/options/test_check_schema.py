@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from table_format.errors import InvalidSchema, TableFormatError, UnsupportedFeature
+from table_format.errors import InvalidOption, InvalidSchema, TableFormatError
 from table_format.limits import MAX_COLUMNS
 from table_format.model.schema import TableSchema
 from table_format.model.types import BigIntType, DataField, IntType, MapType, RowType, VarCharType
@@ -66,10 +66,13 @@ def test_a_table_of_partition_columns_only_is_refused() -> None:
         check_schema(TableSchema(0, (field("p"),), 0, partition_keys=("p",)))
 
 
-def test_updates_across_partitions_are_not_supported() -> None:
-    fields = (field("k", nullable=False), field("p", 1))
-    with pytest.raises(UnsupportedFeature, match="lacks the partition columns p"):
-        check_schema(TableSchema(0, fields, 1, ("p",), ("k",)))
+def test_a_key_without_partition_columns_takes_dynamic_buckets_and_no_sequence() -> None:
+    fields = (field("k", nullable=False), field("p", 1), field("v", 2))
+    check_schema(TableSchema(0, fields, 2, ("p",), ("k",)))
+    with pytest.raises(InvalidOption, match=r"lacks the partition columns p: .* takes 'bucket' = -1"):
+        check_schema(TableSchema(0, fields, 2, ("p",), ("k",), {"bucket": "2"}))
+    with pytest.raises(InvalidOption, match=r"'sequence.field'.*in different partitions the later one stands"):
+        check_schema(TableSchema(0, fields, 2, ("p",), ("k",), {"sequence.field": "v"}))
 
 
 def test_default_values_of_columns_are_not_supported() -> None:

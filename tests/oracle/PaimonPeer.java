@@ -1,6 +1,8 @@
 import java.io.BufferedReader;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.lang.reflect.Constructor;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
@@ -22,6 +24,9 @@ import org.apache.paimon.catalog.CatalogFactory;
 import org.apache.paimon.catalog.Identifier;
 import org.apache.paimon.consumer.Consumer;
 import org.apache.paimon.consumer.ConsumerManager;
+import org.apache.paimon.crosspartition.GlobalIndexAssigner;
+import org.apache.paimon.crosspartition.IndexBootstrap;
+import org.apache.paimon.data.BinaryRow;
 import org.apache.paimon.data.BinaryString;
 import org.apache.paimon.data.Decimal;
 import org.apache.paimon.data.GenericArray;
@@ -271,7 +276,13 @@ public class PaimonPeer {
         FileStoreTable table = table(request);
         BatchWriteBuilder builder = table.newBatchWriteBuilder();
         try (BatchTableWrite write = builder.newWrite(); BatchTableCommit commit = builder.newCommit()) {
-            write.withIOManager(IOManager.create(System.getProperty("java.io.tmpdir")));
+            IOManager spill = IOManager.create(System.getProperty("java.io.tmpdir"));
+            write.withIOManager(spill);
+            if (table.schema().crossPartitionUpdate()) {
+                writeAcrossPartitions(table, request.get("rows"), write, spill);
+                commit.commit(write.prepareCommit());
+                return NODES.objectNode();
+            }
             HashBucketAssigner assigner = assignerOf(table);
             RowKeyExtractor keys = assigner == null ? null : table.createRowKeyExtractor();
             for (JsonNode row : request.get("rows")) {
@@ -287,6 +298,33 @@ public class PaimonPeer {
             commit.commit(write.prepareCommit());
         }
         return NODES.objectNode();
+    }
+
+    /** Rows of a table whose keys may change their partition, as a job with one task places them. */
+    private static void writeAcrossPartitions(
+            FileStoreTable table, JsonNode rows, BatchTableWrite write, IOManager spill) throws Exception {
+        try (GlobalIndexAssigner assigner = new GlobalIndexAssigner(table)) {
+            assigner.open(1 << 20, spill, 1, 0, (row, bucket) -> {
+                try {
+                    write.write(row, bucket);
+                } catch (Exception failure) {
+                    throw new RuntimeException(failure);
+                }
+            });
+            new IndexBootstrap(table).bootstrap(1, 0, key -> {
+                try {
+                    assigner.bootstrapKey(key);
+                } catch (IOException failure) {
+                    throw new UncheckedIOException(failure);
+                }
+            });
+            assigner.endBoostrap(false);
+            for (JsonNode row : rows) {
+                GenericRow values = (GenericRow) toValue(row.get(1), table.rowType());
+                values.setRowKind(RowKind.fromShortString(row.get(0).asText()));
+                assigner.processInput(values);
+            }
+        }
     }
 
     /** The assigner of a job with one task, whose constructor grew over the versions; null for other bucket modes. */

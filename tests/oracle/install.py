@@ -24,6 +24,7 @@ LIBRARIES = (
     "org.slf4j:slf4j-api:2.0.7",
     "org.xerial.snappy:snappy-java:1.1.10.5",
     "org.lz4:lz4-java:1.8.0",
+    "com.ververica:frocksdbjni:6.20.3-ververica-2.0",
 )
 UNREACHABLE = 3
 DEFAULT_DIRECTORY = Path(__file__).parent.parent.parent / ".oracle"

@@ -6,7 +6,7 @@ from multiprocessing.connection import Connection
 from threading import Barrier
 
 from table_format import Table, load_catalog
-from table_format.errors import HashIndexChanged
+from table_format.errors import HashIndexChanged, KeyPlacesChanged
 from table_format.io.local import LocalFileIO
 from table_format.io.table_store import TableStore
 from table_format.metastore.commit import TableCommit
@@ -88,7 +88,8 @@ def keys_of_round(who: int, number: int) -> range:
 
 def upsert_overlapping_keys(warehouse: str, who: int, first: int, rounds: int, sender: Connection) -> None:
     """Upsert round after round into ``db.t``, each again until it lands; report each."""
-    table = load_catalog({"warehouse": warehouse}).load_table("db.t")
+    options = {"warehouse": f"{warehouse}/warehouse", "local-cache.dir": f"{warehouse}/cache"}
+    table = load_catalog(options).load_table("db.t")
     assert isinstance(table, Table)
     table = table.copy({"commit.max-retries": "100"})
     for number in range(first, rounds):
@@ -96,7 +97,7 @@ def upsert_overlapping_keys(warehouse: str, who: int, first: int, rounds: int, s
         while True:
             try:
                 table.append(rows, commit_user=f"w{who}", identifier=number)
-            except HashIndexChanged:
+            except (HashIndexChanged, KeyPlacesChanged):
                 continue
             break
         sender.send(number)

@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 
 from table_format import Table, load_catalog
 from table_format.errors import CorruptionError, InvalidOption, MissingFile
+from table_format.metastore import conflicts
+from table_format.model.commit import Committable
 from table_format.model.schema_change import AddColumn, RenameColumn
 from table_format.model.split import DataSplit
 from table_format.model.types import VarCharType
 from tests.support.deletion_marks import (
     MERGE_ON_WRITE,
     lifted,
+    live,
     live_data_files,
     mark_deleted,
     with_options,
@@ -411,3 +414,26 @@ def test_splits_are_those_of_the_real_paimon(case: str, name: str) -> None:
         )
         for split in golden.tables[name]["plan"]
     )
+
+
+def test_a_vector_that_a_rewrite_in_place_left_behind_is_no_damage(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Paimon 1.4 rewrites a marked file of the highest level, and leaves its vector in the index."""
+    table = warehouse.table(primary_keys=["id"], options={**MERGE_ON_WRITE, "bucket": "1"})
+    table.append(numbered(0, 10))
+    [old] = live(table)
+    mark_deleted(table, {old.file.file_name: [3]})
+    [message] = table.copy({"write-only": "true"}).new_write().write(numbered(4, 10))
+    [new] = message.new_files
+    rewrite = replace(message, new_files=(), compact_before=(old.file,), compact_after=(new.upgrade(5),))
+    with monkeypatch.context() as as_paimon_does:
+        as_paimon_does.setattr(conflicts, "_find_dangling_vector", lambda _live, _facts: None)
+        table.facts.committer("other").commit(Committable(identifier=9, messages=(rewrite,)))
+    assert ids(table) == list(range(4, 10))
+    table.append(numbered(4, 5))
+    assert ids(table) == list(range(4, 10))
+    # Nothing has expired: a file that is not there has never been one.
+    warehouse.io.delete(table.store.paths.data_file("", 0, old.file))
+    with pytest.raises(CorruptionError, match="no file of its bucket"):
+        ids(table, options={"scan.snapshot-id": "4"})

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from table_format import Schema, Table
-from table_format.errors import ConflictError, HashIndexChanged, UnsupportedFeature
+from table_format.errors import ConflictError, HashIndexChanged
 from table_format.kernels.hashing import row_hashes
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import HASH
@@ -384,8 +384,3 @@ def test_writers_whose_steps_interleave_leave_a_sound_index(warehouse: Warehouse
         assert_sound(table)
     assert rows_of(table) == sorted(((i, dt, v) for (i, dt), v in expected.items()), key=repr)
     assert refused
-
-
-def test_a_key_without_its_partition_columns_is_refused_by_name(warehouse: Warehouse) -> None:
-    with pytest.raises(UnsupportedFeature, match="updates across partitions are not supported"):
-        warehouse.table(primary_keys=["id"], partition_keys=["dt"], options={"bucket": "-1"})

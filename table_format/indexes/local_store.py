@@ -1,0 +1,116 @@
+"""Databases on this machine that a process has to itself while it uses them.
+
+A directory holds a few files of the same purpose, the slots. Who opens one takes the first that nobody has open: DuckDB
+locks its file against other processes, and a list keeps the threads of this process apart. A file that cannot be read,
+or is of another version, is thrown away; what lies here can always be made again.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+import duckdb
+
+MAX_SLOTS: Final = 64
+_MEMORY: Final = "512MB"
+_SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
+    "memory_limit": _MEMORY,
+    "preserve_insertion_order": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "enable_external_access": "false",
+}
+
+_claimed: set[Path] = set()
+_claims: Final = Lock()
+
+
+class LocalStoreError(OSError):
+    """A local database failed: it is full, damaged, or out of memory. What it held can be made again."""
+
+
+class LocalStore:
+    """An open database: a file of a directory."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+        self.connection = connection
+        self.path = path
+
+    def close(self) -> None:
+        """Let go of the file; the last changes that were not committed are gone."""
+        try:
+            self.connection.close()
+        finally:
+            _release(self.path)
+
+    def discard(self) -> None:
+        """Let go of the file and delete it."""
+        try:
+            with suppress(duckdb.Error):
+                self.connection.close()
+            _delete(self.path)
+        finally:
+            _release(self.path)
+
+
+def open_local_store(directory: Path, name: str) -> LocalStore:
+    """Open the first free slot of a directory, which is made if need be.
+
+    Raises:
+        LocalStoreError: the directory cannot be written, or all slots are in use.
+    """
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for slot in range(MAX_SLOTS):
+            opened = _open_slot(directory / f"{name}-{slot}.duckdb")
+            if opened is not None:
+                return opened
+    except (OSError, duckdb.Error) as error:
+        message = (
+            f"{directory}: the local index cannot be opened ({error}); name another directory in 'local-cache.dir'"
+        )
+        raise LocalStoreError(message) from error
+    message = f"{directory}: {MAX_SLOTS} writers have their local indexes open; name another 'local-cache.dir'"
+    raise LocalStoreError(message)
+
+
+def _open_slot(path: Path) -> LocalStore | None:
+    """``None`` when others have it open."""
+    with _claims:
+        if path in _claimed:
+            return None
+        _claimed.add(path)
+    try:
+        connection = _connect(path)
+    except BaseException:
+        _release(path)
+        raise
+    if connection is None:
+        _release(path)
+        return None
+    return LocalStore(connection, path)
+
+
+def _connect(path: Path) -> duckdb.DuckDBPyConnection | None:
+    try:
+        return duckdb.connect(str(path), config=_SETTINGS)
+    except duckdb.IOException as error:
+        if "lock" in str(error):
+            return None
+        _delete(path)
+    except duckdb.Error:
+        _delete(path)
+    return duckdb.connect(str(path), config=_SETTINGS)
+
+
+def _delete(path: Path) -> None:
+    for file in (path, path.with_name(f"{path.name}.wal")):
+        file.unlink(missing_ok=True)
+
+
+def _release(path: Path) -> None:
+    with _claims:
+        _claimed.discard(path)

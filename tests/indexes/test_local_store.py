@@ -1,0 +1,61 @@
+"""Local databases: each open in one place at a time, and thrown away when they cannot be read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from table_format.indexes.local_store import LocalStoreError, open_local_store
+
+_HOLD = """
+import sys
+from pathlib import Path
+from table_format.indexes.local_store import open_local_store
+store = open_local_store(Path(sys.argv[1]), "keys")
+print(store.path.name, flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_who_comes_second_gets_another_slot(tmp_path: Path) -> None:
+    first = open_local_store(tmp_path, "keys")
+    second = open_local_store(tmp_path, "keys")
+    assert [store.path.name for store in (first, second)] == ["keys-0.duckdb", "keys-1.duckdb"]
+    first.close()
+    third = open_local_store(tmp_path, "keys")
+    assert third.path == first.path
+    second.close()
+    third.close()
+
+
+def test_a_slot_of_another_process_is_left_to_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _HOLD, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "keys-0.duckdb\n"
+        store = open_local_store(tmp_path, "keys")
+        assert store.path.name == "keys-1.duckdb"
+        store.close()
+        # A process that is killed lets go of its slot.
+        other.kill()
+        other.wait()
+    again = open_local_store(tmp_path, "keys")
+    assert again.path.name == "keys-0.duckdb"
+    again.close()
+
+
+def test_what_is_no_database_is_thrown_away(tmp_path: Path) -> None:
+    (tmp_path / "keys-0.duckdb").write_bytes(b"something else" * 1000)
+    store = open_local_store(tmp_path, "keys")
+    assert store.connection.execute("SELECT 1").fetchall() == [(1,)]
+    store.discard()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(LocalStoreError, match=r"file/below: the local index cannot be opened.*'local-cache.dir'"):
+        open_local_store(tmp_path / "file" / "below", "keys")
