@@ -37,7 +37,7 @@ def measure_modes(record: Recorder, source: Source, tables: Tables) -> None:
     for number, (mode, options) in enumerate(MODES.items()):
         name, given = f"mode_{number}", {"bucket": str(BUCKETS), **options}
         tables.create(name, given)
-        tables.write(name, source.base)
+        record.run(f"load, {mode}", lambda name=name: tables.write(name, source.base))
         for batch in map(source.upsert, range(UPSERTS)):
             record.run(f"upsert, {mode}", lambda name=name, batch=batch: tables.write(name, batch))
         record.best_of(3, f"scan after compaction, {mode}", lambda name=name: tables.scan(name))

@@ -44,9 +44,7 @@ def main() -> None:
     figures: Figures = {}
     for engine in chosen.engines.split(","):
         name, command = _command(engine, chosen.scratch)
-        if engine not in ("plain", "spark", "paimon"):
-            command = ["env", f"BENCH_COMMITS={chosen.commits}", *command]
-        figures[name] = _run(name, command, source, chosen.scratch / "tables")
+        figures[name] = _run(name, command, source, chosen.scratch / "tables", commits=chosen.commits)
     text = report(figures, chosen.rows)
     print(text)
     if chosen.write:
@@ -84,7 +82,7 @@ def _peer_python(directory: Path) -> Path:
     return python
 
 
-def _run(name: str, command: list[str], source: Source, tables: Path) -> dict[str, list[Figure]]:
+def _run(name: str, command: list[str], source: Source, tables: Path, *, commits: int) -> dict[str, list[Figure]]:
     shutil.rmtree(tables, ignore_errors=True)
     tables.mkdir(parents=True)
     call = [*command, str(source.directory), str(source.rows), str(tables)]
@@ -93,7 +91,8 @@ def _run(name: str, command: list[str], source: Source, tables: Path) -> dict[st
     if name == PAIMON:
         call.append(str(ORACLE / "jars" / "paimon-spark-3.5-0.9.0.jar"))
     found: dict[str, list[Figure]] = defaultdict(list)
-    with subprocess.Popen(call, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+    environment = {**os.environ, "BENCH_COMMITS": str(commits)}
+    with subprocess.Popen(call, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment) as process:
         assert process.stdout is not None  # noqa: S101
         for line in process.stdout:
             if line.startswith("FIGURE "):

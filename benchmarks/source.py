@@ -32,8 +32,9 @@ MODES: dict[str, dict[str, str]] = {
     "merge on write": {"deletion-vectors.enabled": "true"},
     "copy on write": {"full-compaction.delta-commits": "1"},
     "lookup changelog": {"changelog-producer": "lookup"},
+    "dynamic buckets": {"bucket": "-1", "dynamic-bucket.target-row-num": "250000"},
 }
-"""Modes of a table that compact as they write; the workloads of each are in ``benchmarks.modes``."""
+"""Modes that compact as they write, and dynamic buckets; the workloads of each are in ``benchmarks.modes``."""
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,7 @@ import pyarrow as pa
 
 from table_format.errors import UnsupportedFeature
 from table_format.io.table_store import TableStore
-from table_format.metastore.changelog_expiry import ChangelogExpiryReport, expire_changelogs
 from table_format.metastore.expire import ExpiryReport, expire_snapshots
-from table_format.metastore.orphans import OrphanReport, remove_orphan_files
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.identifier import Identifier
 from table_format.model.predicate import Predicate
@@ -27,7 +25,14 @@ from table_format.options.check import check_dynamic
 from table_format.options.declare import Operation
 from table_format.options.scan import MODE, STARTING_POINTS
 from table_format.options.table_options import TableOptions
-from table_format.table import branch_actions, compact_actions, consumer_actions, row_actions, tag_actions
+from table_format.table import (
+    branch_actions,
+    cleaning_actions,
+    compact_actions,
+    consumer_actions,
+    row_actions,
+    tag_actions,
+)
 from table_format.table.analyze import analyze
 from table_format.table.commit import BatchCommit, expire_after_commit, fresh_user
 from table_format.table.facts import TableFacts
@@ -276,47 +281,8 @@ class Table:
             retain_floor_ms=retain_floor_ms,
         )
 
-    def expire_changelogs(
-        self,
-        *,
-        dry_run: bool = False,
-        retain_max: int | None = None,
-        retain_min: int | None = None,
-        older_than_ms: int | None = None,
-        limit: int | None = None,
-        everything: bool = False,
-    ) -> ChangelogExpiryReport:
-        """Delete old long-lived changelogs and the files that only they need, by the options or what is given here.
-
-        ``everything`` lets all go, whatever consumers have still to read.
-
-        Raises:
-            InvalidOption: the bounds contradict each other.
-        """
-        self.facts.require(Operation.EXPIRE)
-        return expire_changelogs(
-            self.store,
-            self.options,
-            dry_run=dry_run,
-            retain_max=retain_max,
-            retain_min=retain_min,
-            older_than_ms=older_than_ms,
-            limit=limit,
-            everything=everything,
-        )
-
-    def remove_orphan_files(self, *, older_than_ms: int | None = None, dry_run: bool = False) -> OrphanReport:
-        """Delete files that nothing in any branch reaches: what crashes and failed deletions have left behind.
-
-        Only what was last changed before ``older_than_ms`` (epoch time), or a day ago, goes: give a later time only
-        when nobody writes.
-
-        Raises:
-            CorruptionError: what is reached cannot be determined; nothing was deleted.
-            ConflictError: others go on committing too fast; nothing was deleted.
-        """
-        self.facts.require(Operation.EXPIRE)
-        return remove_orphan_files(self.store, self.options, older_than_ms=older_than_ms, dry_run=dry_run)
+    expire_changelogs = cleaning_actions.expire_changelogs
+    remove_orphan_files = cleaning_actions.remove_orphan_files
 
     # --- what keeps snapshots, and going back: the functions say what each does ---------------------------------------
 

@@ -138,7 +138,7 @@ def test_keys_given_as_options_move_to_the_schema(warehouse: Warehouse) -> None:
     [
         ({"bukket": "2"}, ("a",), InvalidOption),
         ({"bucket": "x"}, ("a",), InvalidOption),
-        ({"bucket": "-2"}, ("a",), UnsupportedFeature),
+        ({"bucket": "-2", "postpone.merge-on-read": "true"}, ("a",), UnsupportedFeature),
         ({"bucket": "2"}, ("z",), InvalidSchema),
         ({"bucket": "2", "data-evolution.enabled": "true"}, ("a",), UnsupportedFeature),
         ({"path": "/elsewhere"}, (), InvalidOption),

@@ -10,7 +10,7 @@ import pytest
 from tests.oracle.histories import History, Mode
 from tests.oracle.peer import PaimonPeer
 
-HISTORIES = 18
+HISTORIES = 16
 """Of each mode, with each version."""
 
 MARKED = {"deletion-vectors.enabled": "true"}

@@ -34,7 +34,7 @@ def test_cleaning_takes_only_what_nobody_needs(first: int) -> None:
         settings = Settings.draw_cleaning(seed)
         try:
             _seen.update(
-                run(seed, settings, at_the_end=lambda shared, history, s=settings: clean(shared, history, s)).coverage
+                run(seed, settings, at_the_end=lambda shared, history, s=settings: clean(s, shared, history)).coverage
             )
         except AssertionError as error:
             error.add_note(f"seed {seed}")

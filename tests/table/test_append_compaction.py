@@ -16,8 +16,9 @@ from table_format.indexes.deletion_vectors import read_deletion_vector
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import DELETION_VECTORS
 from table_format.model.snapshot import CommitKind
-from table_format.table.append_delete import delete_rows
+from table_format.table.append_changes import AppendChanges
 from table_format.table.maintenance import BucketWork, compact, compact_work
+from table_format.table.row_changes import DeleteWork
 from tests.support.deletion_marks import live, live_data_files
 from tests.support.golden import golden_case
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
@@ -139,7 +140,7 @@ def test_tables_of_the_reference_read_the_same_after_a_compaction(case: str, tmp
 
 @pytest.mark.parametrize("options", [{}, MARKS, {**MARKS, **BUCKETED}, BUCKETED], ids=str)
 @pytest.mark.parametrize("marked_before", [False, True])
-def test_a_compaction_that_did_not_see_a_delete_is_refused(options: dict[str, str], marked_before: bool) -> None:
+def test_a_compaction_that_did_not_see_a_delete_is_dropped(options: dict[str, str], marked_before: bool) -> None:
     table = filled(options)
     if marked_before:
         table.delete("id = 1")
@@ -152,8 +153,8 @@ def test_a_compaction_that_did_not_see_a_delete_is_refused(options: dict[str, st
         files.update(files_of(table))
         return messages
 
-    with pytest.raises(FileConflict):
-        compact(table.facts, "compactor", full=True, perform=late)
+    report = compact(table.facts, "compactor", full=True, perform=late)
+    assert (report.snapshots, [lost.bucket for lost in report.dropped]) == ((), [0])
     assert sorted(ids(table)) == expected
     assert len(files_of(table)) < len(files)
     table.compact(full=True)
@@ -169,8 +170,11 @@ def test_a_delete_that_did_not_see_a_compaction_is_refused(options: dict[str, st
     stale = table.scan(filter="id = 7").plan()
     table.compact(full=True)
     expected = sorted(ids(table))
+    messages = AppendChanges(table.facts, stale, DeleteWork(table.schema, stale.predicate)).write()
+    commit = table.new_commit()
     with pytest.raises(FileConflict):
-        delete_rows(table.facts, stale, "other")
+        commit.commit(messages)
+    commit.abort(messages)
     assert sorted(ids(table)) == expected
     table.delete("id = 7")
     assert sorted(ids(table)) == [i for i in expected if i != 7]

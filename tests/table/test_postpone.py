@@ -304,7 +304,7 @@ def test_shares_of_a_partition_make_the_same_table(warehouse: Warehouse) -> None
                 seen.append(sorted(work.wanted))
                 yield from perform_work(table.facts, work, full=False)
 
-        assert len(compact(table.facts, "c", perform=shared, shares=3)) == 1
+        assert len(compact(table.facts, "c", perform=shared, shares=3).snapshots) == 1
         assert seen == [[0, 3], [1, 4], [2]]
     assert rows_of(table) == sorted(((i, "a", min(i, 2)) for i in range(50)), key=repr)
 
