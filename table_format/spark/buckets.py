@@ -26,7 +26,18 @@ from table_format.table.route import bucket_numbers
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+TASK: Final = "__task__"
+
 _WORD: Final = 0xFFFFFFFF
+
+
+def one_task_for_each_bucket(frame: DataFrame, facts: TableFacts, bucket: str, tasks: int) -> DataFrame:
+    """The rows of one bucket of one partition all in one task, of so many; ``bucket`` is the column that has it."""
+    target = column(bucket).cast("bigint")
+    if facts.schema.partition_keys:
+        target = F.hash(*(column(key) for key in facts.schema.partition_keys)).cast("bigint") + target
+    numbered = frame.withColumn(TASK, F.pmod(target, F.lit(tasks)).cast("int"))
+    return numbered.repartitionById(tasks, TASK).drop(TASK)
 
 
 def with_bucket(frame: DataFrame, facts: TableFacts, name: str) -> DataFrame:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from table_format.model.commit import CommitMessage
-from table_format.spark.answers import ANSWER_DDL, gather
-from table_format.spark.tasks import compactor
+from table_format.spark.jobs import in_tasks
 from table_format.table.commit import fresh_user
 from table_format.table.compaction_report import CompactionReport
 from table_format.table.distribution import MAX_READERS
-from table_format.table.maintenance import Work, compact
+from table_format.table.maintenance import Work, compact, perform_work
 from table_format.table.table import Table
 
 if TYPE_CHECKING:
@@ -34,12 +34,7 @@ def compact_on_spark(
     facts = table.facts
 
     def perform(works: Sequence[Work]) -> Iterator[CommitMessage]:
-        numbers = spark.range(0, len(works), 1, len(works))
-        answers = gather(numbers.mapInArrow(compactor(facts, works, full=full), ANSWER_DDL).collect())
-        # What succeeded beside a failure has to be known where it is deleted.
-        yield from answers.messages
-        if answers.failure is not None:
-            raise answers.failure
+        return in_tasks(spark, works, partial(perform_work, facts, full=full))
 
     return compact(
         facts,

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import IntegerType, StructField, StructType
 
@@ -56,18 +55,6 @@ def with_dynamic_buckets(
     schema = StructType([*plain.schema.fields, StructField(BUCKET, IntegerType())])
     assign = _assign_function(facts, names, base, replacing=replacing, assigners=assigners)
     return plain.mapInArrow(assign, schema).toDF(*names, BUCKET)
-
-
-def by_bucket(frame: DataFrame, facts: TableFacts, tasks: int) -> DataFrame:
-    """The rows of one bucket of one partition all in one task."""
-    target = column(BUCKET).cast("bigint")
-    if facts.schema.partition_keys:
-        target = F.hash(*(column(key) for key in facts.schema.partition_keys)).cast("bigint") + target
-    return (
-        frame.withColumn(_ASSIGNER, F.pmod(target, F.lit(tasks)).cast("int"))
-        .repartitionById(tasks, _ASSIGNER)
-        .drop(_ASSIGNER)
-    )
 
 
 def check_disjoint(facts: TableFacts, messages: Sequence[CommitMessage]) -> None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
-from table_format.spark.answers import ANSWER_DDL, gather
-from table_format.spark.tasks import performer
+from table_format.spark.jobs import in_tasks
 from table_format.table.distribution import MAX_READERS
 from table_format.table.rescale import RescaleWork, rescale, rescale_work
 from table_format.table.table import Table
@@ -33,12 +32,6 @@ def rescale_on_spark(
     facts = table.facts
 
     def perform(works: Sequence[RescaleWork]) -> Iterator[CommitMessage]:
-        numbers = spark.range(0, len(works), 1, len(works))
-        tasks = performer(works, partial(rescale_work, facts))
-        answers = gather(numbers.mapInArrow(tasks, ANSWER_DDL).collect())
-        # What succeeded beside a failure has to be known where it is deleted.
-        yield from answers.messages
-        if answers.failure is not None:
-            raise answers.failure
+        return in_tasks(spark, works, partial(rescale_work, facts))
 
     return rescale(facts, bucket, partitions=partitions, perform=perform, shares=MAX_READERS)

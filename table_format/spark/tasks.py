@@ -17,7 +17,6 @@ from table_format.model.commit import CommitMessage
 from table_format.model.split import DataSplit
 from table_format.spark.answers import answer_of
 from table_format.table.facts import TableFacts
-from table_format.table.maintenance import Work, perform_work
 from table_format.table.plan import Plan
 from table_format.table.read import read_split
 from table_format.table.write import GivenBuckets, TableWrite
@@ -98,12 +97,6 @@ def write_rows(write: TableWrite, batches: Batches) -> tuple[CommitMessage, ...]
         return ()
     gathered = _gathered(chain((first,), batches))
     return write.write(pa.RecordBatchReader.from_batches(first.schema, gathered))
-
-
-def compactor(facts: TableFacts, works: Sequence[Work], *, full: bool) -> Callable[[Batches], Batches]:
-    """Compact the buckets whose numbers come in; the answer is one row for each."""
-
-    return performer(works, partial(perform_work, facts, full=full))
 
 
 def performer(works: Sequence[T], perform: Callable[[T], Sequence[CommitMessage]]) -> Callable[[Batches], Batches]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
-from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from table_format.errors import HashIndexChanged, InvalidData
@@ -19,16 +18,14 @@ from table_format.metastore.partitions import PartitionSpec
 from table_format.model.commit import CommitMessage
 from table_format.model.schema import TableSchema
 from table_format.spark.answers import ANSWER_DDL, gather
-from table_format.spark.buckets import with_bucket
+from table_format.spark.buckets import TASK, one_task_for_each_bucket, with_bucket
 from table_format.spark.conditions import literal
 from table_format.spark.dynamic_buckets import (
     BUCKET,
     DEFAULT_ASSIGNERS,
-    by_bucket,
     check_disjoint,
     with_dynamic_buckets,
 )
-from table_format.spark.names import column
 from table_format.spark.ship import is_connect
 from table_format.spark.tasks import bucket_writer
 from table_format.table.facts import TableFacts
@@ -39,7 +36,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-_TARGET: Final = "__task__"
 
 SMALL_BYTES: Final = 16 << 20
 """A frame that Spark expects to be smaller is written by one task: a shuffle costs more than it gains."""
@@ -68,7 +64,8 @@ def write_frame(
     if facts.has_dynamic_buckets and (parallelism or 0) != 1 and not (parallelism is None and _is_small(frame)):
         given = GivenBuckets(BUCKET, facts.snapshots.latest())
         assigned = with_dynamic_buckets(frame, facts, given.base, replacing=replacing, parallelism=parallelism)
-        routed = by_bucket(assigned, facts, parallelism or _shuffle_partitions(frame) or DEFAULT_ASSIGNERS)
+        tasks = parallelism or _shuffle_partitions(frame) or DEFAULT_ASSIGNERS
+        routed = one_task_for_each_bucket(assigned, facts, BUCKET, tasks)
     else:
         routed = _routed(frame, facts, parallelism)
     names = routed.columns
@@ -131,15 +128,7 @@ def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> Dat
         tasks = parallelism or _shuffle_partitions(frame) or buckets
     if tasks == 1:
         return frame.repartition(1)
-    numbered = with_bucket(frame, facts, _TARGET)
-    target = column(_TARGET)
-    if facts.schema.partition_keys:
-        target = F.hash(*(column(key) for key in facts.schema.partition_keys)).cast("bigint") + target
-    return (
-        numbered.withColumn(_TARGET, F.pmod(target, F.lit(tasks)).cast("int"))
-        .repartitionById(tasks, _TARGET)
-        .drop(_TARGET)
-    )
+    return one_task_for_each_bucket(with_bucket(frame, facts, TASK), facts, TASK, tasks)
 
 
 def _shuffle_partitions(frame: DataFrame) -> int:

@@ -7,12 +7,20 @@ reference; that never makes the commit fail.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 
-from table_format.errors import ConflictError, InvalidInputError, TableFormatError, UnsupportedFeature
+from table_format.errors import (
+    CommitOutcomeUnknown,
+    ConflictError,
+    InvalidInputError,
+    TableFormatError,
+    UnsupportedFeature,
+)
 from table_format.metastore.automatic_tags import create_batch_tag, create_period_tags
 from table_format.metastore.changelog_expiry import expire_changelogs
+from table_format.metastore.commit import TableCommit
 from table_format.metastore.consumers import expire_consumers
 from table_format.metastore.expire import expire_snapshots
 from table_format.metastore.partitions import PartitionSpec
@@ -23,6 +31,24 @@ from table_format.table.facts import TableFacts
 from table_format.table.messages import Folded, fold
 
 _log = logging.getLogger(__name__)
+
+
+@contextmanager
+def aborting_on_failure(committer: TableCommit, messages: Iterable[CommitMessage]) -> Iterator[None]:
+    """Delete the files of these messages when the block that makes and commits them fails.
+
+    The messages may still be growing. What may have landed stays: ``CommitOutcomeUnknown`` deletes nothing.
+    """
+    settled = False
+    try:
+        yield
+        settled = True
+    except CommitOutcomeUnknown:
+        settled = True
+        raise
+    finally:
+        if not settled:
+            committer.abort(messages)
 
 
 class BatchCommit:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, TypeVar
 
 from table_format.append.compact import compact_append_files
-from table_format.errors import CommitOutcomeUnknown, ConflictError
+from table_format.errors import ConflictError
 from table_format.formats.bucket_files import BucketFiles
 from table_format.lsm.compact import compact_bucket
 from table_format.lsm.marks import BucketDeletions
@@ -24,7 +24,7 @@ from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.options.declare import Operation
-from table_format.table.commit import expire_after_commit
+from table_format.table.commit import aborting_on_failure, expire_after_commit
 from table_format.table.compaction_report import CompactedBucket, CompactionReport, DroppedBucket
 from table_format.table.facts import TableFacts
 from table_format.table.partition_values import partition_spec
@@ -85,8 +85,7 @@ def compact(
     def drop(partition: bytes, bucket: int, reason: ConflictError) -> None:
         dropped[partition, bucket] = reason
 
-    settled = False
-    try:
+    with aborting_on_failure(committer, messages):
         # One by one: what came before a failure is known, and deleted.
         messages.extend(m for m in (perform or _side_by_side(facts, full=full))(works) if not m.is_empty)
         postponed = [work for work in works if isinstance(work, PostponedWork)]
@@ -94,13 +93,6 @@ def compact(
         committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
         # Rows whose bucket is dropped would be gone with their postponed files.
         snapshots = committer.commit(committable, on_drop=drop, whole=bool(postponed))
-        settled = True
-    except CommitOutcomeUnknown:
-        settled = True
-        raise
-    finally:
-        if not settled:
-            committer.abort(messages)
     if snapshots:
         expire_after_commit(facts)
     return _report(facts, snapshots, messages, dropped)

@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from table_format.errors import CommitOutcomeUnknown, InvalidInputError, UnsupportedFeature
+from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.limits import MAX_BUCKETS
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import live_files
@@ -28,7 +28,7 @@ from table_format.model.schema import VALUE_KIND
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.model.split import DataSplit
 from table_format.options.declare import Operation
-from table_format.table.commit import expire_after_commit, fresh_user
+from table_format.table.commit import aborting_on_failure, expire_after_commit, fresh_user
 from table_format.table.distribution import BucketChoice, as_written, cut, distribute, with_buckets
 from table_format.table.facts import HasFacts, TableFacts
 from table_format.table.maintenance import side_by_side
@@ -92,19 +92,11 @@ def rescale(
     works = _works(facts, base, entries, count, shares)
     committer = facts.committer(fresh_user(facts))
     messages: list[CommitMessage] = []
-    settled = False
-    try:
+    with aborting_on_failure(committer, messages):
         # One by one: what came before a failure is known, and deleted.
         messages.extend((perform or _in_this_process(facts))(works))
         committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
         snapshot = committer.rewrite(committable, base, frozenset(entry.partition for entry in entries))
-        settled = True
-    except CommitOutcomeUnknown:
-        settled = True
-        raise
-    finally:
-        if not settled:
-            committer.abort(messages)
     expire_after_commit(facts)
     return (snapshot,)
 

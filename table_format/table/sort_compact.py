@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from table_format.append.sort import sort_append_files
-from table_format.errors import CommitOutcomeUnknown, InvalidInputError, UnsupportedFeature
+from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.indexes.deletion_vectors import BucketDeletions
 from table_format.indexes.hash_index import hash_entries
 from table_format.kernels.sort_keys import OrderStrategy, SortKey
@@ -23,7 +23,7 @@ from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.model.types import NESTED
 from table_format.options.bucket import DYNAMIC_OR_UNAWARE
 from table_format.options.declare import Operation
-from table_format.table.commit import expire_after_commit, fresh_user
+from table_format.table.commit import aborting_on_failure, expire_after_commit, fresh_user
 from table_format.table.facts import TableFacts
 from table_format.table.maintenance import BucketWork, bucket_works, compact, files_of
 
@@ -69,8 +69,7 @@ def sort_compact(
         return before
     committer = facts.committer(commit_user)
     messages: list[CommitMessage] = []
-    settled = False
-    try:
+    with aborting_on_failure(committer, messages):
         # One by one: what came before a failure is known, and deleted.
         if perform is not None:
             messages.extend(perform(works, key))
@@ -79,13 +78,6 @@ def sort_compact(
         committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
         is_keyed = facts.schema.is_primary_key_table
         snapshots = committer.rearrange(committable) if is_keyed else committer.commit(committable)
-        settled = True
-    except CommitOutcomeUnknown:
-        settled = True
-        raise
-    finally:
-        if not settled:
-            committer.abort(messages)
     if snapshots:
         expire_after_commit(facts)
     return (*before, *snapshots)
