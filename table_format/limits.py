@@ -27,6 +27,12 @@ MIN_AVRO_BLOCK_ALLOWANCE: Final = 1 * MIB
 MAX_DELETION_VECTOR_BYTES: Final = 544 * MIB
 """One deletion vector: a bitmap of 2 to the 32 rows without any saving."""
 
+MAX_FILE_INDEX_BYTES: Final = 512 * MIB
+"""One index of one column of a data file: a bloom filter has 256 MiB at most."""
+
+MAX_FILE_INDEX_HEAD_BYTES: Final = 16 * MIB
+"""What tells the places of all indexes of a data file."""
+
 MAX_ORC_BLOCK_BYTES: Final = 64 * MIB
 """One compressed chunk of an ORC file, expanded."""
 

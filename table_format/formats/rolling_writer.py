@@ -14,9 +14,10 @@ import pyarrow as pa
 
 from table_format.codecs.binary_row import serialize_row
 from table_format.errors import InvalidData, TableFormatError
+from table_format.formats.index_writer import DataFileIndexWriter, index_writer
 from table_format.formats.protocol import FormatWriter, WrittenFile
 from table_format.formats.registry import format_of
-from table_format.io.paths import data_file_name
+from table_format.io.paths import POSTPONE_BUCKET, data_file_name, file_index_name
 from table_format.io.table_store import TableStore
 from table_format.kernels.pruning import ColumnBounds
 from table_format.kernels.statistics import SYSTEM_STATS_MODE, stored_bounds
@@ -75,6 +76,8 @@ class RollingDataFileWriter:
         self._next_sequence_number = first_sequence_number
         self._is_thin = schema.is_primary_key_table and self._files.thin_mode
         self._fields = schema.thin_fields if self._is_thin else schema.physical_fields
+        # Neither changes nor postponed rows are looked for by their values.
+        self._has_indexes = not changelog and bucket != POSTPONE_BUCKET
         self._begun = 0
         self._current: _OpenFile | None = None
         self._closed: list[DataFileMeta] = []
@@ -103,9 +106,10 @@ class RollingDataFileWriter:
         if self._current is not None:
             current, self._current = self._current, None
             current.abandon()
-            self._store.io.delete(current.path)
+            self._delete(current.name, current.extra_files)
         while self._closed:
-            self._store.io.delete(self._path(self._closed.pop().file_name))
+            file = self._closed.pop()
+            self._delete(file.file_name, file.extra_files)
 
     def _pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Parts small enough that the size of the file can be looked at in time."""
@@ -119,6 +123,7 @@ class RollingDataFileWriter:
         name = data_file_name(self._prefix, self._uuid, self._begun, self._format.identifier)
         self._begun += 1
         path = self._path(name)
+        index = index_writer(self._schema, self._options.file_index) if self._has_indexes else None
         sink = self._store.io.open_output(path)
         try:
             writer = self._format.open_writer(sink, self._fields, self._files)
@@ -127,7 +132,7 @@ class RollingDataFileWriter:
                 sink.close()
             self._store.io.delete(path)
             raise
-        return _OpenFile(name, path, sink, writer, self._schema, self._fields)
+        return _OpenFile(name, sink, writer, self._schema, self._fields, index)
 
     def _finish(self) -> None:
         current = self._current
@@ -135,13 +140,30 @@ class RollingDataFileWriter:
             return
         # The file counts as open until its metadata is complete, so that an abort after an error deletes it.
         written = current.finish()
-        self._closed.append(self._meta(current, written))
+        embedded = self._store_index(current)
+        self._closed.append(self._meta(current, written, embedded))
         self._current = None
+
+    def _store_index(self, file: _OpenFile) -> bytes | None:
+        """What goes to the manifest of a file's indexes; larger ones become a file beside it."""
+        if file.index is None:
+            return None
+        data = file.index.finish()
+        if len(data) <= self._options.file_index.in_manifest_threshold:
+            return data
+        name = file_index_name(file.name)
+        file.extra_files = (name,)
+        self._store.io.create(self._path(name), data)
+        return None
+
+    def _delete(self, name: str, extra_files: tuple[str, ...]) -> None:
+        for each in (name, *extra_files):
+            self._store.io.delete(self._path(each))
 
     def _path(self, name: str) -> str:
         return self._store.paths.file_in_bucket(self._partition_text, self._bucket, name)
 
-    def _meta(self, file: _OpenFile, written: WrittenFile) -> DataFileMeta:
+    def _meta(self, file: _OpenFile, written: WrittenFile, embedded_index: bytes | None) -> DataFileMeta:
         bounds = {f.name: b for f, b in zip(self._fields, written.bounds, strict=True)}
         if self._is_thin:
             bounds |= {KEY_FIELD_PREFIX + key: bounds[key] for key in self._schema.trimmed_primary_keys}
@@ -162,6 +184,8 @@ class RollingDataFileWriter:
             level=self._level,
             creation_time=self._store.runtime.clock.local_now_ms(),
             delete_row_count=file.delete_row_count,
+            extra_files=file.extra_files,
+            embedded_file_index=embedded_index,
             file_source=self._source,
         )
 
@@ -205,15 +229,16 @@ class _OpenFile:
     def __init__(
         self,
         name: str,
-        path: str,
         sink: pa.NativeFile,
         writer: FormatWriter,
         schema: TableSchema,
         fields: Sequence[DataField],
+        index: DataFileIndexWriter | None,
     ) -> None:
         self.name = name
-        self.path = path
         self.writer = writer
+        self.index = index
+        self.extra_files: tuple[str, ...] = ()
         self.delete_row_count = 0
         self._sink = sink
         self._columns = [f.name for f in fields]
@@ -224,6 +249,8 @@ class _OpenFile:
 
     def write(self, batch: pa.RecordBatch) -> None:
         self.writer.write(batch if len(self._columns) == batch.num_columns else batch.select(self._columns))
+        if self.index is not None:
+            self.index.write(batch)
         if self._has_kinds:
             kinds = batch.column(VALUE_KIND.name).to_numpy()
             self.delete_row_count += int(np.count_nonzero(_IS_RETRACT[kinds]))

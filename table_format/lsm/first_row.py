@@ -17,6 +17,7 @@ from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.bucket_files import BucketFiles
 from table_format.kernels.engines import FIRST_ROW_REFUSAL
 from table_format.kernels.merge import LEVEL, MergeSpec, merge_batches
+from table_format.lsm.asked_keys import AskedKeys
 from table_format.lsm.intervals import Run
 from table_format.lsm.keys import KeyRangeOf
 from table_format.lsm.levels import Levels
@@ -56,11 +57,7 @@ def new_keys_only(
         RetractNotSupported: a row takes back, and that is not ignored.
     """
     rows = _adds(batches, ignore_delete=ignore_delete)
-    overlapping = [
-        run
-        for whole in older
-        if (run := tuple(f for f in whole if any(_overlap(f, file, key_range) for file in files)))
-    ]
+    overlapping = _that_may_hold_keys_of(files, older, bucket, key_range)
     if not overlapping:
         yield from rows
         return
@@ -72,6 +69,18 @@ def new_keys_only(
     for batch in merge_batches([rows, *known], spec, ordered=False):
         if VALUE_KIND.name in batch.schema.names:
             yield batch
+
+
+def _that_may_hold_keys_of(
+    files: Sequence[DataFileMeta], older: Sequence[Run], bucket: BucketFiles, key_range: KeyRangeOf
+) -> list[Run]:
+    """The older runs with those of their files that may hold a key of some files."""
+    runs = [tuple(f for f in run if any(_overlap(f, file, key_range) for file in files)) for run in older]
+    asked = AskedKeys.of(bucket, files, [f for run in runs for f in run], key_range) if any(runs) else None
+    if asked is not None:
+        kept = {f.file_name for run in runs for f in run if (k := asked.may_be_in(f)) is None or k.keys.num_rows}
+        runs = [tuple(f for f in run if f.file_name in kept) for run in runs]
+    return [run for run in runs if run]
 
 
 def rows_of_level_0(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

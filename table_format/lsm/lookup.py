@@ -1,14 +1,16 @@
 """Key lookup: the rows of older runs that have the keys of a batch, and where they lie (Java ``LookupLevels``).
 
 The reference copies each file it looks into to a local hash file. Here keys come in order, batch after batch, so each
-older run is walked alongside once: files outside the range of the keys are not opened, row groups that cannot hold one
-of them are not read, and memory is a batch for each run.
+older run is walked alongside once: files that can hold none of the keys, by their range or their indexes, are not
+opened, row groups that cannot hold one of them are not read, and memory is a batch for each run. Where few keys are
+looked for in a large file, its key columns are read first, and the others only where a key was met.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -21,15 +23,16 @@ from table_format.formats.data_file_reader import POSITION
 from table_format.indexes.deletion_vectors import Deletions
 from table_format.kernels.key_bounds import sorted_keys
 from table_format.kernels.merge import LEVEL, MergeSpec, RunCursor, grouped
-from table_format.kernels.values import values_of
+from table_format.lsm.asked_keys import AskedKeys, KeysInFile
 from table_format.lsm.keys import KeyRange, KeyRangeOf
 from table_format.lsm.levels import SortedRun
 from table_format.model.data_file import DataFileMeta
-from table_format.model.predicate import In, Predicate
-from table_format.model.types import DataField, DoubleType, FloatType
+from table_format.model.predicate import Predicate
+from table_format.model.types import DataField
 
-MAX_LISTED_KEYS: Final = 1000
-"""Row groups are chosen by the keys themselves when there are no more of them than this."""
+_MIN_ROWS_FOR_KEYS_FIRST: Final = 20_000
+_MIN_ROWS_OF_A_KEY: Final = 64
+"""Key columns are read by themselves in files of at least so many rows, and so many for each key."""
 
 _FILE: Final = "_FILE"
 
@@ -68,14 +71,11 @@ class Lookup:
         self._deletions = deletions
         self._files: list[DataFileMeta] = []
         spans = [key_range(file) for file in among]
-        predicate: Predicate | None = None
         chosen = [(run, files) for run in runs if (files := _touched(run.files, spans, key_range))]
-        if chosen:
-            predicate = _keys_as_predicate(bucket, among)
-        rows = batch_rows_of([f for _, files in chosen for f in files], fields, side_by_side=max(len(chosen), 1))
-        self._cursors = [
-            RunCursor(self._walk(files, fields, predicate, rows), self._key_columns) for _, files in chosen
-        ]
+        touched = [file for _, files in chosen for file in files]
+        self._asked = AskedKeys.of(bucket, among, touched, key_range) if touched else None
+        rows = batch_rows_of(touched, fields, side_by_side=max(len(chosen), 1))
+        self._cursors = [RunCursor(self._walk(files, fields, rows), self._key_columns) for _, files in chosen]
         self._by_key = MergeSpec(self._key_columns, by_sequence_number=False)
 
     @property
@@ -126,25 +126,44 @@ class Lookup:
         return Found(plain, tuple(self._files), numbers, positions)
 
     def _walk(
-        self, files: Sequence[DataFileMeta], fields: Sequence[DataField], predicate: Predicate | None, batch_rows: int
+        self, files: Sequence[DataFileMeta], fields: Sequence[DataField], batch_rows: int
     ) -> Iterator[pa.RecordBatch]:
-        reader, bucket = self._bucket.reader(), self._bucket
         for file in files:
+            keys = None if self._asked is None else self._asked.may_be_in(file)
+            if keys is not None and keys.keys.num_rows == 0:
+                continue
             number = len(self._files)
             self._files.append(file)
-            batches = reader.read(
-                bucket.partition,
-                bucket.bucket,
-                file,
-                fields,
-                predicate=predicate,
-                deleted=None if self._deletions is None else self._deletions.of(file),
-                batch_rows=batch_rows,
-                with_positions=True,
-            )
-            for batch in batches:
+            for batch in self._rows(file, fields, keys, batch_rows):
                 marked = batch.append_column(LEVEL, pa.array(np.full(batch.num_rows, file.level, np.int8)))
                 yield marked.append_column(_FILE, pa.array(np.full(batch.num_rows, number, np.int32)))
+
+    def _rows(
+        self, file: DataFileMeta, fields: Sequence[DataField], keys: KeysInFile | None, batch_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of a file in order, with their positions; those without one of the keys may be left out."""
+        bucket = self._bucket
+        read = partial(
+            bucket.reader().read,
+            bucket.partition,
+            bucket.bucket,
+            file,
+            deleted=None if self._deletions is None else self._deletions.of(file),
+            batch_rows=batch_rows,
+            with_positions=True,
+        )
+        if keys is None:
+            yield from read(fields)
+        elif file.row_count < max(_MIN_ROWS_FOR_KEYS_FIRST, _MIN_ROWS_OF_A_KEY * keys.keys.num_rows):
+            yield from read(fields, predicate=keys.predicate)
+        else:
+            met = [
+                found for batch in read(keys.fields, predicate=keys.predicate) if (found := _met(keys, batch)).num_rows
+            ]
+            if {f.name for f in fields} == set(self._key_columns):
+                yield from met
+            elif met:
+                yield from _only(met, lambda predicate: read(fields, predicate=predicate), keys)
 
 
 def _touched(
@@ -154,16 +173,20 @@ def _touched(
     return tuple(file for file in files if any(overlaps(key_range(file), span) for span in spans))
 
 
-def _keys_as_predicate(bucket: BucketFiles, among: Sequence[DataFileMeta]) -> Predicate | None:
-    """A condition on the first key column that all keys meet; ``None`` when there are too many for it to help."""
-    field = bucket.schema.select(bucket.schema.trimmed_primary_keys[:1])[0]
-    if isinstance(field.type, FloatType | DoubleType) or sum(file.row_count for file in among) > MAX_LISTED_KEYS:
-        return None
-    reader = bucket.reader()
-    values = {
-        value
-        for file in among
-        for batch in reader.read(bucket.partition, bucket.bucket, file, (field,))
-        for value in values_of(batch.column(0), field.type)
-    }
-    return In(field.name, tuple(values))
+def _met(keys: KeysInFile, batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.filter(keys.are_among(batch))
+
+
+def _only(
+    met: Sequence[pa.RecordBatch], read: Callable[[Predicate], Iterator[pa.RecordBatch]], keys: KeysInFile
+) -> Iterator[pa.RecordBatch]:
+    """The rows that were met, with all columns: of row groups without one of them nothing is read."""
+    rows = pa.concat_batches(met)
+    wanted = rows.column(POSITION).to_numpy()
+    for batch in read(KeysInFile(rows, keys.fields).predicate):
+        positions = batch.column(POSITION).to_numpy()
+        found = batch.filter(pa.array(np.isin(positions, wanted, assume_unique=True)))
+        if found.num_rows:
+            yield found
+        if positions.size and positions[-1] >= wanted[-1]:
+            return

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from table_format.model.file_index import map_key_of
+
 _LISTS: Final = ("bucket-key", "sequence.field", "partial-update.remove-record-on-sequence-group")
 """Options whose value is a list of columns."""
 
@@ -35,13 +37,17 @@ def rename_in_options(options: Mapping[str, str], old: str, new: str) -> Mapping
 
     >>> rename_in_options({"sequence.field": "ts,n", "fields.n.aggregate-function": "sum", "bucket": "2"}, "n", "m")
     {'sequence.field': 'ts,m', 'fields.m.aggregate-function': 'sum', 'bucket': '2'}
+    >>> rename_in_options({"file-index.bsi.columns": "n,m[n]", "file-index.bsi.m[n].x": "1"}, "m", "p")
+    {'file-index.bsi.columns': 'n,p[n]', 'file-index.bsi.p[n].x': '1'}
     """
     return dict(_renamed(key, value, old, new) for key, value in options.items())
 
 
 def _columns_of(key: str, value: str) -> Iterator[str]:
-    if key in _LISTS or key in _SINGLE or _is_index_list(key):
+    if key in _LISTS or key in _SINGLE:
         yield from _split(value)
+    elif _is_index_list(key):
+        yield from map(_column_of_index, _split(value))
     elif key.startswith(_FIELDS):
         suffix = _list_suffix(key)
         if suffix:
@@ -54,8 +60,10 @@ def _columns_of(key: str, value: str) -> Iterator[str]:
 
 
 def _renamed(key: str, value: str, old: str, new: str) -> tuple[str, str]:
-    if key in _LISTS or key in _SINGLE or _is_index_list(key):
+    if key in _LISTS or key in _SINGLE:
         return key, _rename_list(value, old, new)
+    if key.startswith(_INDEX_PREFIX):
+        return _renamed_index(key, value, old, new)
     if key.startswith(_FIELDS):
         suffix = _list_suffix(key)
         if suffix:
@@ -69,6 +77,26 @@ def _renamed(key: str, value: str, old: str, new: str) -> tuple[str, str]:
 
 def _is_index_list(key: str) -> bool:
     return key.startswith(_INDEX_PREFIX) and key.endswith(_INDEX_COLUMNS)
+
+
+def _column_of_index(name: str) -> str:
+    """The column that an index is over, or one of whose keys it is over."""
+    nested = map_key_of(name)
+    return name if nested is None else nested[0]
+
+
+def _renamed_index(key: str, value: str, old: str, new: str) -> tuple[str, str]:
+    """A list of columns that have an index, or a setting of one of them: ``file-index.<type>.<column>.<name>``."""
+
+    def renamed(name: str) -> str:
+        return new + name[len(old) :] if _column_of_index(name) == old else name
+
+    if _is_index_list(key):
+        names = _split(value)
+        return key, value if names == list(map(renamed, names)) else ",".join(map(renamed, names))
+    index_type, _, setting = key[len(_INDEX_PREFIX) :].partition(".")
+    column, dot, name = setting.rpartition(".")
+    return (f"{_INDEX_PREFIX}{index_type}.{renamed(column)}.{name}" if dot else key), value
 
 
 def _list_suffix(key: str) -> str | None:

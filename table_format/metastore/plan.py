@@ -44,6 +44,7 @@ class PlanCounts:
     files_dropped_by_bucket: int = 0
     files_dropped_by_key_stats: int = 0
     files_dropped_by_value_stats: int = 0
+    files_dropped_by_index: int = 0
     files: int = 0
 
 

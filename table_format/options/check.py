@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.model.schema import TableSchema
 from table_format.options.bucket import BUCKET, BUCKET_KEY, DYNAMIC_OR_UNAWARE, POSTPONE
+from table_format.options.check_file_index import check_file_index, is_file_index_key
 from table_format.options.check_files import FILE_KEYS, check_files
 from table_format.options.check_merge import check_merge_options
 from table_format.options.check_schema import needs_dynamic_buckets
@@ -84,6 +85,7 @@ def check_creatable(schema: TableSchema) -> None:
     _check_tags(options)
     _check_columns(schema, options)
     check_files(schema, options.files)
+    check_file_index(schema, options.file_index)
     check_stream(schema, options.stream, options.deletion_vectors)
 
 
@@ -113,6 +115,8 @@ def check_alterable(old: TableSchema, new: TableSchema) -> None:
         _check_columns(new, options)
     if touched & FILE_KEYS or (old.fields != new.fields and options.files.format in CODECS):
         check_files(new, options.files)
+    if old.fields != new.fields or any(map(is_file_index_key, touched)):
+        check_file_index(new, options.file_index)
     if touched & STREAM_KEYS:
         check_stream(new, options.stream, options.deletion_vectors)
 

@@ -13,7 +13,7 @@ from table_format.options.declare import (
     OptionPattern,
     unsupported,
 )
-from table_format.options.values import boolean, choice, duration, optional, size, text
+from table_format.options.values import boolean, choice, duration, optional, text
 
 _Options = tuple[Option[Any] | OptionPattern[Any], ...]
 
@@ -24,15 +24,8 @@ _CHANGELOG: _Options = (
     unsupported("table-read.sequence-number.enabled", boolean, False, "Show sequence numbers."),
 )
 _INDEXES: _Options = (
-    OptionPattern("file-index.<type>.columns", text, "Columns with a file index.", supported=False),
-    OptionPattern("file-index.<type>.<column>.<setting>", text, "A setting of a file index.", supported=False),
-    unsupported("file-index.in-manifest-threshold", size(), 500, "Size up to which an index lies in the manifest."),
-    Option(
-        "file-index.read.enabled",
-        boolean,
-        True,
-        "Use file indexes to skip files. They are not used yet, which only costs time.",
-    ),
+    OptionPattern("file-index.<type>.columns", text, "Columns with a file index of another type.", supported=False),
+    OptionPattern("file-index.<type>.<column>.<setting>", text, "A setting of such an index.", supported=False),
     OptionPattern("global-index.<setting>", text, "Global indexes.", supported=False),
     OptionPattern("scalar-index.<setting>", text, "Scalar indexes.", supported=False),
     OptionPattern("vector-index.<setting>", text, "Vector indexes.", supported=False),

@@ -12,6 +12,7 @@ from table_format.options.compaction import CompactionOptions
 from table_format.options.declare import AnyOption, Option, OptionPattern, declared_in
 from table_format.options.deletion_vectors import DeletionVectorOptions
 from table_format.options.expire import ExpireOptions
+from table_format.options.file_index import FileIndexOptions
 from table_format.options.files import FileOptions
 from table_format.options.hints import HINTS
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
@@ -28,6 +29,7 @@ GROUPS: Final[tuple[type[object], ...]] = (
     BucketOptions,
     PostponeOptions,
     FileOptions,
+    FileIndexOptions,
     ManifestOptions,
     MergeOptions,
     CompactionOptions,

@@ -17,6 +17,7 @@ from table_format.options.compaction import CompactionOptions
 from table_format.options.declare import parse_group
 from table_format.options.deletion_vectors import DeletionVectorOptions
 from table_format.options.expire import ExpireOptions
+from table_format.options.file_index import FileIndexOptions
 from table_format.options.files import FileOptions
 from table_format.options.manifest import ManifestOptions
 from table_format.options.merge import MergeEngine, MergeOptions
@@ -61,6 +62,10 @@ class TableOptions:
     @cached_property
     def files(self) -> FileOptions:
         return parse_group(FileOptions, self.raw)
+
+    @cached_property
+    def file_index(self) -> FileIndexOptions:
+        return parse_group(FileIndexOptions, self.raw)
 
     @cached_property
     def manifest(self) -> ManifestOptions:

@@ -72,6 +72,16 @@ def ratio(minimum: float, maximum: float) -> Parser[float]:
     return Parser(f"a number from {minimum:g} to {maximum:g}", parse)
 
 
+def _parse_probability(value: str) -> float:
+    number = float(value)
+    if not 0 < number < 1:
+        raise ValueError(value)
+    return number
+
+
+probability: Final = Parser("a number between 0 and 1, which it may not be itself", _parse_probability)
+
+
 def _parse_text(value: str) -> str:
     if not value.strip():
         raise ValueError(value)

@@ -150,6 +150,7 @@ class Plan:
             ("bucket", counts.files_dropped_by_bucket),
             ("key statistics", counts.files_dropped_by_key_stats),
             ("value statistics", counts.files_dropped_by_value_stats),
+            ("file index", counts.files_dropped_by_index),
         )
         yield _stage("files", counts.files + sum(number for _, number in dropped), *dropped)
 

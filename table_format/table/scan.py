@@ -22,6 +22,7 @@ from table_format.options.startup import StartupMode, startup_mode
 from table_format.table.arrow_rows import ArrowRows
 from table_format.table.facts import TableFacts
 from table_format.table.fallback import read_planned, with_fallback
+from table_format.table.file_indexes import excluded_files
 from table_format.table.file_tests import bucket_key_hashes, check_whole_plan, file_test, is_made_since
 from table_format.table.filters import bound_filter
 from table_format.table.incremental import incremental_plan
@@ -150,21 +151,26 @@ def state_plan(
     entries = [entry for entry in planned if entry.bucket != POSTPONE_BUCKET]
     if start.files_since_ms is not None:
         entries = [entry for entry in entries if is_made_since(entry.file, start.files_since_ms)]
+    by_statistics = file_test(predicate, schema, facts)
+    excluded = excluded_files(facts, schema, predicate, entries)
     splits = make_splits(
-        entries,
+        [entry for entry in entries if entry.file.file_name not in excluded.alone],
         schema,
         options.scan,
         snapshot_id=start.snapshot.id,
-        may_match=file_test(predicate, schema, facts),
+        may_match=lambda file: file.file_name not in excluded.together and by_statistics(file),
         is_merged=is_merged,
         deletion_files=deletion_files,
     )
     kept = [file for split in splits for file in split.files]
+    left_out = {entry.file.file_name for entry in entries}.difference(file.file_name for file in kept)
+    by_index = len(left_out & (excluded.alone | excluded.together))
     counts = replace(
         found.counts,
         files=len(kept),
         files_dropped_by_bucket=found.counts.files_dropped_by_bucket + len(found.entries) - len(planned),
-        files_dropped_by_value_stats=found.counts.files_dropped_by_value_stats + len(entries) - len(kept),
+        files_dropped_by_value_stats=found.counts.files_dropped_by_value_stats + len(left_out) - by_index,
+        files_dropped_by_index=by_index,
     )
     needed = sorted({file.schema_id for file in kept})
     return plan(splits=splits, counts=counts, schemas={schema_id: facts.schemas[schema_id] for schema_id in needed})

@@ -7,10 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from table_format.codecs.deletion_vector import DeletionVector
+from table_format.errors import BadEncoding
 from table_format.io.memory import MemoryFileIO
 from table_format.kernels.merge import LEVEL
 from table_format.lsm.keys import key_ranges
@@ -19,6 +22,7 @@ from table_format.lsm.marks import BucketDeletions, MarkedRows
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
 from tests.lsm.tables import SCHEMA, A, Bucket
 
+INDEXED = {"file-index.bloom-filter.columns": "k", "file-index.bloom-filter.k.items": "30"}
 FIELDS = (SEQUENCE_NUMBER, VALUE_KIND, *SCHEMA.fields)
 
 
@@ -85,7 +89,15 @@ def test_marked_rows_are_not_found() -> None:
     st.dictionaries(st.integers(1, 5), st.sets(st.integers(0, 99), max_size=30), max_size=3),
     st.sets(st.integers(0, 99), min_size=1),
     st.integers(1, 20),
-    st.sampled_from([{}, {"file.block-size": "1 b"}, {"target-file-size": "1 b"}, {"file.format": "avro"}]),
+    st.sampled_from(
+        [
+            {},
+            {"file.block-size": "1 b"},
+            {"target-file-size": "1 b"},
+            {"file.format": "avro"},
+            {**INDEXED, "target-file-size": "1 b"},
+        ]
+    ),
 )
 def test_batches_of_keys_find_what_a_dictionary_would(
     levels: dict[int, set[int]], asked: set[int], size: int, options: dict[str, str]
@@ -122,3 +134,83 @@ def test_files_that_can_hold_none_of_the_keys_are_not_opened() -> None:
     assert shown(lookup(bucket).find(keys([1003]))) == [(1003, 5)]
     _first, middle, _last, new = bucket.live
     assert io.opened == {middle.file_name, new.file_name}
+
+
+def old_and_new(
+    old: Sequence[int], new: Sequence[int], options: dict[str, str], io: MemoryFileIO | None = None
+) -> Bucket:
+    """A bucket with old keys on level 5 and new ones on level 0."""
+    bucket = Bucket(options)
+    if io is not None:
+        bucket.store = replace(bucket.store, io=io)
+    message = bucket.write(*((A, k, f"old {k}", 0) for k in old))
+    bucket.live = tuple(file.upgrade(5) for file in message.new_files)
+    bucket.write(*((A, k, "new", 0) for k in new))
+    return bucket
+
+
+@pytest.mark.parametrize("threshold", ["0 b", "1 mb"])
+def test_a_file_whose_index_has_none_of_the_keys_is_not_opened(threshold: str) -> None:
+    options = {**INDEXED, "file-index.bloom-filter.k.fpp": "0.0001", "file-index.in-manifest-threshold": threshold}
+    even = range(0, 60, 2)
+    for asked, found in (([1, 31, 57], []), ([1, 30], [(30, 5)])):
+        io = WatchedFileIO()
+        bucket = old_and_new(even, asked, options, io)
+        io.opened.clear()
+        assert shown(lookup(bucket).find(keys(asked))) == found
+        old, new = bucket.live
+        assert (old.file_name in io.opened, new.file_name in io.opened) == (bool(found), True)
+        io.opened.clear()
+        bucket.options = {**options, "file-index.read.enabled": "false"}
+        assert shown(lookup(bucket).find(keys(asked))) == found
+        assert old.file_name in io.opened
+
+
+def test_a_file_between_whose_keys_those_asked_for_lie_is_not_opened() -> None:
+    io = WatchedFileIO()
+    bucket = old_and_new([10, 20], [15], {}, io)
+    bucket.write((A, 5, "new", 0), (A, 25, "new", 0))
+    io.opened.clear()
+    assert shown(lookup(bucket).find(keys([5, 25]))) == []
+    assert shown(lookup(bucket).find(keys([5, 15, 25]))) == []
+
+
+MANY = 25_000
+
+
+def test_few_keys_in_a_large_file_are_found_with_all_their_columns() -> None:
+    bucket = old_and_new(range(0, 2 * MANY, 2), [3, 400, 402, 30_000, 49_998], {"file.block-size": "20 kb"})
+    marks = MarkedRows(bucket.files, BucketDeletions())
+    marks.mark(next(file for file in bucket.live if file.level == 5), np.array([201]))
+    search = lookup(bucket, marks)
+    first, second = search.find(keys([3, 400, 402])), search.find(keys([30_000, 49_998]))
+    assert (shown(first), shown(second)) == ([(400, 5)], [(30_000, 5), (49_998, 5)])
+    assert first is not None
+    assert second is not None
+    assert first.rows.column("v").to_pylist() == ["old 400"]
+    assert (first.positions.tolist(), second.positions.tolist()) == ([200], [15_000, 24_999])
+
+
+def test_other_columns_are_read_only_where_a_key_was_met() -> None:
+    bucket = old_and_new(range(0, 2 * MANY, 2), [3, 40_001], {"file.block-size": "20 kb"})
+    (old,) = (file for file in bucket.live if file.level == 5)
+    path = bucket.store.paths.data_file("", 0, old)
+    data = bytearray(bucket.store.io.read(path))
+    column = pq.read_metadata(pa.BufferReader(bytes(data))).row_group(0).column(3)
+    assert column.path_in_schema == "v"
+    data[column.data_page_offset + column.total_compressed_size // 2] ^= 0xFF
+    bucket.store.io.overwrite(path, bytes(data))
+    assert shown(lookup(bucket).find(keys([3, 40_001]))) == []
+    bucket.write((A, 4, "new", 0))
+    with pytest.raises(BadEncoding):
+        lookup(bucket).find(keys([4]))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sets(st.integers(0, 99), min_size=1), st.sets(st.integers(0, 99), min_size=1), st.booleans())
+def test_a_first_row_is_kept_whatever_indexes_there_are(old: set[int], new: set[int], indexed: bool) -> None:
+    bucket = Bucket({"merge-engine": "first-row", "target-file-size": "1 b", **(INDEXED if indexed else {})})
+    for number, found in enumerate((old, new)):
+        bucket.write(*((A, k, f"{number}", 0) for k in sorted(found)))
+        bucket.compact(full=False)
+    assert dict(bucket.read("k", "v")) == {k: "0" if k in old else "1" for k in old | new}

@@ -41,6 +41,8 @@ import org.apache.paimon.index.HashBucketAssigner;
 import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.options.ExpireConfig;
 import org.apache.paimon.options.Options;
+import org.apache.paimon.predicate.Predicate;
+import org.apache.paimon.predicate.PredicateBuilder;
 import org.apache.paimon.reader.RecordReaderIterator;
 import org.apache.paimon.schema.Schema;
 import org.apache.paimon.schema.SchemaChange;
@@ -198,6 +200,9 @@ public class PaimonPeer {
         FileStoreTable table = table(request);
         ReadBuilder builder = table.newReadBuilder();
         RowType type = builder.readType();
+        if (request.hasNonNull("equal")) {
+            builder.withFilter(equalities(request.get("equal"), type));
+        }
         ObjectNode answer = NODES.objectNode();
         ArrayNode columns = answer.putArray("columns");
         ArrayNode rows = answer.putArray("rows");
@@ -218,6 +223,17 @@ public class PaimonPeer {
         answer.put("files", files);
         answer.put("raw_splits", raw);
         return answer;
+    }
+
+    /** Columns with the values they are to have; what is read may hold other rows too. */
+    private static Predicate equalities(JsonNode values, RowType type) {
+        PredicateBuilder builder = new PredicateBuilder(type);
+        List<Predicate> each = new ArrayList<>();
+        values.fields().forEachRemaining(item -> {
+            int column = type.getFieldIndex(item.getKey());
+            each.add(builder.equal(column, toValue(item.getValue(), type.getTypeAt(column))));
+        });
+        return PredicateBuilder.and(each);
     }
 
     /** A batch read of a table or system table, with the kind of each row. */

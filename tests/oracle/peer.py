@@ -43,6 +43,12 @@ class PaimonPeer:
         """Columns and rows at one snapshot."""
         return self._call("read", warehouse, table, options={"scan.snapshot-id": str(snapshot_id)})
 
+    def read_equal(
+        self, warehouse: Path, table: str, equal: dict[str, Any], options: dict[str, str] | None = None
+    ) -> list[list[Any]]:
+        """The rows of a table in which columns have these values, and others that lie in the files read for them."""
+        return self._call("read", warehouse, table, options=options or {}, equal=equal)["rows"]
+
     def changes(self, warehouse: Path, table: str, options: dict[str, str] | None = None) -> list[list[Any]]:
         """Rows of a batch read of a table or system table, each ``[kind, values]``."""
         return self._call("changes", warehouse, table, options=options or {})["rows"]

@@ -19,6 +19,7 @@ from tests.table.test_changelog_law import changelog_of, strictly_folded
 
 KEYS = {"primary_keys": ["id", "dt"], "partition_keys": ["dt"]}
 MARKS = {"deletion-vectors.enabled": "true"}
+INDEXES = {"file-index.bloom-filter.columns": "id,v", "file-index.bloom-filter.v.items": "50"}
 MERGING = {"deletion-vectors.merge-on-read": "true"}
 MODES: dict[str, dict[str, str]] = {
     "merge on read": {},
@@ -33,15 +34,19 @@ MODES: dict[str, dict[str, str]] = {
     "first row": {"merge-engine": "first-row", "ignore-delete": "true"},
     "dynamic buckets": {"bucket": "-1", "dynamic-bucket.target-row-num": "3"},
     "dynamic buckets and marks": {"bucket": "-1", "dynamic-bucket.target-row-num": "3", **MARKS},
+    "merge on write and indexes": {**MARKS, **INDEXES},
+    "lookup and indexes": {"changelog-producer": "lookup", **INDEXES},
+    "append and indexes": {**INDEXES, "file-index.bloom-filter.id.items": "200", "target-file-size": "1 b"},
     "append": {},
     "append and marks": {**MARKS, "deletion-vector.index-file.target-size": "40 b"},
 }
 
 
-def new_table(mode: str) -> Table:
+def new_table(mode: str, further: dict[str, str] | None = None) -> Table:
+    chosen = {**MODES[mode], **(further or {})}
     if mode.startswith("append"):
-        return memory_warehouse().table(partition_keys=["dt"], options=MODES[mode])
-    options = {"bucket": "1", "num-sorted-run.compaction-trigger": "3", **MODES[mode]}
+        return memory_warehouse().table(partition_keys=["dt"], options=chosen)
+    options = {"bucket": "1", "num-sorted-run.compaction-trigger": "3", **chosen}
     return memory_warehouse().table(**KEYS, options=options)
 
 

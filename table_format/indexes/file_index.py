@@ -1,0 +1,247 @@
+"""Reading the indexes of data files: which files hold no row that a filter selects (format chapter 09, section 7).
+
+Java ``FileIndexEvaluator``, ``FileIndexPredicate``. An index follows the schema its file was written with, so columns
+are matched by field id; where the type has changed in a way that changes hashes the index says nothing. Nothing is
+excluded by an index of a type or version that is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_format.codecs.file_index import IndexPlaces, decode_head, head_length
+from table_format.errors import BadEncoding, InvalidData, LimitExceeded, MissingFile, Truncated
+from table_format.io.table_store import TableStore
+from table_format.kernels.file_index import INDEX_TYPES
+from table_format.kernels.file_index.protocol import IndexReader, IndexType
+from table_format.kernels.values import array_of
+from table_format.limits import MAX_FILE_INDEX_BYTES
+from table_format.model.data_file import DataFileMeta
+from table_format.model.predicate import And, Compare, CompareOp, In, Literal, Or, Predicate, columns_of
+from table_format.model.schema import TableSchema
+from table_format.model.types import (
+    CharType,
+    DataField,
+    DataType,
+    InternalValue,
+    LocalZonedTimestampType,
+    TimestampType,
+)
+
+MAX_VALUES: Final = 1000
+"""Of a longer IN some value is nearly always taken to be there."""
+
+INDEX_SUFFIX: Final = ".index"
+
+_FIRST_READ: Final = 4096
+"""Most heads fit in it."""
+
+_SHIFTED_IN_ORC_NANOS: Final = -12_000_000_000_000_000_000
+"""1589-09-27: what ORC files move between calendars has become no later date than this."""
+
+Read: TypeAlias = Callable[[int, int], bytes]
+"""Bytes of a container, by their start and number."""
+
+
+class FileIndexes:
+    """The indexes of the data files of one table, for filters over columns of ``read_schema``.
+
+    ``schemas`` holds the schema of every file by id.
+    """
+
+    def __init__(self, store: TableStore, schemas: Mapping[int, TableSchema], read_schema: TableSchema) -> None:
+        self._store = store
+        self._schemas = schemas
+        self._read_schema = read_schema
+
+    def may_match(self, partition_text: str, bucket: int, file: DataFileMeta, predicate: Predicate) -> bool:
+        """Whether some row of a file may satisfy the predicate; true whenever its indexes do not exclude it.
+
+        Raises:
+            CorruptionError: the index file is missing or damaged.
+        """
+        if not has_index(file):
+            return True
+        with self.opened(partition_text, bucket, file) as index:
+            return index.may_match(predicate)
+
+    @contextmanager
+    def opened(self, partition_text: str, bucket: int, file: DataFileMeta) -> Iterator[FileIndex]:
+        """The indexes of a file, to be asked while they are open. Raises as ``may_match``."""
+        schema = self._schemas[file.schema_id]
+        name = _index_file(file)
+        if name is None:
+            path = self._store.paths.data_file(partition_text, bucket, file)
+            yield FileIndex(_container(file.embedded_file_index, path), schema, self._read_schema, file)
+            return
+        path = self._store.paths.file_in_bucket(partition_text, bucket, name)
+        try:
+            source = self._store.io.open_input(path)
+        except FileNotFoundError as error:
+            raise MissingFile(path) from error
+        with source:
+            container = _opened(lambda start, length: source.read_at(length, start), source.size(), path)
+            yield FileIndex(container, schema, self._read_schema, file)
+
+
+def has_index(file: DataFileMeta) -> bool:
+    """Whether a file has indexes, in the manifest or beside it."""
+    return file.embedded_file_index is not None or _index_file(file) is not None
+
+
+def may_help(predicate: Predicate, schema: TableSchema) -> bool:
+    """Whether some index could exclude files for a predicate.
+
+    >>> from table_format.model.predicate import IsNull
+    >>> may_help(IsNull("a"), TableSchema(id=0, fields=(), highest_field_id=0))
+    False
+    """
+    match predicate:
+        case And(parts) | Or(parts):
+            each = (may_help(part, schema) for part in parts)
+            return any(each) if isinstance(predicate, And) else all(each)
+        case Compare(op=CompareOp.EQ) | In():
+            (column,) = columns_of(predicate)
+            return any(index_type.supports(schema.field(column).type) for index_type in INDEX_TYPES.values())
+        case _:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Container:
+    """Where the indexes of a file lie, and how their bytes are read."""
+
+    places: IndexPlaces
+    read: Read
+    size: int
+    path: str
+
+    def payload(self, start: int, length: int) -> bytes:
+        if start + length > self.size:
+            raise Truncated(self.path, expected_bytes=start + length, found_bytes=self.size)
+        if length > MAX_FILE_INDEX_BYTES:
+            raise LimitExceeded(self.path, f"an index of {length} bytes is longer than {MAX_FILE_INDEX_BYTES}")
+        return self.read(start, length)
+
+
+class FileIndex:
+    """The indexes of one data file."""
+
+    def __init__(
+        self, container: _Container, file_schema: TableSchema, read_schema: TableSchema, file: DataFileMeta
+    ) -> None:
+        self._container = container
+        self._fields = {field.id: field for field in file_schema.fields}
+        self._read_schema = read_schema
+        self._is_orc = file.file_name.endswith(".orc")
+        self._readers: dict[str, tuple[IndexReader | None, ...]] = {}
+
+    def may_match(self, predicate: Predicate) -> bool:
+        """Whether some row may satisfy the predicate."""
+        match predicate:
+            case And(parts):
+                return all(self.may_match(part) for part in parts)
+            case Or(parts):
+                return any(self.may_match(part) for part in parts)
+            case Literal(value):
+                return value is True
+            case Compare(column=column, op=CompareOp.EQ, value=value):
+                return self._may_be_one_of(column, (value,))
+            case In(column=column, values=values):
+                return len(values) > MAX_VALUES or self._may_be_one_of(column, values)
+            case _:
+                return True
+
+    def may_equal(self, column: str, values: pa.Array) -> npt.NDArray[np.bool_] | None:
+        """For each value of a column of the read schema, none of them null, whether some row may have it.
+
+        ``None`` when no index tells.
+        """
+        field = self._read_schema.field(column)
+        readers = self._readers_of(field)
+        if not readers:
+            return None
+        found = np.ones(len(values), np.bool_)
+        for reader in readers:
+            found &= reader.may_equal(values) if reader is not None else False
+        return found
+
+    def _may_be_one_of(self, column: str, values: Sequence[InternalValue]) -> bool:
+        field = self._read_schema.field(column)
+        if not self._readers_of(field) or (self._is_orc and not _is_kept_by_orc(field.type, values)):
+            return True
+        try:
+            array = _with_both_zeros(array_of(values, field.type))
+        except InvalidData:
+            return True  # a value that the type does not have: the filter itself finds that out
+        found = self.may_equal(column, array)
+        return found is None or bool(found.any())
+
+    def _readers_of(self, field: DataField) -> tuple[IndexReader | None, ...]:
+        """The indexes over a column that are known here; ``None`` is one that holds nothing."""
+        readers = self._readers.get(field.name)
+        if readers is None:
+            readers = self._readers[field.name] = tuple(self._open(field))
+        return readers
+
+    def _open(self, field: DataField) -> Iterator[IndexReader | None]:
+        stored = self._fields.get(field.id)
+        if stored is None or (self._is_orc and isinstance(stored.type, CharType)):
+            # Spaces at the end of CHAR values were hashed, and reading ORC files takes them away.
+            return
+        for name, place in self._container.places.get(stored.name, {}).items():
+            index_type: IndexType | None = INDEX_TYPES.get(name)
+            if index_type is None or not index_type.supports(stored.type):
+                continue
+            if not index_type.agrees(stored.type, field.type):
+                continue
+            if place.is_empty:
+                yield None
+            else:
+                payload = self._container.payload(place.start, place.length)
+                yield index_type.reader(payload, field.type, path=self._container.path)
+
+
+def _index_file(file: DataFileMeta) -> str | None:
+    """The name of the file beside a data file that holds its indexes."""
+    if file.embedded_file_index is not None:
+        return None
+    return next((name for name in file.extra_files if name.endswith(INDEX_SUFFIX)), None)
+
+
+def _container(data: bytes | None, path: str) -> _Container:
+    held = data or b""
+    return _opened(lambda start, length: held[start : start + length], len(held), path)
+
+
+def _opened(read: Read, size: int, path: str) -> _Container:
+    first = read(0, min(size, _FIRST_READ))
+    length = head_length(first, path=path)
+    if length is None:
+        return _Container({}, read, size, path)
+    if length > size:
+        raise BadEncoding(path, f"the head of the file index is said to have {length} bytes, the whole has {size}")
+    head = first[:length] if length <= len(first) else read(0, length)
+    return _Container(decode_head(head, path=path), read, size, path)
+
+
+def _with_both_zeros(values: pa.Array) -> pa.Array:
+    """0.0 and -0.0 are equal, and lie in indexes as they were written."""
+    if pa.types.is_floating(values.type) and pc.any(pc.equal(values, 0)).as_py():
+        return pa.concat_arrays([values, pa.array([0.0, -0.0], values.type)])
+    return values
+
+
+def _is_kept_by_orc(data_type: DataType, values: Sequence[InternalValue]) -> bool:
+    """Whether ORC files give such values back as they were written: timestamps before 1582 move by days."""
+    if not isinstance(data_type, TimestampType | LocalZonedTimestampType):
+        return True
+    return all(isinstance(value, int) and value > _SHIFTED_IN_ORC_NANOS for value in values)

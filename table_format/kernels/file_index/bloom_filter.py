@@ -1,0 +1,146 @@
+"""Bloom filters as they lie in files (format chapter 09, section 3; Java ``BloomFilterFileIndex``, ``BloomFilter64``).
+
+The number of hash functions (big endian), then the bits. Bit positions are Java ``int`` arithmetic on the two halves of
+the 64-bit hash: sums wrap around, and negative ones are inverted. Nulls are not part of a filter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from table_format.errors import BadEncoding, InvalidData
+from table_format.kernels.file_index.fast_hash import fast_hashes
+from table_format.kernels.row_words import UInt64s
+from table_format.model.file_index import BLOOM_FILTER as IDENTIFIER
+from table_format.model.file_index import MAX_BLOOM_BITS, has_fast_hash
+from table_format.model.types import (
+    BigIntType,
+    DataType,
+    IntType,
+    SmallIntType,
+    TinyIntType,
+    VarBinaryType,
+    VarCharType,
+)
+
+DEFAULT_ITEMS: Final = 1_000_000
+DEFAULT_FPP: Final = 0.1
+
+_COUNT_BYTES: Final = 4
+_MAX_HASH_FUNCTIONS: Final = 4096
+"""More than any rate above 1e-1000 asks for."""
+
+_BLOCK_HASHES: Final = 65_536
+_INTEGERS: Final = (TinyIntType, SmallIntType, IntType, BigIntType)
+_SAME_BYTES: Final = (VarCharType, VarBinaryType)
+
+
+def bloom_size(items: int, fpp: float) -> tuple[int, int]:
+    """The number of bits and of hash functions for so many distinct values at that rate of false positives.
+
+    >>> bloom_size(10, 0.1), bloom_size(1_000_000, 0.1)
+    ((48, 3), (4792536, 3))
+    """
+    ln2 = math.log(2)
+    bits = int(-items * math.log(fpp) / (ln2 * ln2))
+    bits += 8 - bits % 8
+    return bits, max(1, math.floor(bits / items * ln2 + 0.5))
+
+
+class BloomBuilder:
+    """The filter of one column while its values come in."""
+
+    def __init__(self, data_type: DataType, *, items: int = DEFAULT_ITEMS, fpp: float = DEFAULT_FPP) -> None:
+        """A filter for ``items`` distinct values.
+
+        Raises:
+            InvalidData: that would take more bits than a filter can have.
+        """
+        bits, self._hash_count = bloom_size(items, fpp)
+        if bits > MAX_BLOOM_BITS:
+            message = f"a bloom filter for {items} items at a rate of {fpp} has {bits} bits, more than {MAX_BLOOM_BITS}"
+            raise InvalidData(message)
+        self._type = data_type
+        self._bits = np.zeros(bits // 8, np.uint8)
+
+    def add(self, column: pa.Array) -> None:
+        hashes = fast_hashes(column, self._type)
+        for start in range(0, len(hashes), _BLOCK_HASHES):
+            for position in _positions(hashes[start : start + _BLOCK_HASHES], self._hash_count, 8 * len(self._bits)):
+                np.bitwise_or.at(self._bits, position >> 3, _BIT[position & 7])
+
+    def finish(self) -> bytes:
+        return self._hash_count.to_bytes(_COUNT_BYTES, "big") + self._bits.tobytes()
+
+
+_BIT: Final = (1 << np.arange(8)).astype(np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class BloomReader:
+    """A filter that is asked; whoever asks has the values in the type the filter was made for, or one that agrees."""
+
+    hash_count: int
+    bits: npt.NDArray[np.uint8]
+    data_type: DataType
+
+    def may_equal(self, values: pa.Array) -> npt.NDArray[np.bool_]:
+        return self.may_hold(fast_hashes(values, self.data_type))
+
+    def may_hold(self, hashes: UInt64s) -> npt.NDArray[np.bool_]:
+        """For each hash whether it may have been added."""
+        found = np.ones(len(hashes), np.bool_)
+        for position in _positions(hashes, self.hash_count, 8 * len(self.bits)):
+            found &= (self.bits[position >> 3] & _BIT[position & 7]) != 0
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class BloomFilters:
+    """The type of index."""
+
+    identifier: str = IDENTIFIER
+
+    def supports(self, data_type: DataType) -> bool:
+        return has_fast_hash(data_type)
+
+    def agrees(self, stored: DataType, wanted: DataType) -> bool:
+        if stored.with_nullable(True) == wanted.with_nullable(True):
+            return True
+        # A wider integer, and text or bytes that may be longer, have the hash they had.
+        both_integers = isinstance(stored, _INTEGERS) and isinstance(wanted, _INTEGERS)
+        return both_integers or (isinstance(stored, _SAME_BYTES) and type(stored) is type(wanted))
+
+    def builder(self, data_type: DataType, settings: Mapping[str, object]) -> BloomBuilder:
+        items, fpp = settings.get("items", DEFAULT_ITEMS), settings.get("fpp", DEFAULT_FPP)
+        assert isinstance(items, int) and isinstance(fpp, float)  # noqa: S101, PT018 - as the options declare them
+        return BloomBuilder(data_type, items=items, fpp=fpp)
+
+    def reader(self, payload: bytes, data_type: DataType, *, path: str) -> BloomReader:
+        hash_count = int.from_bytes(payload[:_COUNT_BYTES], "big")
+        if len(payload) <= _COUNT_BYTES or not 0 < hash_count <= _MAX_HASH_FUNCTIONS:
+            raise BadEncoding(
+                path, f"a bloom filter of {len(payload)} bytes and {hash_count} hash functions cannot be one"
+            )
+        return BloomReader(hash_count, np.frombuffer(payload, np.uint8, offset=_COUNT_BYTES), data_type)
+
+
+def _positions(hashes: UInt64s, count: int, bits: int) -> list[npt.NDArray[np.int32]]:
+    """The bits of each hash, one array for each hash function."""
+    halves = hashes.view(np.int32).reshape(-1, 2)
+    combined, step = halves[:, 0].copy(), halves[:, 1].copy()
+    found = []
+    for _ in range(count):
+        combined += step
+        # The sign, spread over all bits, inverts what is negative.
+        position = combined ^ (combined >> 31)
+        position %= np.int32(bits)
+        found.append(position)
+    return found

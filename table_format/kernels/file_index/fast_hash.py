@@ -1,0 +1,80 @@
+"""The 64-bit hash that bloom filters are made of, for whole columns (format chapter 09, section 3; Java ``FastHash``).
+
+Text and bytes go through xxHash64, numbers as 64-bit integers through Thomas Wang's integer hash. Its shifts to the
+right are arithmetic ones.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from table_format.errors import InvalidData
+from table_format.kernels.file_index.xxhash64 import xxhash64
+from table_format.kernels.row_words import UInt64s
+from table_format.model.arrow_types import arrow_type
+from table_format.model.file_index import has_fast_hash
+from table_format.model.types import DataType
+
+_BLOCK_ROWS: Final = 16_384
+_NANOS_PER_MICRO: Final = 1000
+_MILLIS_PER_SECOND: Final = 1000
+
+
+def fast_hashes(column: pa.Array, t: DataType) -> UInt64s:
+    """The hashes of the values of a column that are not null, in their order.
+
+    >>> from table_format.model.types import IntType
+    >>> [hex(h) for h in fast_hashes(pa.array([3, None], pa.int32()), IntType()).tolist()]
+    ['0x135fddf6a6bfbbdd']
+
+    Raises:
+        InvalidData: the column is not of ``arrow_type(t)``, or values of the type have no such hash.
+    """
+    if column.type != arrow_type(t) or not has_fast_hash(t):
+        message = f"expected an Arrow array of {arrow_type(t)} for {t}, which needs a hash; found {column.type}"
+        raise InvalidData(message)
+    if column.null_count:
+        column = column.drop_null()
+    if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+        return xxhash64(column)
+    hashes = np.empty(len(column), np.int64)
+    for start in range(0, len(column), _BLOCK_ROWS):
+        hashes[start : start + _BLOCK_ROWS] = _wang(_as_integers(column.slice(start, _BLOCK_ROWS)))
+    return hashes.view(np.uint64)
+
+
+def _as_integers(column: pa.Array) -> npt.NDArray[np.int64]:
+    """The number that stands for each value; a new array."""
+    arrow = column.type
+    if pa.types.is_float32(arrow):
+        floats = np.asarray(column)
+        # Java has one NaN only.
+        return np.where(np.isnan(floats), np.float32("nan"), floats).view(np.int32).astype(np.int64)
+    if pa.types.is_float64(arrow):
+        doubles = np.asarray(column)
+        return np.where(np.isnan(doubles), np.float64("nan"), doubles).view(np.int64)
+    if not pa.types.is_timestamp(arrow):
+        number = column if pa.types.is_integer(arrow) else column.view(pa.int32())
+        return np.asarray(number).astype(np.int64)
+    ticks = np.asarray(column.view(pa.int64()))
+    if arrow.unit == "s":
+        return ticks * _MILLIS_PER_SECOND
+    return ticks // _NANOS_PER_MICRO if arrow.unit == "ns" else ticks.copy()
+
+
+def _wang(key: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Thomas Wang's hash, in place."""
+    inverted = ~key
+    key <<= 21
+    key += inverted
+    key ^= key >> 24
+    key += (key << 3) + (key << 8)
+    key ^= key >> 14
+    key += (key << 2) + (key << 4)
+    key ^= key >> 28
+    key += key << 31
+    return key

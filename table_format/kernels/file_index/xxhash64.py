@@ -1,0 +1,106 @@
+"""xxHash64 with seed 0 of every value of a column of text or bytes.
+
+Values shorter than a stripe of 32 bytes are hashed together, step by step, in numpy; the hash of a longer one is a call
+of the C library, whose cost its length makes up for.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import xxhash
+
+from table_format.kernels.row_words import BytesWords, UInt64s, column_words
+from table_format.model.types import VarBinaryType, VarCharType
+
+_STRIPE: Final = 32
+_BLOCK_ROWS: Final = 16_384
+_P1: Final = np.uint64(0x9E3779B185EBCA87)
+_P2: Final = np.uint64(0xC2B2AE3D27D4EB4F)
+_P3: Final = np.uint64(0x165667B19E3779F9)
+_P4: Final = np.uint64(0x85EBCA77C2B2AE63)
+_P5: Final = np.uint64(0x27D4EB2F165667C5)
+_FEW_ROWS: Final = 64
+"""Array operations on fewer rows than this cost more than calls."""
+
+
+def xxhash64(column: pa.Array) -> UInt64s:
+    """The hash of each value of an array of text or bytes without nulls.
+
+    >>> [hex(h) for h in xxhash64(pa.array(["hello", ""])).tolist()]
+    ['0x26c7827d889f6da3', '0xef46db3751d8e999']
+    """
+    data_type = VarCharType() if pa.types.is_string(column.type) else VarBinaryType()
+    hashes = np.empty(len(column), np.uint64)
+    for start in range(0, len(column), _BLOCK_ROWS):
+        words = column_words(data_type, column.slice(start, _BLOCK_ROWS))
+        assert isinstance(words, BytesWords)  # noqa: S101 - that is what text and bytes become
+        hashes[start : start + _BLOCK_ROWS] = _hash_block(words)
+    return hashes
+
+
+def _hash_block(words: BytesWords) -> UInt64s:
+    hashes = np.empty(len(words.lengths), np.uint64)
+    is_short = words.lengths < _STRIPE
+    short = np.flatnonzero(is_short)
+    if len(short) < _FEW_ROWS:
+        short, called = short[:0], np.arange(len(hashes))
+    else:
+        called = np.flatnonzero(~is_short)
+    if short.size:
+        hashes[short] = _hash_short(words if short.size == len(hashes) else words.take(short))
+    if called.size:
+        data = words.data.data.cast("B")
+        starts, ends = words.starts[called], words.starts[called] + words.lengths[called]
+        hash_of = xxhash.xxh64_intdigest
+        found = [hash_of(data[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+        hashes[called] = np.array(found, np.uint64)
+    return hashes
+
+
+def _hash_short(words: BytesWords) -> UInt64s:
+    """Values of less than 32 bytes: what is left of 8 bytes, then of 4, then of single ones."""
+    lengths = words.lengths
+    hashes = lengths.view(np.uint64) + _P5
+    at = words.starts.copy()
+    for count in range(8, _STRIPE, 8):
+        rows = _rows(lengths >= count)
+        if rows is None:
+            break
+        mixed = _rotated(words.loads(at[rows]) * _P2, 31) * _P1
+        hashes[rows] = _rotated(hashes[rows] ^ mixed, 27) * _P1 + _P4
+        at[rows] += 8
+    rows = _rows((lengths & 4) != 0)
+    if rows is not None:
+        word = words.loads(at[rows]) & np.uint64(0xFFFFFFFF)
+        hashes[rows] = _rotated(hashes[rows] ^ (word * _P1), 23) * _P2 + _P3
+        at[rows] += 4
+    for count in range(1, 4):
+        rows = _rows((lengths & 3) >= count)
+        if rows is None:
+            break
+        byte = words.loads(at[rows]) & np.uint64(0xFF)
+        hashes[rows] = _rotated(hashes[rows] ^ (byte * _P5), 11) * _P1
+        at[rows] += 1
+    hashes ^= hashes >> np.uint64(33)
+    hashes *= _P2
+    hashes ^= hashes >> np.uint64(29)
+    hashes *= _P3
+    hashes ^= hashes >> np.uint64(32)
+    return hashes
+
+
+def _rows(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64] | slice | None:
+    """The rows of a mask, cheaply when it is all of them or none."""
+    count = int(np.count_nonzero(mask))
+    if count == 0:
+        return None
+    return slice(None) if count == len(mask) else np.flatnonzero(mask)
+
+
+def _rotated(values: UInt64s, bits: int) -> UInt64s:
+    rotated: UInt64s = (values << np.uint64(bits)) | (values >> np.uint64(64 - bits))
+    return rotated

@@ -1,0 +1,70 @@
+"""Files of a plan whose indexes exclude that they hold a row which a filter selects (format chapter 09, section 7).
+
+The reference asks the indexes when it opens a file. Here they are asked when the files are planned, because an engine's
+own reader knows nothing of them: those in manifests cost nothing, the others one small read each, side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from table_format.indexes.file_index import FileIndexes, has_index, may_help
+from table_format.kernels.predicate import normalise
+from table_format.model.manifest import ManifestEntry
+from table_format.model.predicate import Predicate, only_on
+from table_format.model.schema import TableSchema
+from table_format.table.facts import TableFacts
+
+_THREADS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """Names of files. Those that are excluded ``alone`` need not be read, whatever other files hold of their keys;
+    those excluded ``together`` only where nothing is merged with them, or all of that is excluded as well.
+    """
+
+    alone: frozenset[str] = frozenset()
+    together: frozenset[str] = frozenset()
+
+
+def excluded_files(
+    facts: TableFacts, schema: TableSchema, predicate: Predicate | None, entries: Sequence[ManifestEntry]
+) -> Excluded:
+    """What the indexes of these files exclude, as far as the table's options let them be used.
+
+    Rows of a primary-key table that have a key which is not in a file are neither there nor taken back there; of other
+    columns a file may hold an outdated value.
+
+    Raises:
+        CorruptionError: an index file is missing or damaged.
+    """
+    indexed = [entry for entry in entries if has_index(entry.file)]
+    if predicate is None or not indexed or not facts.options.file_index.read_enabled:
+        return Excluded()
+    predicate = normalise(predicate)
+    if not may_help(predicate, schema):
+        return Excluded()
+    on_key = only_on(predicate, frozenset(schema.primary_keys)) if schema.is_primary_key_table else predicate
+    indexes = FileIndexes(facts.store, facts.schemas, schema)
+
+    def judged(entry: ManifestEntry) -> tuple[bool, bool]:
+        text = facts.partitions.text(entry.partition)
+        with indexes.opened(text, entry.bucket, entry.file) as index:
+            alone = on_key is not None and not index.may_match(on_key)
+            return alone, alone or not index.may_match(predicate)
+
+    beside = [entry for entry in indexed if entry.file.embedded_file_index is None]
+    if len(beside) > 1:
+        with ThreadPoolExecutor(min(_THREADS, len(beside)), "file-index") as pool:
+            verdicts = list(pool.map(judged, indexed))
+    else:
+        verdicts = [judged(entry) for entry in indexed]
+    pairs = list(zip(indexed, verdicts, strict=True))
+    return Excluded(
+        frozenset(entry.file.file_name for entry, (alone, _) in pairs if alone),
+        frozenset(entry.file.file_name for entry, (_, together) in pairs if together),
+    )

@@ -1,0 +1,81 @@
+"""The container of file indexes: the bytes of Java, and damage that is told."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from table_format.codecs.file_index import decode_head, encode_file_index, head_length
+from table_format.errors import BadEncoding, CorruptionError, LimitExceeded
+
+TYPES = ("bloom-filter", "bitmap", "bsi")
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+INDEXES = st.dictionaries(
+    NAMES,
+    st.dictionaries(st.sampled_from(TYPES), st.none() | st.binary(min_size=1, max_size=20), min_size=1),
+    max_size=20,
+)
+
+
+def decoded(data: bytes) -> dict[str, dict[str, bytes | None]]:
+    length = head_length(data, path="f")
+    assert length is not None
+    places = decode_head(data[:length], path="f")
+    return {
+        column: {t: None if p.is_empty else data[p.start : p.start + p.length] for t, p in of_column.items()}
+        for column, of_column in places.items()
+    }
+
+
+def test_two_columns_with_two_types_are_the_bytes_of_java() -> None:
+    # Of ``{c1, c2}`` x ``{bitmap, bloom-filter}``: the columns and types in the order of Java's hash maps.
+    data = encode_file_index(
+        {"c2": {"bloom-filter": b"\4", "bitmap": b"\3"}, "c1": {"bloom-filter": b"\2\2", "bitmap": b"\1"}}
+    )
+    assert data.hex() == (
+        "00054e4ed01a35ae" "00000001" "00000074" "00000002"
+        "00026331" "00000002" "000c626c6f6f6d2d66696c746572" "00000074" "00000002"
+        "00066269746d6170" "00000076" "00000001"
+        "00026332" "00000002" "000c626c6f6f6d2d66696c746572" "00000077" "00000001"
+        "00066269746d6170" "00000078" "00000001"
+        "00000000" "0202010403"
+    )  # fmt: skip
+
+
+@given(INDEXES)
+def test_what_is_encoded_is_decoded(indexes: dict[str, dict[str, bytes | None]]) -> None:
+    assert decoded(encode_file_index(indexes)) == indexes
+
+
+@given(INDEXES.filter(bool), st.data())
+def test_damage_is_an_error_of_its_own_or_still_a_container(
+    indexes: dict[str, dict[str, bytes | None]], data: st.DataObject
+) -> None:
+    stored = bytearray(encode_file_index(indexes))
+    position = data.draw(st.integers(0, len(stored) - 1))
+    stored[position] ^= 1 << data.draw(st.integers(0, 7))
+    with suppress(CorruptionError):
+        length = head_length(bytes(stored), path="f")
+        if length is not None:
+            decode_head(bytes(stored[:length]), path="f")
+
+
+def test_another_version_is_left_alone() -> None:
+    data = encode_file_index({"a": {"bsi": b"x"}})
+    assert head_length(data[:11] + b"\2" + data[12:], path="f") is None
+
+
+def test_what_cannot_be_a_head_is_refused() -> None:
+    data = encode_file_index({"a": {"bsi": b"x"}})
+    with pytest.raises(BadEncoding, match="begins with"):
+        head_length(b"x" * 16, path="f")
+    with pytest.raises(CorruptionError, match="expected 16 bytes, found 9"):
+        head_length(data[:9], path="f")
+    with pytest.raises(LimitExceeded):
+        head_length(data[:12] + b"\x7f\xff\xff\xff", path="f")
+    for end in range(17, len(data) - 5):
+        with pytest.raises(BadEncoding, match="cannot be decoded"):
+            decode_head(data[:end], path="f")

@@ -1,0 +1,162 @@
+"""Indexes of new data files: what they hold, where they lie, and that they go with their file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from table_format.codecs.file_index import decode_head, encode_file_index, head_length
+from table_format.errors import InvalidOption
+from table_format.formats.index_writer import DataFileIndexWriter
+from table_format.io.memory import MemoryFileIO
+from table_format.kernels.file_index.bloom_filter import BloomBuilder
+from table_format.model.data_file import DataFileMeta
+from table_format.model.types import BigIntType, BooleanType, DataField, DataType, IntType, MapType, VarCharType
+from table_format.options.file_index import FileIndexOptions
+from tests.formats.files import BUCKET, Bucket, a_batch, a_schema
+
+COLUMNS = "file-index.bloom-filter.columns"
+SMALL = {
+    COLUMNS: "i,s",
+    "file-index.bloom-filter.i.items": "20",
+    "file-index.bloom-filter.s.items": "20",
+    "file-index.bloom-filter.s.fpp": "0.01",
+}
+PLAIN = a_schema(DataField(0, "i", BigIntType()), DataField(1, "s", VarCharType()))
+KEYED = a_schema(DataField(0, "v", VarCharType()), DataField(1, "k", IntType(nullable=False)), keys=["k"])
+TEXT_MAP = MapType(VarCharType(nullable=False), VarCharType())
+
+
+def plain(*numbers: int) -> pa.RecordBatch:
+    return a_batch(PLAIN.fields, [{"i": n, "s": None if n % 2 else f"s{n}"} for n in numbers])
+
+
+def keyed(*rows: tuple[int, int, str]) -> pa.RecordBatch:
+    values = [
+        {"_KEY_k": k, "_SEQUENCE_NUMBER": i, "_VALUE_KIND": kind, "v": v, "k": k} for i, (k, kind, v) in enumerate(rows)
+    ]
+    return a_batch(KEYED.physical_fields, values)
+
+
+def bloom(data_type: DataType, values: list[Any], **settings: Any) -> bytes:
+    builder = BloomBuilder(data_type, **settings)
+    builder.add(pa.array(values, pa.string() if isinstance(data_type, VarCharType) else pa.int64()))
+    return builder.finish()
+
+
+def expected(numbers: range) -> bytes:
+    return encode_file_index(
+        {
+            "i": {"bloom-filter": bloom(BigIntType(), list(numbers), items=20)},
+            "s": {"bloom-filter": bloom(VarCharType(), [f"s{n}" for n in numbers if n % 2 == 0], items=20, fpp=0.01)},
+        }
+    )
+
+
+def index_of(bucket: Bucket, file: DataFileMeta) -> bytes:
+    if file.embedded_file_index is not None:
+        assert file.extra_files == ()
+        return file.embedded_file_index
+    assert file.extra_files == (file.file_name + ".index",)
+    return bucket.io.read(f"{BUCKET}/{file.extra_files[0]}")
+
+
+def test_each_file_has_the_indexes_of_all_its_columns_in_one_container() -> None:
+    bucket = Bucket([PLAIN], {**SMALL, "target-file-size": "1 b"})
+    files = bucket.write(*(plain(*range(n, n + 10)) for n in (0, 10, 20)))
+    assert [index_of(bucket, file) for file in files] == [expected(range(n, n + 10)) for n in (0, 10, 20)]
+
+
+def test_an_index_lies_in_the_manifest_up_to_the_threshold_and_above_it_in_a_file() -> None:
+    size = len(expected(range(10)))
+    for threshold, is_embedded in ((size, True), (size - 1, False), (0, False)):
+        bucket = Bucket([PLAIN], {**SMALL, "file-index.in-manifest-threshold": f"{threshold} b"})
+        (file,) = bucket.write(plain(*range(10)))
+        assert (file.embedded_file_index is not None) == is_embedded
+        assert index_of(bucket, file) == expected(range(10))
+        assert len(bucket.names) == 2 - is_embedded
+
+
+@pytest.mark.parametrize("options", [{}, {"data-file.thin-mode": "true"}, {"file.format": "avro"}])
+def test_indexes_are_over_values_of_every_row_also_of_those_that_take_back(options: dict[str, str]) -> None:
+    bucket = Bucket([KEYED], {COLUMNS: "v", "file-index.bloom-filter.v.items": "10", **options})
+    (file,) = bucket.write(keyed((1, 0, "a"), (2, 3, "b")))
+    assert index_of(bucket, file) == encode_file_index(
+        {"v": {"bloom-filter": bloom(VarCharType(), ["a", "b"], items=10)}}
+    )
+
+
+def test_changelog_files_have_no_index() -> None:
+    bucket = Bucket([KEYED], {COLUMNS: "v"})
+    writer = bucket.writer(changelog=True)
+    writer.write(keyed((1, 0, "a")))
+    (file,) = writer.close()
+    assert (file.embedded_file_index, file.extra_files) == (None, ())
+    assert bucket.names == [file.file_name]
+
+
+def test_the_values_of_keys_of_a_map_are_indexed() -> None:
+    schema = a_schema(DataField(0, "m", TEXT_MAP))
+    options = FileIndexOptions(bloom_columns=("m[a]", "m[b]"), bloom_items={"m": 50})
+    writer = DataFileIndexWriter(schema, options)
+    rows = [[("a", "x"), ("b", "y")], None, [("a", None)], [], [("c", "z")], [("b", "w"), ("a", "v")]]
+    batch = pa.record_batch({"m": pa.array(rows, pa.map_(pa.string(), pa.string()))})
+    writer.write(batch.slice(0, 3))
+    writer.write(batch.slice(3))
+    assert writer.finish() == encode_file_index(
+        {
+            "m[a]": {"bloom-filter": bloom(VarCharType(), ["x", "v"], items=50)},
+            "m[b]": {"bloom-filter": bloom(VarCharType(), ["y", "w"], items=50)},
+        }
+    )
+
+
+def test_what_is_given_up_leaves_no_index_behind() -> None:
+    bucket = Bucket([PLAIN], {**SMALL, "target-file-size": "1 b", "file-index.in-manifest-threshold": "1 b"})
+    writer = bucket.writer()
+    writer.write(plain(1))
+    writer.write(plain(2))
+    assert [name.endswith(".index") for name in bucket.names] == [False, True] * 2
+    writer.abort()
+    assert bucket.names == []
+
+
+class FullDisk(MemoryFileIO):
+    """Has room for data files, but not for what is written in one piece."""
+
+    def create(self, path: str, data: bytes) -> None:
+        super().create(path, data)
+        raise OSError(path)
+
+
+def test_an_index_that_cannot_be_stored_is_deleted_with_its_file() -> None:
+    bucket = Bucket([PLAIN], {**SMALL, "file-index.in-manifest-threshold": "1 b"}, io=FullDisk())
+    writer = bucket.writer()
+    writer.write(plain(1))
+    with pytest.raises(OSError, match="index"):
+        writer.close()
+    assert len(bucket.names) == 2
+    writer.abort()
+    assert bucket.names == []
+
+
+def test_a_column_that_is_not_there_or_cannot_be_indexed_is_named() -> None:
+    schema = a_schema(DataField(0, "i", BigIntType()), DataField(1, "b", BooleanType()))
+    for column, message in (("x", "column 'x' does not exist"), ("b", "column 'b' is BOOLEAN")):
+        bucket = Bucket([schema], {COLUMNS: column})
+        writer = bucket.writer()
+        with pytest.raises(InvalidOption, match=message):
+            writer.write(a_batch(schema.fields, [{"i": 1, "b": True}]))
+        writer.abort()
+        assert bucket.names == []
+
+
+def test_the_default_filter_is_for_a_million_items() -> None:
+    bucket = Bucket([PLAIN], {COLUMNS: "i"})
+    (file,) = bucket.write(plain(1))
+    data = index_of(bucket, file)
+    length = head_length(data, path="f")
+    assert length is not None
+    assert decode_head(data[:length], path="f")["i"]["bloom-filter"].length == 4 + 4_792_536 // 8
