@@ -9,13 +9,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from benchmarks.source import UPSERTS, Source
+from benchmarks.source import PARTITION, UPSERTS, Source
+
+PARTITIONS = 8
 
 
 def make(source: Source) -> None:
     """Write the files that are missing: ``rows`` base rows, then batches of a tenth, half of them known keys."""
-    if source.merged.exists():
-        return
+    if not source.merged.exists():
+        _make_rows(source)
+    for rows in (source.base, *map(source.upsert, range(UPSERTS))):
+        if not source.moving(rows).exists():
+            table = pq.read_table(rows)
+            partitions = pa.array(table["i1"].to_numpy() % PARTITIONS)
+            pq.write_table(table.append_column(PARTITION, partitions), source.moving(rows))
+
+
+def _make_rows(source: Source) -> None:
     source.directory.mkdir(parents=True, exist_ok=True)
     chance = np.random.default_rng(20260101)
     keys = chance.permutation(source.rows).astype(np.int64)

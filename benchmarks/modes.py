@@ -1,4 +1,4 @@
-"""Workloads of tables that compact as they write, the same for every engine that has such tables."""
+"""Workloads of tables that compact as they write, or whose keys move, the same for every engine that has them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from benchmarks.measure import Recorder
-from benchmarks.source import BUCKETS, MODES, UPSERTS, Source
+from benchmarks.source import BUCKETS, MODES, MOVING, UPSERTS, Source
 
 
 class Tables(Protocol):
@@ -17,6 +17,10 @@ class Tables(Protocol):
 
     def create(self, name: str, options: Mapping[str, str]) -> None:
         """A table with the columns of the source and the key ``k``."""
+        ...
+
+    def create_moving(self, name: str, options: Mapping[str, str]) -> None:
+        """The same, partitioned by a further column that is not in the key."""
         ...
 
     def write(self, name: str, rows: Path) -> None:
@@ -44,6 +48,15 @@ def measure_modes(record: Recorder, source: Source, tables: Tables) -> None:
         later = {**given, "write-only": "true"}
         for kind in ("minor", "full"):
             _compaction(record, source, tables, f"{kind} compaction, {mode}", f"{name}_{kind}", later)
+
+
+def measure_moves(record: Recorder, source: Source, tables: Tables) -> None:
+    """Keys that change their partition: a load, then upserts in which most of the known keys move."""
+    tables.create_moving("moves", MOVING)
+    record.run("load, moving keys", lambda: tables.write("moves", source.moving(source.base)))
+    for batch in map(source.upsert, range(UPSERTS)):
+        record.run("upsert, moving keys", lambda batch=batch: tables.write("moves", source.moving(batch)))
+    record.best_of(3, "merge-on-read scan, moving keys", lambda: tables.scan("moves"))
 
 
 def _compaction(

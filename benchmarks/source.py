@@ -36,6 +36,10 @@ MODES: dict[str, dict[str, str]] = {
 }
 """Modes that compact as they write, and dynamic buckets; the workloads of each are in ``benchmarks.modes``."""
 
+PARTITION = "p"
+MOVING = {"bucket": "-1", "dynamic-bucket.target-row-num": "50000", "write-only": "true"}
+"""Options of the table that is partitioned by ``PARTITION``, which is not in its key: upserts move keys."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -54,6 +58,10 @@ class Source:
 
     def upsert(self, number: int) -> Path:
         return self.directory / f"upsert-{number}.parquet"
+
+    def moving(self, rows: Path) -> Path:
+        """The same rows with the column ``PARTITION``; most of the known keys of an upsert have another one."""
+        return rows.with_name(f"moving-{rows.name}")
 
     @property
     def merged(self) -> Path:

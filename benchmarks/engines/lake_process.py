@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 
 from benchmarks.arrow_aggregate import aggregate
 from benchmarks.measure import Recorder
-from benchmarks.modes import measure_modes
-from benchmarks.source import BUCKETS, MERGED_UPSERTS, MERGING, UPSERTS, Source
+from benchmarks.modes import measure_modes, measure_moves
+from benchmarks.source import BUCKETS, MERGED_UPSERTS, MERGING, PARTITION, UPSERTS, Source
 from table_format import Schema, load_catalog
 from table_format.catalog.protocol import Catalog
 
@@ -32,6 +32,10 @@ class ProcessTables:
 
     def create(self, name: str, options: Mapping[str, str]) -> None:
         self.catalog.create_table(f"bench.{name}", Schema.from_arrow(self.schema, primary_keys=["k"], options=options))
+
+    def create_moving(self, name: str, options: Mapping[str, str]) -> None:
+        columns = self.schema.append(pa.field(PARTITION, pa.int32()))
+        self.catalog.create_table(f"bench.{name}", Schema.from_arrow(columns, ["k"], [PARTITION], options))
 
     def write(self, name: str, rows: Path) -> None:
         self.catalog.load_table(f"bench.{name}").append(pq.read_table(rows))
@@ -48,7 +52,7 @@ SMALL_COMMITS = int(os.environ.get("BENCH_COMMITS", "1000"))
 
 def main(source: Source, scratch: Path) -> None:
     record = Recorder()
-    catalog = load_catalog({"warehouse": str(scratch / "process")})
+    catalog = load_catalog({"warehouse": str(scratch / "process"), "local-cache.dir": str(scratch / "cache")})
     catalog.create_database("bench", ignore_if_exists=True)
     arrow_schema = pq.read_schema(source.base)
     keyed = {"bucket": str(BUCKETS), "write-only": "true"}
@@ -65,6 +69,7 @@ def main(source: Source, scratch: Path) -> None:
     record.best_of(3, "scan after compaction", lambda: aggregate(table.scan().to_batches()))
     _merging(record, source, catalog, arrow_schema)
     measure_modes(record, source, ProcessTables(catalog, arrow_schema))
+    measure_moves(record, source, ProcessTables(catalog, arrow_schema))
     _append(record, source, catalog, arrow_schema)
     if SMALL_COMMITS:
         _small_commits(record, catalog)

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.measure import Recorder
-from benchmarks.modes import measure_modes
-from benchmarks.source import BUCKETS, MERGED_UPSERTS, MERGING, UPSERTS, Source
+from benchmarks.modes import measure_modes, measure_moves
+from benchmarks.source import BUCKETS, MERGED_UPSERTS, MERGING, PARTITION, UPSERTS, Source
 from benchmarks.spark_session import aggregate, session
 from table_format import Schema
 from table_format.spark import Lake, paimon
@@ -31,6 +31,11 @@ class SparkTables:
         schema = Schema.from_arrow(self.schema, primary_keys=["k"], options=options)
         self.lake.catalog.create_table(f"bench.{name}", schema)
 
+    def create_moving(self, name: str, options: Mapping[str, str]) -> None:
+        columns = self.schema.append(pa.field(PARTITION, pa.int32()))
+        schema = Schema.from_arrow(columns, ["k"], [PARTITION], options)
+        self.lake.catalog.create_table(f"bench.{name}", schema)
+
     def write(self, name: str, rows: Path) -> None:
         self.lake.write(self.lake.spark.read.parquet(str(rows)), f"bench.{name}")
 
@@ -44,7 +49,7 @@ class SparkTables:
 def main(source: Source, scratch: Path) -> None:
     spark = session(scratch)
     record = Recorder()
-    lake = paimon(spark, {"warehouse": str(scratch / "lake")})
+    lake = paimon(spark, {"warehouse": str(scratch / "lake"), "local-cache.dir": str(scratch / "cache")})
     lake.catalog.create_database("bench", ignore_if_exists=True)
     arrow_schema = pq.read_schema(source.base)
     keyed = {"bucket": str(BUCKETS), "write-only": "true"}
@@ -70,6 +75,7 @@ def main(source: Source, scratch: Path) -> None:
             lake.write(spark.read.parquet(str(batch)), name)
         record.best_of(3, workload, lambda name=name: aggregate(lake.table(name)))
     measure_modes(record, source, SparkTables(lake, arrow_schema))
+    measure_moves(record, source, SparkTables(lake, arrow_schema))
     for number in range(3):
         lake.catalog.create_table(f"bench.append-{number}", Schema.from_arrow(arrow_schema))
         record.run("append write", lambda number=number: lake.write(rows, f"bench.append-{number}") and None)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
 from benchmarks.measure import Recorder
-from benchmarks.modes import measure_modes
-from benchmarks.source import BUCKETS, MERGED_UPSERTS, MERGING, UPSERTS, Source
+from benchmarks.modes import measure_modes, measure_moves
+from benchmarks.source import BUCKETS, MERGED_UPSERTS, MERGING, PARTITION, UPSERTS, Source
 from benchmarks.spark_session import aggregate, session
 
 if TYPE_CHECKING:
@@ -39,6 +39,12 @@ class PaimonTables:
         listed = ", ".join(f"'{key}' = '{value}'" for key, value in given.items())
         properties = f" TBLPROPERTIES ({listed})" if given else ""
         self._spark.sql(f"CREATE TABLE paimon.bench.`{name}` ({self._columns}){properties}")
+
+    def create_moving(self, name: str, options: Mapping[str, str]) -> None:
+        listed = ", ".join(f"'{key}' = '{value}'" for key, value in {**options, "primary-key": "k"}.items())
+        columns = f"{self._columns}, {PARTITION} int"
+        table = f"paimon.bench.`{name}`"
+        self._spark.sql(f"CREATE TABLE {table} ({columns}) PARTITIONED BY ({PARTITION}) TBLPROPERTIES ({listed})")
 
     def write(self, name: str, rows: Path) -> None:
         self._spark.read.parquet(str(rows)).writeTo(f"paimon.bench.`{name}`").append()
@@ -84,6 +90,7 @@ def main(source: Source, scratch: Path, jar: str) -> None:
             tables.write(name, batch)
         record.best_of(3, workload, lambda name=name: tables.scan(name))
     measure_modes(record, source, tables)
+    measure_moves(record, source, tables)
     for number in range(3):
         tables.create(f"append_{number}", {}, primary_key=False)
         record.run("append write", lambda number=number: tables.write(f"append_{number}", source.base))

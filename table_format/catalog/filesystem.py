@@ -31,6 +31,7 @@ from table_format.model.schema_change import SchemaChange
 from table_format.options.files import PATH_DIRECTORY
 from table_format.options.scan import FALLBACK_BRANCH
 from table_format.runtime import Runtime
+from table_format.table.key_index_directory import forget_key_indexes
 from table_format.table.system.registry import open_system_table
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
@@ -174,6 +175,7 @@ class FileSystemCatalog:
         except FileExistsError as error:
             message = f"table '{new}' exists already at {self._paths(new).root}"
             raise AlreadyExistsError(message) from error
+        forget_key_indexes(self.runtime, self._paths(old).root)
 
     def drop_table(self, name: str, *, ignore_if_not_exists: bool = False) -> None:
         """Remove a table with all its files; see ``Catalog``."""
@@ -234,6 +236,7 @@ class FileSystemCatalog:
             else:
                 self.io.delete(path)
         self.io.delete_tree(root)
+        forget_key_indexes(self.runtime, root)
 
     def _no_database(self, name: str) -> DatabaseNotFound:
         return DatabaseNotFound(f"database '{name}' does not exist in {self.warehouse}; create it first")

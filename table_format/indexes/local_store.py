@@ -15,6 +15,7 @@ from typing import Final
 import duckdb
 
 MAX_SLOTS: Final = 64
+_SUFFIX: Final = ".duckdb"
 _MEMORY: Final = "512MB"
 _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "memory_limit": _MEMORY,
@@ -65,7 +66,7 @@ def open_local_store(directory: Path, name: str) -> LocalStore:
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         for slot in range(MAX_SLOTS):
-            opened = _open_slot(directory / f"{name}-{slot}.duckdb")
+            opened = _open_slot(directory / f"{name}-{slot}{_SUFFIX}")
             if opened is not None:
                 return opened
     except (OSError, duckdb.Error) as error:
@@ -75,6 +76,25 @@ def open_local_store(directory: Path, name: str) -> LocalStore:
         raise LocalStoreError(message) from error
     message = f"{directory}: {MAX_SLOTS} writers have their local indexes open; name another 'local-cache.dir'"
     raise LocalStoreError(message)
+
+
+def kept_names(directory: Path) -> list[str]:
+    """The names databases of a directory are kept by, the one that was last written first."""
+    newest: dict[str, float] = {}
+    for path in directory.glob(f"*{_SUFFIX}"):
+        with suppress(OSError):  # deleted meanwhile
+            name = path.name.removesuffix(_SUFFIX).rpartition("-")[0]
+            newest[name] = max(newest.get(name, 0.0), path.stat().st_mtime)
+    return sorted(newest, key=lambda name: -newest[name])
+
+
+def discard_closed(directory: Path, name: str) -> None:
+    """Delete the databases of a name that nobody has open, as far as that goes."""
+    with suppress(OSError, duckdb.Error):
+        for path in directory.glob(f"{name}-*{_SUFFIX}"):
+            store = _open_slot(path)
+            if store is not None:
+                store.discard()
 
 
 def _open_slot(path: Path) -> LocalStore | None:

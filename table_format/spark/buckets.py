@@ -42,8 +42,11 @@ def one_task_for_each_bucket(frame: DataFrame, facts: TableFacts, bucket: str, t
 
 def with_bucket(frame: DataFrame, facts: TableFacts, name: str) -> DataFrame:
     """The frame with a column ``name`` for the bucket of each row, of a table with a fixed number of buckets."""
-    fields = facts.schema.select(facts.schema.bucket_keys)
-    bucketing = facts.options.bucket
+    return with_number(frame, facts.schema.select(facts.schema.bucket_keys), facts.options.bucket, name)
+
+
+def with_number(frame: DataFrame, fields: Sequence[DataField], bucketing: BucketOptions, name: str) -> DataFrame:
+    """The frame with a column ``name`` for what a number of buckets, or of tasks, makes of key columns."""
     is_plain = bucketing.function == "default" and len(fields) == 1 and not fields[0].type.nullable
     if is_plain and isinstance(fields[0].type, IntType | BigIntType | DateType):
         return _with_native_bucket(frame, fields[0], bucketing.count, name)

@@ -81,6 +81,9 @@ def _check_writable(table: Table) -> None:
     if table.facts.has_dynamic_buckets:
         feature = "writing dynamic buckets through format('paimon')"
         raise UnsupportedFeature(feature, f"{feature} is not supported: {table.identifier} has them; {way_out}")
+    if table.schema.is_cross_partition:
+        feature = "writing keys that may change their partition through format('paimon')"
+        raise UnsupportedFeature(feature, f"{feature} is not supported: {table.identifier} has them; {way_out}")
     compacts = options.compacts_by_lookup or options.compaction.full_compaction_delta_commits is not None
     if table.schema.is_primary_key_table and compacts and not options.compaction.write_only:
         feature = "compaction by a write through format('paimon')"

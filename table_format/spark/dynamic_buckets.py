@@ -22,6 +22,7 @@ from table_format.kernels.hashing import row_hashes
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import HASH
 from table_format.model.snapshot import Snapshot
+from table_format.options.bucket import BucketOptions
 from table_format.spark.names import column
 from table_format.table.casts import cast_column
 from table_format.table.dynamic_buckets import DynamicBuckets
@@ -41,11 +42,7 @@ def with_dynamic_buckets(
     frame: DataFrame, facts: TableFacts, base: Snapshot | None, *, replacing: bool, parallelism: int | None
 ) -> DataFrame:
     """The frame with a column ``BUCKET``: for each row the bucket of its key."""
-    bucketing = facts.options.bucket
-    assigners = bucketing.assigner_parallelism or parallelism or DEFAULT_ASSIGNERS
-    assigners = min(assigners, bucketing.initial_buckets or assigners)
-    if bucketing.max_dynamic_buckets > 0:
-        assigners = min(assigners, bucketing.max_dynamic_buckets)
+    assigners = assigner_count(facts.options.bucket, parallelism)
     owner: Callable[..., Column] = arrow_udf(_owner_function(facts, assigners), IntegerType())
     keys = facts.schema.trimmed_primary_keys
     routed = frame.withColumn(_ASSIGNER, owner(*(column(key) for key in keys)))
@@ -55,6 +52,15 @@ def with_dynamic_buckets(
     schema = StructType([*plain.schema.fields, StructField(BUCKET, IntegerType())])
     assign = _assign_function(facts, names, base, replacing=replacing, assigners=assigners)
     return plain.mapInArrow(assign, schema).toDF(*names, BUCKET)
+
+
+def assigner_count(bucketing: BucketOptions, parallelism: int | None) -> int:
+    """How many tasks give keys their buckets: each has to own one at least."""
+    assigners = bucketing.assigner_parallelism or parallelism or DEFAULT_ASSIGNERS
+    assigners = min(assigners, bucketing.initial_buckets or assigners)
+    if bucketing.max_dynamic_buckets > 0:
+        assigners = min(assigners, bucketing.max_dynamic_buckets)
+    return assigners
 
 
 def check_disjoint(facts: TableFacts, messages: Sequence[CommitMessage]) -> None:

@@ -95,8 +95,8 @@ def write_rows(write: TableWrite, batches: Batches) -> tuple[CommitMessage, ...]
     first = next(batches, None)
     if first is None:
         return ()
-    gathered = _gathered(chain((first,), batches))
-    return write.write(pa.RecordBatchReader.from_batches(first.schema, gathered))
+    joined = gathered(chain((first,), batches))
+    return write.write(pa.RecordBatchReader.from_batches(first.schema, joined))
 
 
 def performer(works: Sequence[T], perform: Callable[[T], Sequence[CommitMessage]]) -> Callable[[Batches], Batches]:
@@ -110,7 +110,8 @@ def performer(works: Sequence[T], perform: Callable[[T], Sequence[CommitMessage]
     return answers
 
 
-def _gathered(batches: Batches) -> Batches:
+def gathered(batches: Batches) -> Batches:
+    """The rows in larger batches."""
     waiting: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:

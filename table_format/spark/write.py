@@ -23,6 +23,7 @@ from table_format.spark.conditions import literal
 from table_format.spark.dynamic_buckets import (
     BUCKET,
     DEFAULT_ASSIGNERS,
+    assigner_count,
     check_disjoint,
     with_dynamic_buckets,
 )
@@ -60,8 +61,11 @@ def write_frame(
         UnsupportedFeature: the table has a feature that this version cannot write.
     """
     check_frame(frame.schema, facts)
+    is_shared = (parallelism or 0) != 1 and not (parallelism is None and _is_small(frame))
+    if facts.schema.is_cross_partition and is_shared:
+        return _write_moving(frame, facts, replacing=replacing, parallelism=parallelism, commit_user=commit_user)
     given = None
-    if facts.has_dynamic_buckets and (parallelism or 0) != 1 and not (parallelism is None and _is_small(frame)):
+    if facts.has_dynamic_buckets and is_shared:
         given = GivenBuckets(BUCKET, facts.snapshots.latest())
         assigned = with_dynamic_buckets(frame, facts, given.base, replacing=replacing, parallelism=parallelism)
         tasks = parallelism or _shuffle_partitions(frame) or DEFAULT_ASSIGNERS
@@ -83,6 +87,22 @@ def write_frame(
             facts.committer("").abort(answers.messages)
             raise
     return answers.messages
+
+
+def _write_moving(
+    frame: DataFrame, facts: TableFacts, *, replacing: bool, parallelism: int | None, commit_user: str | None
+) -> tuple[CommitMessage, ...]:
+    from table_format.spark.moving_keys import Assigning, write_moving  # only tables whose keys move need DuckDB
+
+    job = Assigning(
+        facts,
+        tuple(frame.columns),
+        facts.snapshots.latest(),
+        replacing,
+        assigner_count(facts.options.bucket, parallelism),
+        parallelism or _shuffle_partitions(frame) or DEFAULT_ASSIGNERS,
+    )
+    return write_moving(frame, job, commit_user)
 
 
 def check_frame(schema: StructType, facts: TableFacts) -> None:
@@ -115,8 +135,7 @@ def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> Dat
     """The rows of one bucket of one partition all in one task; an append table without buckets stays as it is."""
     buckets = facts.options.bucket.count
     if facts.has_dynamic_buckets or facts.schema.is_cross_partition:
-        # One task gives keys their buckets and writes them. Where they may change their partition it is always one:
-        # the index of keys is local to it.
+        # One task gives keys their places and writes them.
         return frame.coalesce(1)
     if buckets < 1:
         return frame if parallelism is None else frame.repartition(parallelism)

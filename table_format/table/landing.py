@@ -48,8 +48,9 @@ def land(
     """
     attempt = 1
     while True:
-        messages = write()
+        messages: Messages = ()
         try:
+            messages = write()
             return publish(messages)
         except repaired as error:
             commit.abort(messages)

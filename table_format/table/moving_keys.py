@@ -11,24 +11,25 @@ from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from table_format.indexes.key_index import KeyIndex
+from table_format.errors import InvalidData
+from table_format.indexes.key_index import IndexedRows, KeyIndex
 from table_format.indexes.local_store import LocalStoreError
+from table_format.kernels.hash_buckets import assigner_of
 from table_format.kernels.hashing import row_hashes
-from table_format.kernels.key_moves import Arrivals, BucketCounts, Numbers, Placed, WhenElsewhere, place_rows
+from table_format.kernels.key_moves import Arrivals, BucketCounts, WhenElsewhere, place_rows
+from table_format.kernels.key_shards import WHOLE, KeyShard
 from table_format.kernels.stored_keys import stored_key
-from table_format.kernels.values import array_of
 from table_format.metastore.key_places import snapshot_identity
-from table_format.model.row_kind import RowKind
-from table_format.model.schema import VALUE_KIND
 from table_format.model.snapshot import Snapshot
 from table_format.options.merge import MergeEngine
 from table_format.table.dynamic_buckets import assign_rules
 from table_format.table.facts import TableFacts
-from table_format.table.key_places import follow, open_key_index
-from table_format.table.route import RoutedRows, arranged, numbered_partitions
+from table_format.table.key_places import follow
+from table_format.table.local_key_index import open_key_index
+from table_format.table.placed_rows import Places, written
+from table_format.table.route import RoutedRows, numbered_partitions
 
 _RULES: Final = {
     MergeEngine.DEDUPLICATE: WhenElsewhere.MOVE,
@@ -36,21 +37,22 @@ _RULES: Final = {
     MergeEngine.AGGREGATION: WhenElsewhere.STAY,
     MergeEngine.FIRST_ROW: WhenElsewhere.DROP,
 }
-_BUCKET_BITS: Final = 16
 
 
 class MovingKeys:
-    """Gives rows their partition and bucket; for one writer. ``replacing`` starts from nothing, for an overwrite.
+    """Gives rows their partition and bucket; for one writer, or for one of several assigners, whose ``shard`` has all
+    keys that come. ``replacing`` starts from nothing, for an overwrite.
 
     ``base`` is the identity of the snapshot by which it is done.
     """
 
-    def __init__(self, facts: TableFacts, *, replacing: bool = False) -> None:
+    def __init__(self, facts: TableFacts, *, replacing: bool = False, shard: KeyShard = WHOLE) -> None:
         self._facts = facts
         self._replacing = replacing
+        self._shard = shard
         self._rule = _RULES[facts.options.merge.engine]
         self._fields = facts.schema.select(facts.schema.primary_keys)
-        self._rules = assign_rules(facts.options.bucket)
+        self._rules = assign_rules(facts.options.bucket, None if shard.is_whole else shard.of)
         self._index: KeyIndex | None = None
         self._counts = BucketCounts({}, self._rules)
         self.base: str | None = None
@@ -62,13 +64,18 @@ class MovingKeys:
             LocalStoreError: the directory for it cannot be used.
         """
         if self._index is None:
-            self._index = open_key_index(self._facts, replacing=self._replacing)
+            self._index = open_key_index(self._facts, replacing=self._replacing, shard=self._shard)
 
-    def begin(self, base: Snapshot | None, *, has_work_waiting: bool) -> None:
+    def begin(
+        self, base: Snapshot | None, *, has_work_waiting: bool = False, known: Iterator[IndexedRows] | None = None
+    ) -> None:
         """Rest on a snapshot from now on, unless work waits for its commit, which rests on an earlier one.
+
+        ``known`` are all keys of the shard at that snapshot, if somebody has read them already.
 
         Raises:
             CorruptionError: a file of the table is missing or damaged.
+            KeyPlacesChanged: the index stands for a later snapshot already, by which keys lie elsewhere.
             LocalStoreError: the local index cannot be kept.
         """
         if self._replacing or (has_work_waiting and self.base is not None):
@@ -76,11 +83,11 @@ class MovingKeys:
         index = self._opened()
         index.forget_noted()
         try:
-            follow(self._facts, index, base)
+            follow(self._facts, index, base, shard=self._shard, known=known)
         except LocalStoreError:
             index.discard()
-            self._index = index = open_key_index(self._facts)
-            follow(self._facts, index, base)
+            self._index = index = open_key_index(self._facts, shard=self._shard)
+            follow(self._facts, index, base, shard=self._shard)
         self._counts = BucketCounts(index.counts(), self._rules)
         self.base = snapshot_identity(base)
 
@@ -98,8 +105,17 @@ class MovingKeys:
             InvalidInputError: without a limit, all numbers a bucket can have are in use.
             LocalStoreError: the local index failed.
         """
-        if not rows.num_rows:
-            return
+        if rows.num_rows:
+            yield from written(self._facts, rows, self.choose(rows))
+
+    def choose(self, rows: pa.RecordBatch) -> Places:
+        """The places of rows, of which the partition columns and the key columns are needed; there is at least one.
+
+        Raises:
+            InvalidData: a key is not one of the shard.
+            InvalidInputError: without a limit, all numbers a bucket can have are in use.
+            LocalStoreError: the local index failed.
+        """
         index = self._opened()
         columns = [rows.column(f.name) for f in self._fields]
         keys = [stored_key(column) for column in columns]
@@ -107,49 +123,25 @@ class MovingKeys:
         wanted = np.array([index.number_of(partition) for partition in partitions], np.int64)[codes]
         known = index.find(keys)
         arrivals = Arrivals(known.key, wanted, known.partition, known.bucket)
-        placed = place_rows(arrivals, row_hashes([f.type for f in self._fields], columns), self._counts, self._rule)
+        hashes = row_hashes([f.type for f in self._fields], columns)
+        if (assigner_of(hashes, self._shard.of) != self._shard.number).any():
+            names = ", ".join(self._facts.schema.primary_keys)
+            message = f"the key columns {names} have another type than those of {self._facts.name}; cast them"
+            raise InvalidData(message)
+        placed = place_rows(arrivals, hashes, self._counts, self._rule)
         last = pa.array(placed.last)
         index.note([key.take(last) for key in keys], placed.last_partition, placed.last_bucket)
-        yield from self._routed(self._written(rows, wanted, placed), placed)
+        return Places(
+            rows=placed.rows,
+            partition=placed.partition,
+            bucket=placed.bucket,
+            is_elsewhere=placed.partition != wanted[placed.rows],
+            is_retract=placed.is_retract,
+            named=index.partition,
+        )
 
     def _opened(self) -> KeyIndex:
         self.open()
         if self._index is None:  # open() has just made it
             raise AssertionError
         return self._index
-
-    def _written(self, rows: pa.RecordBatch, wanted: Numbers, placed: Placed) -> pa.RecordBatch:
-        """The rows with the partitions they go to, deletes among them."""
-        if len(placed.rows) != rows.num_rows or placed.is_retract.any():
-            rows = rows.take(pa.array(placed.rows))
-        if placed.is_retract.any():
-            kinds = rows.column(VALUE_KIND.name).to_numpy()
-            kinds = np.where(placed.is_retract, np.int8(RowKind.DELETE.value), kinds)
-            rows = _with_column(rows, VALUE_KIND.name, pa.array(kinds))
-        elsewhere = placed.partition != wanted[placed.rows]
-        return self._with_partitions(rows, placed.partition) if elsewhere.any() else rows
-
-    def _with_partitions(self, rows: pa.RecordBatch, partitions: Numbers) -> pa.RecordBatch:
-        numbers, positions = np.unique(partitions, return_inverse=True)
-        values = [self._facts.partitions.values(self._opened().partition(n)) for n in numbers.tolist()]
-        for field, column in zip(self._facts.schema.partition_fields, zip(*values, strict=True), strict=True):
-            rows = _with_column(rows, field.name, array_of(column, field.type).take(pa.array(positions)))
-        return rows
-
-    def _routed(self, rows: pa.RecordBatch, placed: Placed) -> Iterator[RoutedRows]:
-        if not rows.num_rows:
-            return
-        places: npt.NDArray[np.int64] = placed.partition << _BUCKET_BITS | placed.bucket
-        order, starts = arranged(places)
-        if order is not None:
-            rows, places = rows.take(pa.array(order)), places[order]
-        stops = np.append(starts[1:], rows.num_rows)
-        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-            place = int(places[start])
-            partition = self._opened().partition(place >> _BUCKET_BITS)
-            yield RoutedRows(partition, place & ((1 << _BUCKET_BITS) - 1), rows.slice(start, stop - start))
-
-
-def _with_column(rows: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:
-    position = rows.schema.get_field_index(name)
-    return rows.set_column(position, rows.schema.field(position), column)

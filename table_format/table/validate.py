@@ -83,6 +83,26 @@ class RowRules:
         kind_field = pa.field(VALUE_KIND.name, pa.int8(), nullable=False)
         return pa.RecordBatch.from_arrays([*columns, kinds], schema=schema.append(kind_field))
 
+    def conform_columns(self, batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.RecordBatch:
+        """Some columns of the rows as the table has them.
+
+        Raises:
+            InvalidData: a value or a null that the table cannot hold.
+        """
+        columns = [cast_column(batch.column(f.name), f.type, f.name) for f in fields]
+        for field, column in zip(fields, columns, strict=True):
+            _check_nulls(field, column, 0)
+        return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(fields))
+
+    def without_ignored(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows as they came, without those of a kind that the table's options say to ignore.
+
+        Raises:
+            InvalidData: a row kind that there is not.
+        """
+        kinds = self._kinds(batch, 0) if self.merge.ignore_delete or self.merge.ignore_update_before else None
+        return batch if kinds is None else batch.filter(self._kept(kinds))
+
     @property
     def _kind_column(self) -> str | None:
         if self.merge.rowkind_field is not None:
@@ -113,13 +133,15 @@ class RowRules:
         return kinds.cast(pa.int8())
 
     def _without_ignored(self, columns: list[pa.Array], kinds: pa.Array) -> tuple[list[pa.Array], pa.Array]:
-        if self.merge.ignore_delete:
-            keep = pc.invert(pc.is_in(kinds, _retracts()))
-        elif self.merge.ignore_update_before:
-            keep = pc.not_equal(kinds, RowKind.UPDATE_BEFORE.value)
-        else:
+        if not (self.merge.ignore_delete or self.merge.ignore_update_before):
             return columns, kinds
-        return [column.filter(keep) for column in columns], kinds.filter(keep)
+        kept = self._kept(kinds)
+        return [column.filter(kept) for column in columns], kinds.filter(kept)
+
+    def _kept(self, kinds: pa.Array) -> pa.Array:
+        if self.merge.ignore_delete:
+            return pc.invert(pc.is_in(kinds, _retracts()))
+        return pc.not_equal(kinds, RowKind.UPDATE_BEFORE.value)
 
     def _check_retracts(self, kinds: pa.Array, first_row: int) -> None:
         if self.schema.primary_keys:

@@ -36,6 +36,7 @@ from table_format.table.facts import TableFacts
 from table_format.table.full_period import FullCompactionPeriod
 from table_format.table.input import Rows, batches_of, reader_of
 from table_format.table.messages import fold
+from table_format.table.placed_rows import PlacedRows
 from table_format.table.route import RoutedRows, route
 from table_format.table.validate import RowRules, check_defaults
 
@@ -64,7 +65,9 @@ Compaction: TypeAlias = bool | Literal["full"]
 
 @dataclass(frozen=True, slots=True)
 class GivenBuckets:
-    """Rows come with their dynamic buckets, in a column of their own; ``base`` is the snapshot they were chosen by."""
+    """Rows come with their dynamic buckets, or the places of their keys, in a column of their own; ``base`` is the
+    snapshot they were chosen by.
+    """
 
     column: str
     base: Snapshot | None
@@ -123,7 +126,13 @@ class TableWrite:
         self._compactor = compactor
         self._shared = shared
         self._dynamic = DynamicBuckets(facts, replacing=replacing) if facts.has_dynamic_buckets else None
-        self._moving = _moving_keys(facts, replacing=replacing) if facts.schema.is_cross_partition else None
+        self._moving: MovingKeys | None = None
+        self._placed: PlacedRows | None = None
+        if facts.schema.is_cross_partition:
+            if given is None:
+                self._moving = _moving_keys(facts, replacing=replacing)
+            else:
+                self._placed = PlacedRows(facts, given.base, replacing=replacing)
 
     def write(self, data: Rows) -> tuple[CommitMessage, ...]:
         """Write all rows to files and return the messages that make them visible; nothing is visible yet.
@@ -147,7 +156,8 @@ class TableWrite:
         return self._written((batch, None) for batch in batches)
 
     def _checked(self, reader: pa.RecordBatchReader) -> Iterator[tuple[pa.RecordBatch, pa.Array | None]]:
-        for first_row, batch in batches_of(reader):
+        for first_row, read in batches_of(reader):
+            batch = read if self._given is None else self._rules.without_ignored(read)
             given = None if self._given is None else batch.column(self._given.column)
             bare = batch if self._given is None else batch.drop_columns([self._given.column])
             yield self._rules.conform(bare, first_row=first_row), given
@@ -240,6 +250,8 @@ class TableWrite:
         schema, bucketing = self._facts.schema, self._facts.options.bucket
         if self._moving is not None:
             yield from self._moving.placed(batch)
+        elif self._placed is not None:
+            yield from self._placed.placed(batch, given)
         elif self._dynamic is None:
             yield from route(batch, schema, bucketing)
         elif given is None:
@@ -294,8 +306,9 @@ class TableWrite:
             bases = self._dynamic.bases()
             for number, message in enumerate(folded.messages):
                 self._flushed[number] = self._dynamic.with_index(message, bases.get(message.partition))
-        if self._moving is not None:
-            self._flushed = [replace(message, key_places_base=self._moving.base) for message in self._flushed]
+        places = self._moving or self._placed
+        if places is not None:
+            self._flushed = [replace(message, key_places_base=places.base) for message in self._flushed]
         messages, self._flushed = tuple(self._flushed), []
         if self._follows_table:
             for message in messages:

@@ -66,6 +66,13 @@ def test_a_failing_write_leaves_nothing(lake: TestLake) -> None:
         lake.spark.read.format("paimon").load("nowhere").schema  # noqa: B018
 
 
+def test_keys_that_may_change_their_partition_are_not_written_without_a_shuffle(lake: TestLake) -> None:
+    lake.create(schema=DATED, partition_keys=("dt",), bucket="-1")
+    with pytest.raises(AnalysisException, match="write with Lake.write"):
+        lake.frame([("a", 1, "x")], DDL).write.format("paimon").mode("append").save(_path(lake))
+    assert lake.files() == []
+
+
 def test_an_abort_after_the_commit_deletes_nothing(lake: TestLake) -> None:
     lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",))
     batch = pa.RecordBatch.from_pylist([{"dt": "a", "id": 1, "v": "x"}], DATED)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +11,18 @@ import pyarrow as pa
 import pytest
 
 from table_format import Table
-from table_format.errors import ConflictError, KeyPlacesChanged, UnsupportedFeature
-from table_format.model.snapshot import CommitKind
-from table_format.runtime import Runtime, SystemClock
-from table_format.table import key_places
-from table_format.table.key_places import follow, open_key_index
-from tests.support.tables import KEYED, Warehouse, keyed, memory_warehouse, rows_of
-
-ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
+from table_format.errors import UnsupportedFeature
+from table_format.runtime import Runtime
+from tests.support.moving_keys import (
+    ENGINES,
+    index_content,
+    moving,
+    places_of,
+    rebuilt_content,
+    rows,
+    with_runtime,
+)
+from tests.support.tables import Warehouse, memory_warehouse, rows_of
 
 
 @pytest.fixture
@@ -28,55 +30,11 @@ def warehouse(tmp_path: Path) -> Warehouse:
     return with_runtime(memory_warehouse(), Runtime(cache_directory=str(tmp_path / "cache")))
 
 
-def with_runtime(warehouse: Warehouse, runtime: Runtime) -> Warehouse:
-    return replace(warehouse, catalog=replace(warehouse.catalog, runtime=runtime))
-
-
-def moving(warehouse: Warehouse, name: str = "t", schema: pa.Schema = KEYED, **options: str) -> Table:
-    given = {"bucket": "-1", **{key.replace("__", ".").replace("_", "-"): v for key, v in options.items()}}
-    return warehouse.table(name, schema, primary_keys=["id"], partition_keys=["dt"], options=given)
-
-
-def rows(*given: tuple[Any, ...], kinds: list[str] | None = None) -> pa.Table:
-    return keyed(list(given), **({} if kinds is None else {"_row_kind": pa.array(kinds)}))
-
-
-def index_content(table: Table) -> dict[tuple[object, ...], tuple[str, int]]:
-    """What the index this machine keeps of a table says, brought up to the latest snapshot."""
-    index = open_key_index(table.facts)
-    try:
-        follow(table.facts, index, table.latest_snapshot())
-        return {k: (table.facts.partitions.text(p), bucket) for k, (p, bucket) in index.content().items()}
-    finally:
-        index.close()
-
-
-def rebuilt_content(table: Table, tmp_path: Path) -> dict[tuple[object, ...], tuple[str, int]]:
-    """What an index says that is built from nothing."""
-    empty = replace(table.store.runtime, cache_directory=str(tmp_path / "empty"))
-    return index_content(replace(table, store=replace(table.store, runtime=empty)))
-
-
-def places_of(table: Table) -> dict[tuple[object, ...], tuple[str, int]]:
-    """Where each key is read from; no key twice."""
-    scan = table.scan()
-    found: dict[tuple[object, ...], tuple[str, int]] = {}
-    for split in scan.plan():
-        for batch in scan.read(split):
-            for key in batch.column("id").to_pylist():
-                assert (key,) not in found, f"{key} is there twice"
-                found[key,] = (table.facts.partitions.text(split.partition), split.bucket)
-    return found
-
-
 def log_of(warehouse: Warehouse, table: Table, after: int) -> list[tuple[Any, ...]]:
     """The changes of one snapshot, with their kinds."""
     opened = warehouse.catalog.load_table(f"{table.identifier}$audit_log")
     found = opened.scan(options={"incremental-between": f"{after - 1},{after}"}).to_arrow()
     return sorted(tuple(row.values()) for row in found.to_pylist())
-
-
-# --- the four merge engines -----------------------------------------------------------------------------------------
 
 
 def test_deduplicate_deletes_the_key_where_it_lay(warehouse: Warehouse) -> None:
@@ -195,319 +153,6 @@ def test_histories_are_those_of_a_dictionary(warehouse: Warehouse, tmp_path: Pat
         assert rows_of(table, filter=f"dt = '{partition}'") == [row for row in expected if row[1] == partition]
 
 
-# --- keeping the index ----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A list that grows when an index is built anew."""
-    made: list[str] = []
-    real = key_places._rebuild
-
-    def note(facts: Any, index: Any, base: Any) -> None:
-        made.append(facts.name)
-        real(facts, index, base)
-
-    monkeypatch.setattr(key_places, "_rebuild", note)
-    return made
-
-
-def of_another_machine(table: Table) -> Table:
-    """The table as it is written from elsewhere."""
-    elsewhere = Runtime(cache_directory=f"{table.store.runtime.cache_directory}-of-another-machine")
-    return replace(table, store=replace(table.store, runtime=elsewhere))
-
-
-def test_the_index_is_built_once_and_then_follows(warehouse: Warehouse, built: list[str]) -> None:
-    table = moving(warehouse)
-    for turn in range(4):
-        warehouse.reopened(table).append(rows((1, f"p{turn}", turn), (turn + 10, "p0", turn)))
-        table.compact(full=True)
-    assert len(built) == 1
-    assert len(rows_of(table)) == 5
-    table.drop_partitions([{"dt": "p0"}])
-    table.append(rows((10, "p1", 5)))
-    assert rows_of(table) == [(1, "p3", 3), (10, "p1", 5)]
-    assert len(built) == 1
-
-
-def test_a_history_that_was_rolled_back_is_not_trusted(warehouse: Warehouse, built: list[str]) -> None:
-    table = moving(warehouse)
-    table.append(rows((1, "p1", 1)))
-    table.append(rows((1, "p2", 2)))
-    assert index_content(table) == {(1,): ("dt=p2", 0)}
-    table.rollback_to(1)
-    table.append(rows((2, "p1", 2)))
-    assert table.latest_snapshot().id == 2
-    assert index_content(table) == {(1,): ("dt=p1", 0), (2,): ("dt=p1", 0)}
-    assert len(built) == 2
-
-
-def test_another_snapshot_of_the_same_id_is_not_taken_for_the_one_that_was_known(
-    warehouse: Warehouse, built: list[str]
-) -> None:
-    table = moving(warehouse)
-    table.append(rows((1, "p1", 1)))
-    table.append(rows((1, "p2", 2)))
-    assert index_content(table) == {(1,): ("dt=p2", 0)}
-    other = of_another_machine(table)
-    other.rollback_to(1)
-    other.append(rows((2, "p1", 2)))
-    before = len(built)
-    assert index_content(table) == places_of(table) == {(1,): ("dt=p1", 0), (2,): ("dt=p1", 0)}
-    assert len(built) == before + 1
-
-
-def test_a_table_made_anew_at_the_same_path_has_an_index_of_its_own(warehouse: Warehouse) -> None:
-    table = moving(warehouse)
-    table.append(rows((1, "p1", 1)))
-    assert index_content(table) == {(1,): ("dt=p1", 0)}
-    warehouse.catalog.drop_table(str(table.identifier))
-    again = of_another_machine(moving(warehouse))
-    again.append(rows((1, "p2", 1)))
-    again = warehouse.reopened(again)
-    assert rows_of(again) == [(1, "p2", 1)]
-    assert index_content(again) == {(1,): ("dt=p2", 0)}
-
-
-def test_an_index_whose_snapshot_has_expired_is_built_anew(warehouse: Warehouse, built: list[str]) -> None:
-    table = moving(warehouse)
-    table.append(rows((1, "p1", 1)))
-    assert index_content(table) == {(1,): ("dt=p1", 0)}
-    other = of_another_machine(table)
-    for turn in range(4):
-        other.append(rows((1, f"q{turn}", turn)))
-    table.expire_snapshots(retain_max=1, retain_min=1, older_than_ms=2**60, retain_floor_ms=0)
-    before = len(built)
-    table.append(rows((1, "p1", 5)))
-    assert rows_of(table) == [(1, "p1", 5)]
-    assert len(built) == before + 1
-
-
-def test_a_damaged_index_is_built_anew(warehouse: Warehouse, built: list[str]) -> None:
-    table = moving(warehouse)
-    table.append(rows((1, "p1", 1)))
-    table.append(rows((1, "p2", 1)))
-    files = list(Path(table.store.runtime.cache_directory or "").rglob("*.duckdb"))
-    assert len(files) == 1
-    content = bytearray(files[0].read_bytes())
-    content[4096:12288] = b"\x07" * 8192
-    files[0].write_bytes(content)
-    table.append(rows((1, "p3", 3)))
-    assert rows_of(table) == [(1, "p3", 3)]
-    files[0].write_bytes(b"no database")
-    table.append(rows((1, "p4", 4)))
-    assert rows_of(table) == [(1, "p4", 4)]
-
-
-def test_an_index_that_was_opened_otherwise_in_between_is_built_anew(warehouse: Warehouse, built: list[str]) -> None:
-    table = moving(warehouse)
-    table.append(rows((1, "p1", 1)))
-    assert index_content(table) == {(1,): ("dt=p1", 0)}
-    open_key_index(table.copy({"cross-partition-upsert.index-ttl": "9 d"}).facts).close()
-    assert index_content(table) == {(1,): ("dt=p1", 0)}
-    assert len(built) == 2
-
-
-def test_an_index_that_crashes_while_it_follows_stands_for_the_snapshot_before(
-    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = moving(warehouse)
-    table.append(rows((1, "p1", 1)))
-    table.append(rows((1, "p2", 2), (2, "p2", 2)))
-    index = open_key_index(table.facts)
-    with monkeypatch.context() as patch:
-        patch.setattr(index, "_note_position", lambda _position: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            follow(table.facts, index, table.latest_snapshot())
-    index.close()
-    index = open_key_index(table.facts)
-    assert (index.position or "").startswith("1:")
-    index.close()
-    assert index_content(table) == places_of(table)
-
-
-def test_more_writers_at_once_have_indexes_of_their_own(warehouse: Warehouse) -> None:
-    table = moving(warehouse)
-    table.append(rows((1, "p1", 1)))
-    first, second = open_key_index(table.facts), open_key_index(table.facts)
-    for index in (first, second):
-        follow(table.facts, index, table.latest_snapshot())
-        assert index.content() == first.content()
-        assert len(index.content()) == 1
-    first.close()
-    second.close()
-    assert len(list(Path(table.store.runtime.cache_directory or "").rglob("*.duckdb"))) == 2
-
-
-def test_after_a_restart_with_a_million_keys_none_is_doubled(
-    warehouse: Warehouse, tmp_path: Path, built: list[str]
-) -> None:
-    table = moving(warehouse, write_only="true")
-    ids = np.arange(1_000_000)
-
-    def some(ids: Any, shift: int) -> pa.Table:
-        dates = pa.array(["a", "b", "c"]).take(pa.array((ids + shift) % 3))
-        return pa.table({"id": pa.array(ids), "dt": dates, "v": pa.array(ids.astype(np.int32))})
-
-    table.append(some(ids, 0))
-    table.append(some(ids[::1000], 1))
-    # The first time an index was empty, the second time so much had come that all was read.
-    assert len(built) == 2
-    table.append(some(ids[::500], 2))
-    assert len(built) == 2
-    elsewhere = Runtime(cache_directory=str(tmp_path / "elsewhere"))
-    replace(table, store=replace(table.store, runtime=elsewhere)).append(some(ids[::250], 0))
-    found = table.scan(columns=["id", "dt"]).to_arrow()
-    assert found.num_rows == len(np.unique(found.column("id").to_numpy())) == len(ids)
-    assert sorted(found.column("dt").value_counts().to_pylist(), key=str) == sorted(
-        some(ids, 0).column("dt").value_counts().to_pylist(), key=str
-    )
-
-
-# --- several writers ------------------------------------------------------------------------------------------------
-
-
-def test_a_writer_that_others_have_overtaken_is_refused(warehouse: Warehouse) -> None:
-    table = moving(warehouse)
-    table.append(rows((1, "p1", 1)))
-    first, second = table.new_write().write(rows((1, "p2", 2))), table.new_write().write(rows((1, "p3", 3)))
-    table.new_commit().commit(first)
-    with pytest.raises(KeyPlacesChanged, match=r"after snapshot 1, .*the latest is 2.*write the rows again"):
-        table.new_commit().commit(second)
-    table.new_commit().abort(second)
-    assert rows_of(table) == [(1, "p2", 2)]
-
-
-def test_a_compaction_in_between_is_no_reason_to_refuse(warehouse: Warehouse) -> None:
-    table = moving(warehouse)
-    table.append(rows((1, "p1", 1)))
-    table.append(rows((1, "p1", 2)))
-    messages = table.new_write().write(rows((1, "p2", 2)))
-    assert [s.commit_kind for s in table.compact(full=True)] == [CommitKind.COMPACT]
-    table.new_commit().commit(messages)
-    assert rows_of(table) == [(1, "p2", 2)]
-
-
-def test_append_gives_rows_their_places_anew(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = moving(warehouse)
-    table.append(rows((1, "p1", 1)))
-    other = warehouse.reopened(table)
-    real, overtaken = Table.new_write, []
-
-    def slow(self: Table, commit_user: str | None = None) -> Any:
-        write = real(self, commit_user)
-        if self is table and len(overtaken) < 2:
-            overtaken.append(write)
-            messages = write.write
-            monkeypatch.setattr(
-                write, "write", lambda data: (messages(data), other.append(rows((1, f"o{len(overtaken)}", 5))))[0]
-            )
-        return write
-
-    monkeypatch.setattr(Table, "new_write", slow)
-    table.append(rows((1, "p2", 2)))
-    assert len(overtaken) == 2
-    assert rows_of(table) == [(1, "p2", 2)]
-    assert index_content(table) == places_of(table)
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_writers_whose_steps_interleave_leave_each_key_in_one_partition(warehouse: Warehouse, seed: int) -> None:
-    chance = random.Random(seed)
-    table = moving(warehouse, dynamic_bucket__target_row_num="3")
-    expected: dict[int, tuple[str, int]] = {}
-    refused = 0
-    for turn in range(8):
-        prepared = []
-        for number in range(chance.randrange(1, 4)):
-            data = {k: (chance.choice("abc"), turn * 10 + number) for k in chance.sample(range(9), 3)}
-            prepared.append((table.new_write().write(rows(*((k, p, v) for k, (p, v) in data.items()))), data))
-        for messages, data in prepared:
-            try:
-                table.new_commit().commit(messages)
-            except KeyPlacesChanged:
-                table.new_commit().abort(messages)
-                refused += 1
-            else:
-                expected |= data
-    assert index_content(table) == places_of(table)
-    assert rows_of(table) == sorted((k, p, v) for k, (p, v) in expected.items())
-    assert refused
-
-
-def test_one_writer_goes_on_over_several_commits(warehouse: Warehouse) -> None:
-    table = moving(warehouse)
-    write, commit = table.new_write("w"), table.new_commit("w")
-    for day in range(3):
-        first = write.write(rows((1, f"d{day}", day)))
-        # What is written and not committed yet is known to the next rows.
-        second = write.write(rows((1, f"e{day}", day), (day + 10, "x", day)))
-        commit.commit([*first, *second], identifier=day)
-        assert (1, f"e{day}", day) in rows_of(table)
-        assert index_content(table) == places_of(table)
-    lone = write.write(rows((1, "f", 1)))
-    late = write.write(rows((1, "g", 1)))
-    commit.commit(lone, identifier=10)
-    with pytest.raises(ConflictError, match="commit what several writes made as one"):
-        commit.commit(late, identifier=11)
-
-
-# --- age ------------------------------------------------------------------------------------------------------------
-
-
-class Steps(SystemClock):
-    """A clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.ms = 1_700_000_000_000
-
-    def now_ms(self) -> int:
-        return self.ms
-
-    def local_now_ms(self) -> int:
-        return self.ms
-
-
-@pytest.mark.parametrize("is_kept", [True, False])
-def test_a_key_older_than_the_limit_is_taken_for_a_new_one(warehouse: Warehouse, tmp_path: Path, is_kept: bool) -> None:
-    clock = Steps()
-    runtime = Runtime(clock=clock, cache_directory=str(tmp_path / "aging"))
-    table = moving(with_runtime(warehouse, runtime), cross_partition_upsert__index_ttl="1 h")
-
-    def later(hours: float, *written: tuple[Any, ...]) -> None:
-        nonlocal table
-        clock.ms += int(hours * 3_600_000)
-        if not is_kept:
-            fresh = replace(runtime, cache_directory=str(tmp_path / f"aging-{clock.ms}"))
-            table = replace(table, store=replace(table.store, runtime=fresh))
-        table.append(rows(*written))
-
-    later(0, (1, "p1", 1), (2, "p0", 1))
-    later(0.9, (1, "p2", 2))
-    assert rows_of(table) == [(1, "p2", 2), (2, "p0", 1)]
-    # Key 1 was written 0.9 hours ago, key 2 last 1.8 hours ago: a duplicate, as documented.
-    later(0.9, (1, "p3", 3), (2, "p3", 3))
-    assert rows_of(table) == [(1, "p3", 3), (2, "p0", 1), (2, "p3", 3)]
-
-
-def test_of_a_key_in_two_partitions_the_newest_place_counts(
-    warehouse: Warehouse, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    clock = Steps()
-    runtime = Runtime(clock=clock, cache_directory=str(tmp_path / "aging"))
-    table = moving(with_runtime(warehouse, runtime), cross_partition_upsert__index_ttl="1 h")
-    table.append(rows((1, "p1", 1)))
-    clock.ms += 7_200_000
-    table.append(rows((1, "p2", 2)))
-    assert len(rows_of(table)) == 2
-    unlimited = table.copy({"cross-partition-upsert.index-ttl": "30 d"})
-    with caplog.at_level(logging.WARNING):
-        unlimited.append(rows((1, "p3", 3)))
-    assert "1 keys lie in more than one partition" in caplog.text
-    assert rows_of(table) == [(1, "p1", 1), (1, "p3", 3)]
-
-
 def test_partitions_by_the_time_of_the_event_keep_one_row_for_each_key_of_a_complete_feed(warehouse: Warehouse) -> None:
     table = warehouse.table(
         "feed", primary_keys=["id", "dt"], partition_keys=["dt"], options={"changelog-producer": "input"}
@@ -517,7 +162,7 @@ def test_partitions_by_the_time_of_the_event_keep_one_row_for_each_key_of_a_comp
     assert rows_of(table) == [(1, "d2", 3), (2, "d1", 4)]
 
 
-# --- keys of all types, and refusals --------------------------------------------------------------------------------
+# --- keys of all types, and refusals ----------------------------------------------------------------------------------
 
 
 def test_keys_of_every_type_are_found_again(warehouse: Warehouse) -> None:
@@ -587,15 +232,3 @@ def test_partitions_are_not_overwritten_one_by_one(warehouse: Warehouse) -> None
     table.append(rows((2, "p2", 6)))
     assert rows_of(table) == [(2, "p2", 6), (3, "p2", 5)]
     assert index_content(table) == places_of(table)
-
-
-def test_a_branch_has_an_index_of_its_own(warehouse: Warehouse) -> None:
-    table = moving(warehouse)
-    table.append(rows((1, "p1", 1)))
-    table.create_tag("t1")
-    table.create_branch("side", tag="t1")
-    side = warehouse.catalog.load_table(f"{table.identifier}$branch_side")
-    assert isinstance(side, Table)
-    side.append(rows((1, "p2", 2)))
-    table.append(rows((1, "p3", 3)))
-    assert (rows_of(side), rows_of(table)) == ([(1, "p2", 2)], [(1, "p3", 3)])

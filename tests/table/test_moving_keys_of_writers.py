@@ -1,0 +1,112 @@
+"""Several writers of a table whose keys may change their partition: none leaves a key in two of them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from table_format import Table
+from table_format.errors import ConflictError, KeyPlacesChanged
+from table_format.model.snapshot import CommitKind
+from table_format.runtime import Runtime
+from tests.support.moving_keys import (
+    index_content,
+    moving,
+    places_of,
+    rows,
+    with_runtime,
+)
+from tests.support.tables import Warehouse, memory_warehouse, rows_of
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    return with_runtime(memory_warehouse(), Runtime(cache_directory=str(tmp_path / "cache")))
+
+
+def test_a_writer_that_others_have_overtaken_is_refused(warehouse: Warehouse) -> None:
+    table = moving(warehouse)
+    table.append(rows((1, "p1", 1)))
+    first, second = table.new_write().write(rows((1, "p2", 2))), table.new_write().write(rows((1, "p3", 3)))
+    table.new_commit().commit(first)
+    with pytest.raises(KeyPlacesChanged, match=r"after snapshot 1, .*the latest is 2.*write the rows again"):
+        table.new_commit().commit(second)
+    table.new_commit().abort(second)
+    assert rows_of(table) == [(1, "p2", 2)]
+
+
+def test_a_compaction_in_between_is_no_reason_to_refuse(warehouse: Warehouse) -> None:
+    table = moving(warehouse)
+    table.append(rows((1, "p1", 1)))
+    table.append(rows((1, "p1", 2)))
+    messages = table.new_write().write(rows((1, "p2", 2)))
+    assert [s.commit_kind for s in table.compact(full=True)] == [CommitKind.COMPACT]
+    table.new_commit().commit(messages)
+    assert rows_of(table) == [(1, "p2", 2)]
+
+
+def test_append_gives_rows_their_places_anew(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = moving(warehouse)
+    table.append(rows((1, "p1", 1)))
+    other = warehouse.reopened(table)
+    real, overtaken = Table.new_write, []
+
+    def slow(self: Table, commit_user: str | None = None) -> Any:
+        write = real(self, commit_user)
+        if self is table and len(overtaken) < 2:
+            overtaken.append(write)
+            messages = write.write
+            monkeypatch.setattr(
+                write, "write", lambda data: (messages(data), other.append(rows((1, f"o{len(overtaken)}", 5))))[0]
+            )
+        return write
+
+    monkeypatch.setattr(Table, "new_write", slow)
+    table.append(rows((1, "p2", 2)))
+    assert len(overtaken) == 2
+    assert rows_of(table) == [(1, "p2", 2)]
+    assert index_content(table) == places_of(table)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_writers_whose_steps_interleave_leave_each_key_in_one_partition(warehouse: Warehouse, seed: int) -> None:
+    chance = random.Random(seed)
+    table = moving(warehouse, dynamic_bucket__target_row_num="3")
+    expected: dict[int, tuple[str, int]] = {}
+    refused = 0
+    for turn in range(8):
+        prepared = []
+        for number in range(chance.randrange(1, 4)):
+            data = {k: (chance.choice("abc"), turn * 10 + number) for k in chance.sample(range(9), 3)}
+            prepared.append((table.new_write().write(rows(*((k, p, v) for k, (p, v) in data.items()))), data))
+        for messages, data in prepared:
+            try:
+                table.new_commit().commit(messages)
+            except KeyPlacesChanged:
+                table.new_commit().abort(messages)
+                refused += 1
+            else:
+                expected |= data
+    assert index_content(table) == places_of(table)
+    assert rows_of(table) == sorted((k, p, v) for k, (p, v) in expected.items())
+    assert refused
+
+
+def test_one_writer_goes_on_over_several_commits(warehouse: Warehouse) -> None:
+    table = moving(warehouse)
+    write, commit = table.new_write("w"), table.new_commit("w")
+    for day in range(3):
+        first = write.write(rows((1, f"d{day}", day)))
+        # What is written and not committed yet is known to the next rows.
+        second = write.write(rows((1, f"e{day}", day), (day + 10, "x", day)))
+        commit.commit([*first, *second], identifier=day)
+        assert (1, f"e{day}", day) in rows_of(table)
+        assert index_content(table) == places_of(table)
+    lone = write.write(rows((1, "f", 1)))
+    late = write.write(rows((1, "g", 1)))
+    commit.commit(lone, identifier=10)
+    with pytest.raises(ConflictError, match="commit what several writes made as one"):
+        commit.commit(late, identifier=11)
