@@ -115,6 +115,15 @@ class FileConflict(ConflictError):
     """A file this commit deletes is gone already, or one it adds is there already."""
 
 
+class BucketLost(FileConflict):
+    """Others replaced files of a bucket, which were expired while it was worked on; ``partition`` is serialised."""
+
+    def __init__(self, partition: bytes, bucket: int, message: str) -> None:
+        self.partition = partition
+        self.bucket = bucket
+        super().__init__(message)
+
+
 class LsmConflict(ConflictError):
     """The commit would leave overlapping key ranges in one level of a bucket."""
 

@@ -11,7 +11,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -114,6 +114,10 @@ class DeletionVector:
         return _INT.pack(len(body)) + body + zlib.crc32(body).to_bytes(_INT.size, "big")
 
 
+EncodedVector: TypeAlias = tuple[str, DeletionVector, bytes]
+"""A data file, its vector, and ``encoded`` of that."""
+
+
 def encode_index_file(vectors: Mapping[str, DeletionVector]) -> tuple[bytes, tuple[DeletionVectorRange, ...]]:
     """The bytes of an index file with the vectors of some data files, and where each of them lies.
 
@@ -123,11 +127,15 @@ def encode_index_file(vectors: Mapping[str, DeletionVector]) -> tuple[bytes, tup
     >>> len(data), ranges
     (33, (DeletionVectorRange(data_file='data-0.parquet', offset=1, length=24, cardinality=2),))
     """
+    return index_file_of([(data_file, vector, vector.encoded()) for data_file, vector in vectors.items()])
+
+
+def index_file_of(encoded: Iterable[EncodedVector]) -> tuple[bytes, tuple[DeletionVectorRange, ...]]:
+    """``encode_index_file`` of vectors that are encoded already."""
     parts = [bytes([VERSION])]
     position = 1
     ranges = []
-    for data_file, vector in vectors.items():
-        record = vector.encoded()
+    for data_file, vector, record in encoded:
         # The 64-bit encoding counts the size and the checksum, the 32-bit one does not.
         length = len(record) if vector.is_wide else len(record) - _FRAME_BYTES
         ranges.append(DeletionVectorRange(data_file, position, length, vector.cardinality))

@@ -13,10 +13,10 @@ from decimal import Decimal
 from typing import Final
 
 from sqlglot import exp, parse
-from sqlglot.errors import ParseError, TokenError
 
 from table_format.codecs.filter_literals import MisfitError, literal_value
 from table_format.codecs.filter_sql import FilterDialect
+from table_format.codecs.sql_errors import told_as
 from table_format.errors import ColumnNotFound, InvalidExpression
 from table_format.model.expression import SOURCE, TARGET, Call, CastTo, ColumnOf, Constant, Expression
 from table_format.model.types import (
@@ -94,22 +94,12 @@ def parse_expression(text: str, scope: Scope) -> Expression:
         ColumnNotFound: the text names a column that there is not.
         InvalidExpression: it cannot be parsed, leaves open which relation is meant, or goes beyond what is understood.
     """
-    try:
+    with told_as(InvalidExpression, "expression", text):
         trees = parse(text, dialect=FilterDialect)
         if len(trees) != 1 or trees[0] is None:
             message = f"an expression is one value, found {text!r}"
             raise InvalidExpression(message)
         return _Binder(text, scope).bound(trees[0])
-    except ParseError as error:
-        place = error.errors[0] if error.errors else {}
-        message = f"expression {text!r}: {place.get('description', error)}"
-        raise InvalidExpression(message) from error
-    except TokenError as error:
-        message = f"expression {text!r}: a quote or comment is not closed"
-        raise InvalidExpression(message) from error
-    except RecursionError:
-        message = f"the expression is nested too deeply ({len(text)} characters)"
-        raise InvalidExpression(message) from None
 
 
 class _Binder:

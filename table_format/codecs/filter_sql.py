@@ -14,10 +14,10 @@ from typing import Final
 
 from sqlglot import exp, parse
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import Tokenizer as StandardTokenizer
 
 from table_format.codecs.filter_literals import MisfitError, is_literal, literal_value
+from table_format.codecs.sql_errors import told_as
 from table_format.errors import ColumnNotFound, InvalidFilter
 from table_format.model.like import ESCAPE, escaped, pieces
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Like, Literal, Not, Or, Predicate
@@ -81,22 +81,12 @@ def parse_filter(text: str, fields: Sequence[DataField]) -> Predicate:
         InvalidFilter: the text is no condition, goes beyond what filters know, or compares a column with a literal of
             another kind. The message tells where.
     """
-    try:
+    with told_as(InvalidFilter, "filter", text):
         trees = parse(text, dialect=FilterDialect)
         if len(trees) != 1 or trees[0] is None:
             message = f"a filter is one condition, found {text!r}"
             raise InvalidFilter(message)
         return _Binder({field.name: field for field in fields}).condition(trees[0])
-    except ParseError as error:
-        place = error.errors[0] if error.errors else {}
-        message = f"filter {text!r}: {place.get('description', error)} {_line_and_column(place)}".rstrip()
-        raise InvalidFilter(message) from error
-    except TokenError as error:
-        message = f"filter {text!r}: a quote or comment is not closed"
-        raise InvalidFilter(message) from error
-    except RecursionError:
-        message = f"the filter is nested too deeply ({len(text)} characters)"
-        raise InvalidFilter(message) from None
 
 
 class _Binder:
@@ -321,7 +311,3 @@ def _error(node: exp.Expr, message: str) -> InvalidFilter:
     starts = [start for part in node.walk() if (start := part.meta.get("start")) is not None]
     where = f"at character {min(starts) + 1}: " if starts else ""
     return InvalidFilter(f"filter, {where}{message}" if where else f"filter: {message}")
-
-
-def _line_and_column(place: Mapping[str, object]) -> str:
-    return f"(line {place['line']}, column {place['col']})" if place.get("line") else ""

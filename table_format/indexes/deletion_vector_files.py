@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from table_format.codecs.deletion_vector import DeletionVector, encode_index_file
+from table_format.codecs.deletion_vector import DeletionVector, EncodedVector, encode_index_file, index_file_of
 from table_format.io.paths import index_name
 from table_format.io.table_store import TableStore
-from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta
+from table_format.model.manifest import DELETION_VECTORS, DeletionVectorRange, IndexFileMeta
 
 
 def write_deletion_vector_files(
@@ -28,7 +28,7 @@ def write_deletion_vector_files(
     is_complete = False
     try:
         for part in _parts(vectors, target_bytes):
-            written.append(write_deletion_vectors(store, part))  # noqa: PERF401 - one by one: a failure deletes them
+            written.append(_written(store, *index_file_of(part)))  # noqa: PERF401 - a failure deletes those before
         is_complete = True
     finally:
         if not is_complete:
@@ -40,7 +40,10 @@ def write_deletion_vector_files(
 
 def write_deletion_vectors(store: TableStore, vectors: Mapping[str, DeletionVector]) -> IndexFileMeta:
     """Write the vectors of some data files to one file that nothing names yet."""
-    data, ranges = encode_index_file(vectors)
+    return _written(store, *encode_index_file(vectors))
+
+
+def _written(store: TableStore, data: bytes, ranges: tuple[DeletionVectorRange, ...]) -> IndexFileMeta:
     name = index_name(store.runtime.ids.uuid(), 0)
     path = store.paths.index(name)
     is_complete = False
@@ -60,14 +63,15 @@ def write_deletion_vectors(store: TableStore, vectors: Mapping[str, DeletionVect
     )
 
 
-def _parts(vectors: Mapping[str, DeletionVector], target_bytes: int) -> Iterator[dict[str, DeletionVector]]:
-    part: dict[str, DeletionVector] = {}
+def _parts(vectors: Mapping[str, DeletionVector], target_bytes: int) -> Iterator[list[EncodedVector]]:
+    part: list[EncodedVector] = []
     size = 1  # the version
     for data_file, vector in vectors.items():
-        part[data_file] = vector
-        size += len(vector.encoded())
+        record = vector.encoded()
+        part.append((data_file, vector, record))
+        size += len(record)
         if size > target_bytes:
             yield part
-            part, size = {}, 1
+            part, size = [], 1
     if part:
         yield part

@@ -6,7 +6,8 @@ it is deleted at once and named by neither list.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from table_format.formats.bucket_files import BucketFiles
@@ -68,13 +69,35 @@ class Changes:
         self._clear()
         return replace(message, compact_deleted_index_files=gone, compact_new_index_files=come)
 
+    def forget_compactions(self) -> None:
+        """Undo all compactions: delete what they made, and keep what was new."""
+        made = self._compacted
+        self._before, self._after, self._compact_changelog = {}, [], []
+        for file in made:
+            self._bucket.delete(file)
+
+    @contextmanager
+    def aborting_on_failure(self) -> Iterator[None]:
+        """Delete every file these changes made when the block fails."""
+        complete = False
+        try:
+            yield
+            complete = True
+        finally:
+            if not complete:
+                self.abort()
+
     def abort(self) -> None:
         """Delete every file these changes made."""
-        made = [*self._new, *(file for file in self._after if file.file_name not in self._before)]
-        made += [*self._changelog, *self._compact_changelog]
+        made = [*self._new, *self._changelog, *self._compacted]
         self._clear()
         for file in made:
             self._bucket.delete(file)
+
+    @property
+    def _compacted(self) -> list[DataFileMeta]:
+        """The files that compactions made; one that was only moved to another level is not theirs."""
+        return [*(file for file in self._after if file.file_name not in self._before), *self._compact_changelog]
 
     def _clear(self) -> None:
         self._new, self._before, self._after = [], {}, []

@@ -50,7 +50,8 @@ def compact_bucket(
     changes = Changes(bucket)
     result = run_compaction(bucket, levels, unit, marks)
     changes.compacted(result)
-    return changes.drain(marks, replace_files(levels, result.before, result.after, key_range))
+    with changes.aborting_on_failure():
+        return changes.drain(marks, replace_files(levels, result.before, result.after, key_range))
 
 
 def marked_rows(bucket: BucketFiles, deletions: BucketDeletions | None) -> MarkedRows | None:

@@ -61,22 +61,22 @@ def sort_buckets(
         CorruptionError: a file is missing or damaged.
         OSError: the disk is full.
     """
-    level = max(_level_of(bucket) for bucket in buckets)
-    yield from map(_removal, buckets)
+    level = level_of_all(buckets)
+    yield from removals(buckets)
     template = buckets[0].files
     fields = (SEQUENCE_NUMBER, VALUE_KIND, *template.schema.fields)
     key, shared = _first_look(buckets, key)
     with (
-        _external_sort(template, key, directory) as rows,
-        _external_sort(template, _by_key(template), directory) as apart,
+        external_sort(template, key, directory) as rows,
+        external_sort(template, _by_key(template), directory) as apart,
     ):
-        for batch in _rows(buckets, fields):
-            is_shared = np.isin(_hashes(template, batch), shared)
+        for batch in compacted_rows(buckets, fields):
+            is_shared = np.isin(key_hashes(template, batch), shared)
             rows.add(batch.filter(pa.array(~is_shared)) if is_shared.any() else batch)
             apart.add(batch.filter(pa.array(is_shared)))
-        portions = chain(_portions(rows.sorted(), _rows_of_a_bucket(buckets)), [apart.sorted()] if shared.size else [])
+        portions = chain(_portions(rows.sorted(), rows_of_a_bucket(buckets)), [apart.sorted()] if shared.size else [])
         for number, portion in enumerate(portions):
-            yield _new_bucket(replace(template, bucket=number), portion, level, directory)
+            yield write_bucket(replace(template, bucket=number), portion, level, directory)
 
 
 def _first_look(buckets: Sequence[CompactedBucket], key: SortKey) -> tuple[SortKey, Hashes]:
@@ -85,25 +85,38 @@ def _first_look(buckets: Sequence[CompactedBucket], key: SortKey) -> tuple[SortK
     look = FirstLook(key) if key.needs_spread else None
     found = [np.empty(0, np.int32)]
     wanted = dict.fromkeys((*files.schema.trimmed_primary_keys, *(key.columns if look is not None else ())))
-    for batch in _rows(buckets, files.schema.select(tuple(wanted))):
-        found.append(_hashes(files, batch))
+    for batch in compacted_rows(buckets, files.schema.select(tuple(wanted))):
+        found.append(key_hashes(files, batch))
         if look is not None:
             look.add(batch)
     key = key if look is None else look.with_spread()
     hashes = np.sort(np.concatenate(found))
     shared = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
     # A single bucket is shared by all.
-    return key, shared if _most_buckets(files) > 1 else shared[:0]
+    return key, shared if may_have_more_buckets(files) else shared[:0]
+
+
+def level_of_all(buckets: Iterable[CompactedBucket]) -> int:
+    """The highest level of buckets that have nothing outside of it.
+
+    Raises:
+        FileConflict: a bucket was written to since it was compacted.
+    """
+    return max(_level_of(bucket) for bucket in buckets)
 
 
 def _level_of(bucket: CompactedBucket) -> int:
-    """The highest level of a bucket that has nothing outside of it."""
     levels = levels_of(bucket.live, bucket.files.options.compaction.num_levels, key_ranges(bucket.files.schema))
     if levels.level0 or len(levels.higher) > 1:
         where = f"bucket {bucket.files.bucket} of partition '{bucket.files.partition_text}'"
         message = f"{where} was written to since it was compacted; sort it again when nobody writes to the partition"
         raise FileConflict(message)
     return levels.max_level
+
+
+def removals(buckets: Iterable[CompactedBucket]) -> Iterator[CommitMessage]:
+    """What takes the files of the buckets out of the table, with their vectors and hash indexes."""
+    return map(_removal, buckets)
 
 
 def _removal(bucket: CompactedBucket) -> CommitMessage:
@@ -114,7 +127,8 @@ def _removal(bucket: CompactedBucket) -> CommitMessage:
     )
 
 
-def _rows(buckets: Iterable[CompactedBucket], fields: Sequence[DataField]) -> Iterator[pa.RecordBatch]:
+def compacted_rows(buckets: Iterable[CompactedBucket], fields: Sequence[DataField]) -> Iterator[pa.RecordBatch]:
+    """The rows of the live files that are there: none is marked as deleted, or takes another back."""
     for bucket in buckets:
         files = bucket.files
         deletions = DeletionVectors(files.store.io, bucket.deletions.files)
@@ -125,11 +139,19 @@ def _rows(buckets: Iterable[CompactedBucket], fields: Sequence[DataField]) -> It
             yield batch if at < 0 else batch.filter(is_add(batch.column(at)))
 
 
-def _rows_of_a_bucket(buckets: Sequence[CompactedBucket]) -> int:
-    """The target, or more where there may not be so many buckets; one is kept for keys that share their hash."""
+def rows_of_a_bucket(buckets: Sequence[CompactedBucket]) -> int:
+    """How many rows each new bucket gets: the target, or more where there may not be so many buckets.
+
+    One bucket is kept for keys that share their hash.
+    """
     files = buckets[0].files
     rows = sum(file.row_count for bucket in buckets for file in bucket.live)
     return max(files.options.bucket.target_rows, -(-rows // max(_most_buckets(files) - 1, 1)))
+
+
+def may_have_more_buckets(files: BucketFiles) -> bool:
+    """Whether a partition of the table may have more than one bucket."""
+    return _most_buckets(files) > 1
 
 
 def _most_buckets(files: BucketFiles) -> int:
@@ -154,14 +176,15 @@ def _portions(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[Iterator
         yield portion()
 
 
-def _new_bucket(
-    bucket: BucketFiles, rows: Iterator[pa.RecordBatch], level: int, directory: str | None
+def write_bucket(
+    bucket: BucketFiles, rows: Iterator[pa.RecordBatch], level: int, directory: str | None = None
 ) -> CommitMessage:
+    """Write rows to a new bucket, in the order of their keys, with its hash index; nothing is left when that fails."""
     hashes: list[Hashes] = []
     after: list[DataFileMeta] = []
-    with bucket.deleting_on_failure(after), _external_sort(bucket, _by_key(bucket), directory) as in_order:
+    with bucket.deleting_on_failure(after), external_sort(bucket, _by_key(bucket), directory) as in_order:
         for batch in rows:
-            hashes.append(distinct(_hashes(bucket, batch)))
+            hashes.append(distinct(key_hashes(bucket, batch)))
             in_order.add(batch)
         with bucket.writing(level=level, source=FileSource.COMPACT) as writer:
             for batch in in_order.sorted():
@@ -171,7 +194,8 @@ def _new_bucket(
     return replace(bucket.message(compact_after=tuple(after)), compact_new_index_files=(index,))
 
 
-def _external_sort(bucket: BucketFiles, key: SortKey, directory: str | None) -> ExternalSort:
+def external_sort(bucket: BucketFiles, key: SortKey, directory: str | None = None) -> ExternalSort:
+    """A sort by some key within the memory of a writer; more waits on disk, below ``directory``."""
     buffer_bytes = bucket.options.write.buffer_size
     return ExternalSort(partial(with_sort_key, key=key), buffer_bytes=buffer_bytes, directory=directory)
 
@@ -180,6 +204,7 @@ def _by_key(files: BucketFiles) -> SortKey:
     return SortKey(OrderStrategy.ORDER, files.schema.trimmed_primary_keys)
 
 
-def _hashes(files: BucketFiles, batch: pa.RecordBatch) -> Hashes:
+def key_hashes(files: BucketFiles, batch: pa.RecordBatch) -> Hashes:
+    """The hash of each row's key, which the hash index knows it by."""
     keys = files.schema.select(files.schema.trimmed_primary_keys)
     return row_hashes([f.type for f in keys], [batch.column(f.name) for f in keys])

@@ -8,14 +8,16 @@ message of ``prepare`` is committed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final, Literal
 
 import numpy as np
 import pyarrow as pa
 
+from table_format.errors import MissingFile
 from table_format.formats.batch_rows import MAX_BATCH_ROWS
 from table_format.formats.bucket_files import BucketFiles
 from table_format.io.table_store import TableStore
@@ -51,7 +53,8 @@ class MergeTreeWriter:
     ``with_changelog=False`` is for overwrites, which have no changelog whatever the table's ``changelog-producer``.
     ``deletions`` are the deletion vectors of the existing files. With ``are_results`` rows have been merged before, one
     for each key, and are written as they are. With an ``executor`` compactions run there while the writer goes on,
-    unless the options want a commit to wait for them.
+    unless the options want a commit to wait for them. A compaction that misses a file of which ``is_replaced`` says
+    that others have replaced it is given up, and so are those after it: the writer knows a bucket of the past.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class MergeTreeWriter:
         deletions: BucketDeletions | None = None,
         are_results: bool = False,
         executor: Executor | None = None,
+        is_replaced: Callable[[MissingFile], bool] | None = None,
     ) -> None:
         self._are_results = are_results
         self._bucket = BucketFiles(
@@ -93,6 +97,10 @@ class MergeTreeWriter:
         self._marks = marked_rows(self._bucket, deletions)
         self._executor = executor
         self._running: RunningCompaction | None = None
+        self._is_replaced = is_replaced
+        self._is_outdated = False
+        self._loaded = {file.file_name for file in existing}
+        self._loaded.update(index.file_name for index in (() if deletions is None else deletions.index_files))
 
     @property
     def max_sequence_number(self) -> int:
@@ -129,7 +137,7 @@ class MergeTreeWriter:
         self._take_in(wait=compact == "full")
         self._flush()
         if compact == "full":
-            self._compact(whole_compaction(self._bucket, self._levels, self._marks))
+            self._compact(lambda: whole_compaction(self._bucket, self._levels, self._marks))
         elif compact and self._waits(self._stop_trigger + 1):
             self._compact_due()
         return self._drain()
@@ -140,6 +148,8 @@ class MergeTreeWriter:
         What comes of it is handed over by a later ``prepare``, or by ``finish``.
         """
         if self._executor is None or self._running is not None or self._waits(self._stop_trigger + 1):
+            return
+        if self._is_outdated:
             return
         unit = due_compaction(self._bucket, self._levels)
         if unit is not None:
@@ -182,13 +192,17 @@ class MergeTreeWriter:
         return options.lookup_wait if self._bucket.options.compacts_by_lookup else self._executor is None
 
     def _drain(self) -> CommitMessage:
-        # The vectors are those of the compaction while it is running.
-        return self._changes.drain(None if self._running is not None else self._marks, self._levels)
+        if self._running is None:
+            with self._giving_up_if_replaced():
+                return self._changes.drain(self._marks, self._levels)
+        # The vectors are those of the compaction while it is running, and nobody's when it was given up.
+        return self._changes.drain(None, self._levels)
 
     def _take_in(self, *, wait: bool) -> None:
         if self._running is not None and (wait or self._running.is_done):
             running, self._running = self._running, None
-            self._compacted(running.result())
+            with self._giving_up_if_replaced():
+                self._compacted(running.result())
 
     def _flush(self) -> None:
         rows = self._buffer.drain()
@@ -221,11 +235,30 @@ class MergeTreeWriter:
 
     def _compact_due(self) -> None:
         self._take_in(wait=True)
-        self._compact(due_compaction(self._bucket, self._levels))
+        self._compact(lambda: due_compaction(self._bucket, self._levels))
 
-    def _compact(self, unit: CompactUnit | None) -> None:
-        if unit is not None:
-            self._compacted(run_compaction(self._bucket, self._levels, unit, self._marks))
+    def _compact(self, pick: Callable[[], CompactUnit | None]) -> None:
+        if self._is_outdated:
+            return
+        with self._giving_up_if_replaced():
+            unit = pick()
+            if unit is not None:
+                self._compacted(run_compaction(self._bucket, self._levels, unit, self._marks))
+
+    @contextmanager
+    def _giving_up_if_replaced(self) -> Iterator[None]:
+        """Go on without compactions when one misses a file that others have replaced; rows wait on level 0."""
+        try:
+            yield
+        except MissingFile as error:
+            # What this writer has made itself, and nobody may have committed, nobody replaces.
+            name = error.path.rpartition("/")[2]
+            if name not in self._loaded or self._is_replaced is None or not self._is_replaced(error):
+                raise
+            # What was compacted before may have marked rows, in vectors that are lost with this compaction.
+            self._changes.forget_compactions()
+            self._marks = None
+            self._is_outdated = True
 
     def _compacted(self, result: CompactResult) -> None:
         self._changes.compacted(result)

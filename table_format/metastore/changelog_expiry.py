@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from table_format.errors import InvalidOption
 from table_format.io.table_store import TableStore
 from table_format.metastore.deletions import DataPaths, Deletions
 from table_format.metastore.expiry_facts import ExpiryFacts, ExpiryReader
 from table_format.metastore.manifests import ManifestStore
-from table_format.metastore.retention import ExpiryRange, Retention
+from table_format.metastore.retention import AskedRetention, ExpiryRange
 from table_format.metastore.snapshots import SnapshotStore
-from table_format.options.expire import CHANGELOG_NUM_RETAINED_MIN, LIMIT
+from table_format.options.expire import CHANGELOG_NUM_RETAINED_MIN
 from table_format.options.table_options import TableOptions
 
 
@@ -61,20 +60,14 @@ def expire_changelogs(
     """
     reader = ExpiryReader(store, options, snapshots or SnapshotStore(store), manifests or ManifestStore(store, options))
     defaults, now_ms = options.expire, store.runtime.clock.now_ms()
-    retain_min = defaults.changelog_num_retained_min if retain_min is None else retain_min
-    retain_max = defaults.changelog_num_retained_max if retain_max is None else retain_max
-    limit = defaults.limit if limit is None else limit
-    if not 1 <= retain_min <= retain_max:
-        message = f"expected 1 <= retain_min <= retain_max, found {retain_min} and {retain_max}"
-        raise InvalidOption(CHANGELOG_NUM_RETAINED_MIN.key, message)
-    if limit < 1:
-        raise InvalidOption(LIMIT.key, f"expected at least 1, found {limit}")
-    rules = Retention(
-        retain_min=retain_min,
-        retain_max=retain_max,
-        older_than_ms=now_ms - defaults.changelog_retained_ms if older_than_ms is None else older_than_ms,
+    asked = AskedRetention(retain_min=retain_min, retain_max=retain_max, older_than_ms=older_than_ms, limit=limit)
+    rules = asked.over(
+        retain_min=defaults.changelog_num_retained_min,
+        retain_max=defaults.changelog_num_retained_max,
+        older_than_ms=now_ms - defaults.changelog_retained_ms,
         floor_ms=now_ms,  # ids of changelogs are never used again
-        limit=limit,
+        limit=defaults.limit,
+        option=CHANGELOG_NUM_RETAINED_MIN.key,
     )
     found = _everything(reader) if everything else reader.choose_changelogs(rules)
     if found is None or not found.ids:

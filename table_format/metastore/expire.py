@@ -26,7 +26,7 @@ from table_format.metastore.changelogs import KeptChanges
 from table_format.metastore.deletions import DataPaths, Deletions
 from table_format.metastore.expiry_facts import ExpiryFacts, ExpiryReader
 from table_format.metastore.manifests import ManifestStore
-from table_format.metastore.retention import ExpiryRange, Retention, default_retain_floor_ms
+from table_format.metastore.retention import AskedRetention, ExpiryRange, default_retain_floor_ms
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.model.snapshot import Snapshot
 from table_format.options.table_options import TableOptions
@@ -79,12 +79,13 @@ def expire_snapshots(
     now_ms = store.runtime.clock.now_ms()
     floor_ms = default_retain_floor_ms(options.commit) if retain_floor_ms is None else retain_floor_ms
     defaults = options.expire
-    rules = Retention(
-        retain_min=defaults.num_retained_min if retain_min is None else retain_min,
-        retain_max=defaults.num_retained_max if retain_max is None else retain_max,
-        older_than_ms=now_ms - defaults.time_retained_ms if older_than_ms is None else older_than_ms,
+    asked = AskedRetention(retain_min=retain_min, retain_max=retain_max, older_than_ms=older_than_ms, limit=limit)
+    rules = asked.over(
+        retain_min=defaults.num_retained_min,
+        retain_max=defaults.num_retained_max,
+        older_than_ms=now_ms - defaults.time_retained_ms,
         floor_ms=now_ms - floor_ms + 1,
-        limit=defaults.limit if limit is None else limit,
+        limit=defaults.limit,
     )
     found = reader.choose(rules)
     if found is None or len(found.ids) < max(at_least, 1):

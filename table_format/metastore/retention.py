@@ -35,13 +35,53 @@ class Retention:
     older_than_ms: int
     floor_ms: int
     limit: int
+    option: str = NUM_RETAINED_MIN.key
+    """The option to name when the numbers contradict each other."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.retain_min <= self.retain_max:
             message = f"expected 1 <= retain_min <= retain_max, found {self.retain_min} and {self.retain_max}"
-            raise InvalidOption(NUM_RETAINED_MIN.key, message)
+            raise InvalidOption(self.option, message)
         if self.limit < 1:
             raise InvalidOption(LIMIT.key, f"expected at least 1, found {self.limit}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedRetention:
+    """The bounds that one call of an expiry sets; ``None`` leaves a bound to the table's options."""
+
+    retain_min: int | None = None
+    retain_max: int | None = None
+    older_than_ms: int | None = None
+    limit: int | None = None
+
+    def over(
+        self,
+        *,
+        retain_min: int,
+        retain_max: int,
+        older_than_ms: int,
+        floor_ms: int,
+        limit: int,
+        option: str = NUM_RETAINED_MIN.key,
+    ) -> Retention:
+        """The rules that the options make, with these bounds in the place of theirs.
+
+        Raises:
+            InvalidOption: the bounds contradict each other.
+        """
+        return Retention(
+            retain_min=_first(self.retain_min, retain_min),
+            retain_max=_first(self.retain_max, retain_max),
+            older_than_ms=_first(self.older_than_ms, older_than_ms),
+            floor_ms=floor_ms,
+            limit=_first(self.limit, limit),
+            option=option,
+        )
+
+
+def _first(asked: int | None, default: int) -> int:
+    return default if asked is None else asked
 
 
 @dataclass(frozen=True, slots=True)

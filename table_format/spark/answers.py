@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from table_format import errors
 from table_format.codecs.commit_message import decode_messages, encode_messages
-from table_format.errors import TableFormatError
+from table_format.errors import BucketLost, TableFormatError
 from table_format.model.commit import CommitMessage
 
 ANSWER: Final = pa.schema([("messages", pa.binary()), ("failure", pa.string())])
@@ -28,6 +28,8 @@ class Answers:
 
     messages: tuple[CommitMessage, ...]
     failure: TableFormatError | None
+    lost: tuple[BucketLost, ...] = ()
+    """Buckets whose files others replaced, where the job is one of buckets that do not need each other."""
 
 
 def outcome_of(work: Callable[[], Sequence[CommitMessage]]) -> tuple[bytes | None, str | None]:
@@ -48,22 +50,31 @@ def answer_of(work: Callable[[], Sequence[CommitMessage]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=ANSWER)
 
 
-def gather(answers: Iterable[Any]) -> Answers:
-    """Read what the tasks of a job answered: anything with ``messages`` and ``failure``."""
+def gather(answers: Iterable[Any], *, dropping_lost: bool = False) -> Answers:
+    """Read what the tasks of a job answered: anything with ``messages`` and ``failure``.
+
+    With ``dropping_lost`` a ``BucketLost`` is no failure.
+    """
     messages: list[CommitMessage] = []
     failures: list[TableFormatError] = []
+    lost: list[BucketLost] = []
     for answer in answers:
-        if answer.failure is not None:
-            failures.append(decode_error(answer.failure))
-        else:
+        if answer.failure is None:
             messages.extend(decode_messages(bytes(answer.messages)))
-    return Answers(tuple(messages), failures[0] if failures else None)
+            continue
+        failure = decode_error(answer.failure)
+        if dropping_lost and isinstance(failure, BucketLost):
+            lost.append(failure)
+        else:
+            failures.append(failure)
+    return Answers(tuple(messages), failures[0] if failures else None, tuple(lost))
 
 
 def encode_error(error: TableFormatError) -> str:
     """An error as text: its class, its message, and what it carries besides."""
     carried = {key: value for key, value in vars(error).items() if isinstance(value, str | int)}
-    return json.dumps({"kind": type(error).__name__, "message": str(error), "carried": carried})
+    rows = {key: value.hex() for key, value in vars(error).items() if isinstance(value, bytes)}
+    return json.dumps({"kind": type(error).__name__, "message": str(error), "carried": carried, "bytes": rows})
 
 
 def decode_error(text: str) -> TableFormatError:
@@ -79,4 +90,5 @@ def decode_error(text: str) -> TableFormatError:
     error: TableFormatError = kind.__new__(kind)
     error.args = (fields["message"],)
     vars(error).update(fields["carried"])
+    vars(error).update({key: bytes.fromhex(value) for key, value in fields.get("bytes", {}).items()})
     return error

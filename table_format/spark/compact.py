@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from table_format.errors import BucketLost
 from table_format.model.commit import CommitMessage
-from table_format.spark.jobs import in_tasks
+from table_format.spark.jobs import buckets_in_tasks
 from table_format.table.commit import fresh_user
 from table_format.table.compaction_report import CompactionReport
 from table_format.table.distribution import MAX_READERS
@@ -33,8 +34,8 @@ def compact_on_spark(
     """
     facts = table.facts
 
-    def perform(works: Sequence[Work]) -> Iterator[CommitMessage]:
-        return in_tasks(spark, works, partial(perform_work, facts, full=full))
+    def perform(works: Sequence[Work]) -> Iterator[CommitMessage | BucketLost]:
+        return buckets_in_tasks(spark, works, partial(perform_work, facts, full=full))
 
     return compact(
         facts,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from table_format.errors import BucketLost
 from table_format.model.commit import CommitMessage
-from table_format.spark.answers import ANSWER_DDL, gather
+from table_format.spark.answers import ANSWER_DDL, Answers, gather
 from table_format.spark.tasks import performer
 
 if TYPE_CHECKING:
@@ -23,9 +24,30 @@ def in_tasks(
     Raises:
         TableFormatError: what stopped one of the tasks.
     """
-    numbers = spark.range(0, len(works), 1, len(works))
-    answers = gather(numbers.mapInArrow(performer(works, perform), ANSWER_DDL).collect())
+    answers = _answers(spark, works, perform)
     # What succeeded beside a failure has to be known where it is deleted.
     yield from answers.messages
     if answers.failure is not None:
         raise answers.failure
+
+
+def buckets_in_tasks(
+    spark: SparkSession, works: Sequence[T], perform: Callable[[T], Sequence[CommitMessage]]
+) -> Iterator[CommitMessage | BucketLost]:
+    """Do the work of buckets that do not need each other, as ``in_tasks``; those that were lost come out as such."""
+    answers = _answers(spark, works, perform, dropping_lost=True)
+    yield from answers.messages
+    yield from answers.lost
+    if answers.failure is not None:
+        raise answers.failure
+
+
+def _answers(
+    spark: SparkSession,
+    works: Sequence[T],
+    perform: Callable[[T], Sequence[CommitMessage]],
+    *,
+    dropping_lost: bool = False,
+) -> Answers:
+    numbers = spark.range(0, len(works), 1, len(works))
+    return gather(numbers.mapInArrow(performer(works, perform), ANSWER_DDL).collect(), dropping_lost=dropping_lost)

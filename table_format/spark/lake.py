@@ -154,15 +154,15 @@ class Lake:
 
         Postponed rows are given their buckets, by several tasks for each partition.
 
-        With ``order_by`` the rows of an append table without buckets are put in order, as by ``compact`` of the table:
-        each task sorts and writes a range of them.
+        With ``order_by`` the rows of a table without buckets, or with dynamic ones, are put in order, as by ``compact``
+        of the table: each task sorts a range of them.
 
         A bucket that another commit has changed meanwhile is left as it is; ``run_compaction`` tells which.
 
         Raises:
             ConflictError: others won every attempt to commit, or changed what was put in order.
             InvalidInputError: a column cannot be ordered by, or the strategy is unknown.
-            UnsupportedFeature: rows of a table with a primary key or with fixed buckets are to be put in order.
+            UnsupportedFeature: rows of a table with fixed buckets are to be put in order.
         """
         if order_by is not None:
             if buckets is not None:

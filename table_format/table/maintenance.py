@@ -10,10 +10,11 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
 from table_format.append.compact import compact_append_files
-from table_format.errors import ConflictError
+from table_format.errors import BucketLost, ConflictError
 from table_format.formats.bucket_files import BucketFiles
 from table_format.lsm.compact import compact_bucket
 from table_format.lsm.marks import BucketDeletions
@@ -21,7 +22,7 @@ from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import by_bucket, live_files
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import DataFileMeta
-from table_format.model.manifest import ManifestEntry
+from table_format.model.manifest import IndexFileMeta, ManifestEntry
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.options.declare import Operation
 from table_format.table.commit import aborting_on_failure, expire_after_commit
@@ -29,8 +30,10 @@ from table_format.table.compaction_report import CompactedBucket, CompactionRepo
 from table_format.table.facts import TableFacts
 from table_format.table.partition_values import partition_spec
 from table_format.table.postpone import PostponedWork, give_buckets, postponed_works, removals
+from table_format.table.replaced_files import conflict_if_replaced
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 MAX_THREADS: Final = 4
 """Buckets compacted side by side at most; each merges with bounded memory."""
@@ -38,18 +41,22 @@ MAX_THREADS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class BucketWork:
-    """The live files of one bucket of one partition. ``partition`` is a serialised BinaryRow."""
+    """The live files of one bucket of one partition. ``partition`` is a serialised BinaryRow.
+
+    ``hash_file`` is the hash index of a dynamic bucket, where the work is to give its rows other buckets.
+    """
 
     partition: bytes
     bucket: int
     total_buckets: int
     files: tuple[DataFileMeta, ...]
     deletions: BucketDeletions | None = None
+    hash_file: IndexFileMeta | None = None
 
 
 Work: TypeAlias = BucketWork | PostponedWork
 
-Performer: TypeAlias = Callable[[Sequence[Work]], Iterable[CommitMessage]]
+Performer: TypeAlias = Callable[[Sequence[Work]], Iterable[CommitMessage | BucketLost]]
 """Compacts buckets, in any place and order; what it has made when it fails is its own to delete."""
 
 
@@ -67,8 +74,8 @@ def compact(
 
     ``perform`` does the work of the buckets; without it they are compacted side by side in this process. Postponed rows
     are given their buckets; those of a partition are work for so many ``shares``. A bucket that another commit has
-    changed meanwhile is dropped and named in the report, and the others go on; where rows are given their buckets all
-    are published or none.
+    changed meanwhile, even if its files have been expired since, is dropped and named in the report, and the others go
+    on; where rows are given their buckets all are published or none.
 
     Raises:
         ConflictError: others won every attempt to commit; nothing is visible, and no file of it is left.
@@ -87,7 +94,11 @@ def compact(
 
     with aborting_on_failure(committer, messages):
         # One by one: what came before a failure is known, and deleted.
-        messages.extend(m for m in (perform or _side_by_side(facts, full=full))(works) if not m.is_empty)
+        for outcome in (perform or _side_by_side(facts, full=full))(works):
+            if isinstance(outcome, BucketLost):
+                drop(outcome.partition, outcome.bucket, outcome)
+            elif not outcome.is_empty:
+                messages.append(outcome)
         postponed = [work for work in works if isinstance(work, PostponedWork)]
         messages.extend(removals(postponed))
         committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
@@ -121,12 +132,26 @@ def _report(
 def perform_work(facts: TableFacts, work: Work, *, full: bool) -> tuple[CommitMessage, ...]:
     """Compact one bucket, or give postponed rows their buckets; nothing is visible before it is committed.
 
+    Whatever it fails of, no file of this work is left.
+
     Raises:
-        CorruptionError: a file is missing or damaged; no file of this work is left.
+        BucketLost: others replaced files of the bucket, and they were expired meanwhile.
+        FileConflict: likewise for postponed rows.
+        CorruptionError: a file is missing or damaged.
     """
     if isinstance(work, PostponedWork):
-        return give_buckets(facts, work, full=full)
-    return (compact_work(facts, work, full=full),)
+        with conflict_if_replaced(facts, work.partition):
+            return give_buckets(facts, work, full=full)
+    with conflict_if_replaced(facts, work.partition, work.bucket):
+        return (compact_work(facts, work, full=full),)
+
+
+def outcomes_of(facts: TableFacts, work: Work, *, full: bool) -> tuple[CommitMessage | BucketLost, ...]:
+    """``perform_work``, which answers with a bucket that was lost instead of raising it."""
+    try:
+        return perform_work(facts, work, full=full)
+    except BucketLost as lost:
+        return (lost,)
 
 
 def compact_work(facts: TableFacts, work: BucketWork, *, full: bool) -> CommitMessage:
@@ -156,13 +181,10 @@ def files_of(facts: TableFacts, work: BucketWork) -> BucketFiles:
 
 
 def _side_by_side(facts: TableFacts, *, full: bool) -> Performer:
-    def perform(works: Sequence[Work]) -> Iterable[CommitMessage]:
-        yield from side_by_side(works, lambda work: perform_work(facts, work, full=full))
-
-    return perform
+    return lambda works: side_by_side(works, partial(outcomes_of, facts, full=full))
 
 
-def side_by_side(works: Sequence[T], perform: Callable[[T], Iterable[CommitMessage]]) -> Iterable[CommitMessage]:
+def side_by_side(works: Sequence[T], perform: Callable[[T], Iterable[R]]) -> Iterable[R]:
     """Do pieces of work on threads; what succeeded comes out before the first failure is raised."""
     threads = min(len(works), MAX_THREADS, os.cpu_count() or 1)
     if threads <= 1:

@@ -34,6 +34,7 @@ from table_format.table.facts import HasFacts, TableFacts
 from table_format.table.maintenance import side_by_side
 from table_format.table.partition_values import partition_spec
 from table_format.table.read import read_split
+from table_format.table.replaced_files import conflict_if_replaced
 from table_format.table.splits import make_splits
 from table_format.table.write import StoredRows
 
@@ -104,13 +105,17 @@ def rescale(
 def rescale_work(facts: TableFacts, work: RescaleWork) -> tuple[CommitMessage, ...]:
     """Write the rows of a piece of work to their new buckets, each of which is compacted into one run.
 
+    Whatever it fails of, no file of this work is left.
+
     Raises:
-        CorruptionError: a file is missing or damaged; no file of this work is left.
+        FileConflict: others replaced files of the partition, and they were expired meanwhile.
+        CorruptionError: a file is missing or damaged.
     """
     target = with_buckets(facts, work.bucket_count)
     # Compacted in full: a changelog that compaction makes later would tell rows at level 0 once more.
     how = StoredRows(work.base, compact="full", are_results=True)
-    messages = distribute(target, _rows(facts, work.splits), work.wanted, how, replacing=True)
+    with conflict_if_replaced(facts, work.splits[0].partition):
+        messages = distribute(target, _rows(facts, work.splits), work.wanted, how, replacing=True)
     return tuple(as_written(facts, message) for message in messages)
 
 

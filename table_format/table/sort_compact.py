@@ -8,17 +8,18 @@ their bucket, so there every other write to the partition is one (format chapter
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from table_format.append.sort import sort_append_files
-from table_format.errors import InvalidInputError, UnsupportedFeature
+from table_format.errors import BucketLost, InvalidInputError, UnsupportedFeature
 from table_format.indexes.deletion_vectors import BucketDeletions
 from table_format.indexes.hash_index import hash_entries
 from table_format.kernels.sort_keys import OrderStrategy, SortKey
 from table_format.lsm.sort import CompactedBucket, sort_buckets
 from table_format.model.commit import CommitMessage, Committable
-from table_format.model.manifest import IndexManifestEntry
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.model.types import NESTED
 from table_format.options.bucket import DYNAMIC_OR_UNAWARE
@@ -26,11 +27,17 @@ from table_format.options.declare import Operation
 from table_format.table.commit import aborting_on_failure, expire_after_commit, fresh_user
 from table_format.table.facts import TableFacts
 from table_format.table.maintenance import BucketWork, bucket_works, compact, files_of
+from table_format.table.replaced_files import conflict_if_replaced
+
+_log = logging.getLogger(__name__)
 
 _HILBERT_MIN_COLUMNS: Final = 2
 
-SortPerformer: TypeAlias = Callable[[Sequence[BucketWork], SortKey], Iterable[CommitMessage]]
-"""Puts the rows of partitions without buckets in order; what it has made when it fails is its own to delete."""
+SortPerformer: TypeAlias = Callable[[Sequence[BucketWork], SortKey], Iterable[CommitMessage | BucketLost]]
+"""Puts the rows of partitions in order; what it has made when it fails is its own to delete.
+
+Partitions without buckets do not need each other: one whose files others replaced meanwhile comes out as lost.
+"""
 
 
 def sort_compact(
@@ -42,39 +49,35 @@ def sort_compact(
     partitions: Sequence[Mapping[str, object]] | None = None,
     directory: str | None = None,
     perform: SortPerformer | None = None,
+    compact_first: Callable[[], tuple[Snapshot, ...]] | None = None,
 ) -> tuple[Snapshot, ...]:
     """Put the rows of all or some partitions in order, in one commit; the snapshots made.
 
     A table with dynamic buckets is compacted in full first, which is a commit of its own where there is work to do.
-    What does not fit in memory waits in a temporary directory below ``directory``. ``perform`` sorts the partitions of
-    a table without primary key somewhere else.
+    What does not fit in memory waits in a temporary directory below ``directory``. ``perform`` sorts somewhere else,
+    and ``compact_first`` compacts there. Partitions without buckets that another commit changed are left as they are,
+    as long as others are not.
 
     Raises:
         InvalidInputError: a column cannot be sorted by, or the strategy is unknown.
-        UnsupportedFeature: the table has fixed buckets, or ``perform`` cannot sort dynamic ones.
+        UnsupportedFeature: the table has fixed buckets.
         ConflictError: another commit changed what was sorted; nothing of it is visible.
     """
     key = sort_key(facts, order_by, strategy)
     facts.require(Operation.COMPACT)
     before: tuple[Snapshot, ...] = ()
     if facts.schema.is_primary_key_table:
-        if perform is not None:
-            feature = "sort compaction of dynamic buckets as a Spark job"
-            message = f"table {facts.name}: {feature} is not supported by this version; use compact() of the table"
-            raise UnsupportedFeature(feature, message)
-        before = compact(facts, fresh_user(facts), full=True, partitions=partitions).snapshots
-    snapshot = facts.snapshots.latest()
-    works = bucket_works(facts, partitions, snapshot=snapshot)
+        if compact_first is not None:
+            before = compact_first()
+        else:
+            before = compact(facts, fresh_user(facts), full=True, partitions=partitions).snapshots
+    works = _works(facts, partitions)
     if not works:
         return before
     committer = facts.committer(commit_user)
     messages: list[CommitMessage] = []
     with aborting_on_failure(committer, messages):
-        # One by one: what came before a failure is known, and deleted.
-        if perform is not None:
-            messages.extend(perform(works, key))
-        else:
-            messages.extend(_messages(facts, works, snapshot, key, directory))
+        messages.extend(_not_lost(facts, (perform or _in_this_process(facts, directory))(works, key)))
         committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
         is_keyed = facts.schema.is_primary_key_table
         snapshots = committer.rearrange(committable) if is_keyed else committer.commit(committable)
@@ -118,29 +121,63 @@ def sort_key(facts: TableFacts, order_by: Sequence[str], strategy: str) -> SortK
     return SortKey(OrderStrategy(strategy), columns, text_bytes=facts.options.compaction.zorder_text_bytes)
 
 
-def _messages(
-    facts: TableFacts, works: Sequence[BucketWork], snapshot: Snapshot | None, key: SortKey, directory: str | None
-) -> Iterator[CommitMessage]:
-    if not facts.schema.is_primary_key_table:
-        for work in works:
-            yield sort_append_files(
-                files_of(facts, work), work.files, key, deletions=work.deletions, directory=directory
-            )
-        return
-    index = hash_entries(facts.manifests.index_entries(snapshot)) if snapshot is not None else {}
-    partitions: dict[bytes, list[CompactedBucket]] = {}
+def bucket_to_sort(facts: TableFacts, work: BucketWork) -> CompactedBucket:
+    """A dynamic bucket after its full compaction."""
+    return CompactedBucket(files_of(facts, work), work.files, work.deletions or BucketDeletions(), work.hash_file)
+
+
+def by_partition(works: Iterable[BucketWork]) -> Mapping[bytes, Sequence[BucketWork]]:
+    """The buckets of each partition."""
+    partitions: dict[bytes, list[BucketWork]] = {}
     for work in works:
-        bucket = _compacted(facts, work, index.get(work.partition, {}))
-        partitions.setdefault(work.partition, []).append(bucket)
-    for buckets in partitions.values():
-        yield from sort_buckets(buckets, key, directory=directory)
+        partitions.setdefault(work.partition, []).append(work)
+    return partitions
 
 
-def _compacted(facts: TableFacts, work: BucketWork, index: Mapping[int, IndexManifestEntry]) -> CompactedBucket:
-    entry = index.get(work.bucket)
-    return CompactedBucket(
-        files_of(facts, work),
-        work.files,
-        work.deletions or BucketDeletions(),
-        None if entry is None else entry.index_file,
-    )
+def _works(facts: TableFacts, partitions: Sequence[Mapping[str, object]] | None) -> Sequence[BucketWork]:
+    snapshot = facts.snapshots.latest()
+    works = bucket_works(facts, partitions, snapshot=snapshot)
+    if snapshot is None or not facts.schema.is_primary_key_table:
+        return works
+    index = hash_entries(facts.manifests.index_entries(snapshot))
+    found = [index.get(work.partition, {}).get(work.bucket) for work in works]
+    return [
+        replace(work, hash_file=None if entry is None else entry.index_file)
+        for work, entry in zip(works, found, strict=True)
+    ]
+
+
+def _not_lost(facts: TableFacts, outcomes: Iterable[CommitMessage | BucketLost]) -> Iterator[CommitMessage]:
+    """One by one, so that what came before a failure is known, and deleted."""
+    reason: BucketLost | None = None
+    is_empty = True
+    for outcome in outcomes:
+        if isinstance(outcome, BucketLost):
+            where = facts.partitions.shown(outcome.partition)
+            _log.warning("%s: %s was not put in order: %s", facts.name, where, outcome)
+            reason = outcome
+        else:
+            is_empty = False
+            yield outcome
+    if reason is not None and is_empty:
+        raise reason
+
+
+def _in_this_process(facts: TableFacts, directory: str | None) -> SortPerformer:
+    def in_order(works: Sequence[BucketWork], key: SortKey) -> Iterator[CommitMessage | BucketLost]:
+        for work in works:
+            try:
+                with conflict_if_replaced(facts, work.partition, work.bucket):
+                    bucket = files_of(facts, work)
+                    message = sort_append_files(bucket, work.files, key, deletions=work.deletions, directory=directory)
+            except BucketLost as lost:
+                yield lost
+            else:
+                yield message
+
+    def in_buckets(works: Sequence[BucketWork], key: SortKey) -> Iterator[CommitMessage]:
+        for partition, members in by_partition(works).items():
+            with conflict_if_replaced(facts, partition):
+                yield from sort_buckets([bucket_to_sort(facts, work) for work in members], key, directory=directory)
+
+    return in_buckets if facts.schema.is_primary_key_table else in_order

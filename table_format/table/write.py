@@ -6,18 +6,20 @@ latest snapshot, so that sequence numbers and compaction follow what others have
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from table_format.append.writer import AppendWriter
-from table_format.errors import BucketCountChanged, InvalidInputError
+from table_format.errors import BucketCountChanged, InvalidInputError, MissingFile
 from table_format.io.paths import postponed_prefix
 from table_format.limits import MIB
 from table_format.lsm.background import RunningCompaction
@@ -37,11 +39,14 @@ from table_format.table.full_period import FullCompactionPeriod
 from table_format.table.input import Rows, batches_of, reader_of
 from table_format.table.messages import fold
 from table_format.table.placed_rows import PlacedRows
+from table_format.table.replaced_files import is_replaced
 from table_format.table.route import RoutedRows, route
 from table_format.table.validate import RowRules, check_defaults
 
 if TYPE_CHECKING:
     from table_format.table.moving_keys import MovingKeys
+
+_log = logging.getLogger(__name__)
 
 MAX_OPEN_FILES: Final = 128
 """Buckets with a file that rows go straight to; the one that got no rows for longest is closed first."""
@@ -444,6 +449,7 @@ class TableWrite:
                 deletions=self._deletions.get(key),
                 are_results=self._stored is not None and self._stored.are_results,
                 executor=self._compactor,
+                is_replaced=partial(self._is_replaced, key),
             )
         return AppendWriter(
             facts.store,
@@ -455,6 +461,15 @@ class TableWrite:
             total_buckets=self._bucket_count,
             existing_max_sequence=max((file.max_sequence_number for file in files), default=-1),
         )
+
+    def _is_replaced(self, key: BucketKey, error: MissingFile) -> bool:
+        """Whether a compaction is in vain because others replaced a file that it found missing."""
+        partition, bucket = key
+        if not is_replaced(self._facts, partition, error.path):
+            return False
+        where = f"{self._facts.name}: {self._facts.partitions.shown(partition)}, bucket {bucket}"
+        _log.warning("%s: a compaction was given up, others replaced %s", where, error.path)
+        return True
 
 
 def _writer_names(facts: TableFacts, commit_user: str | None) -> str:

@@ -7,7 +7,7 @@ and compact, one that only Paimon does, and one where chance decides at every st
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -165,9 +165,8 @@ CASES: dict[str, Case] = {
 
 
 @pytest.fixture(scope="module")
-def newest() -> Iterator[PaimonPeer]:
-    with PaimonPeer("1.4.2") as peer:
-        yield peer
+def newest(peers: Callable[[str], PaimonPeer]) -> PaimonPeer:
+    return peers("1.4.2")
 
 
 def create(catalog: Catalog, name: str, case: Case, **options: str) -> None:

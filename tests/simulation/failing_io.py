@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
@@ -111,3 +112,28 @@ class OneFailure:
 
     def make_directory(self, directory: str) -> None:
         self._call("make_directory", directory)
+
+
+class Interrupted(OneFailure):
+    """FileIO over a memory store; before the call with a number somebody else acts on the store.
+
+    Only the opening of data and index files is counted, from ``begin`` on.
+    """
+
+    def __init__(self, inner: MemoryFileIO, at: int, act: Callable[[], object]) -> None:
+        super().__init__(inner)
+        self._at = at
+        self._act = act
+        self._has_begun = False
+
+    def begin(self) -> None:
+        """Count from here on."""
+        self._has_begun = True
+
+    def _call(self, verb: str, *arguments: Any) -> Any:
+        is_counted = verb == "open_input" and ("/bucket-" in arguments[0] or "/index/" in arguments[0])
+        if self._has_begun and is_counted:
+            number, self.calls = self.calls, self.calls + 1
+            if number == self._at:
+                self._act()
+        return getattr(self._inner, verb)(*arguments)

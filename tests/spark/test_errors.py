@@ -84,6 +84,7 @@ def test_a_file_that_is_missing_stops_compaction_and_what_other_tasks_made_is_de
 
 def test_every_error_travels_as_what_it_is() -> None:
     made = [Truncated("/f", expected_bytes=3, found_bytes=1), errors.InvalidOption("k", "bad"), InvalidData("no")]
+    made.append(errors.BucketLost(b"\x00\x01", 3, "gone"))
     for error in made:
         found = decode_error(encode_error(error))
         assert type(found) is type(error)

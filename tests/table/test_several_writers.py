@@ -9,11 +9,13 @@ from typing import TypeAlias
 import pytest
 
 from table_format import Table
+from table_format.errors import BucketLost
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import CommitKind
 from table_format.table.commit import BatchCommit
-from table_format.table.maintenance import BucketWork, compact, compact_work
+from table_format.table.maintenance import BucketWork, Work, compact, compact_work, outcomes_of
 from tests.support.compaction import data_files
+from tests.support.reachable import check_files
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 
 Prepared: TypeAlias = tuple[BatchCommit, tuple[CommitMessage, ...], dict[int, int]]
@@ -179,6 +181,33 @@ def test_of_two_compactions_of_a_bucket_the_second_drops_it_and_goes_on_with_the
     )
     named, found = data_files(table, warehouse.files(table))
     assert found == named
+
+
+@pytest.mark.parametrize("mode", [*MODES, None])
+def test_a_bucket_whose_files_were_expired_meanwhile_is_dropped_and_named(
+    warehouse: Warehouse, mode: dict[str, str] | None
+) -> None:
+    keys = () if mode is None else ("id", "dt")
+    options = {"bucket": "-1"} if mode is None else {"bucket": "1", "write-only": "true", **mode}
+    table = warehouse.table(primary_keys=keys, partition_keys=["dt"], options=options)
+    for value in range(6):
+        table.append(keyed([(1, dt, value) for dt in "abc"]))
+    before = rows_of(table)
+
+    def after_another(works: Sequence[Work]) -> Iterable[CommitMessage | BucketLost]:
+        table.compact(full=True, partitions=[{"dt": "b"}])
+        table.expire_snapshots(retain_min=1, retain_max=1, older_than_ms=1 << 60, retain_floor_ms=0)
+        return [outcome for work in works for outcome in outcomes_of(table.facts, work, full=True)]
+
+    report = compact(table.facts, "late", full=True, perform=after_another)
+    (lost,) = report.dropped
+    assert (lost.partition, lost.bucket) == ("dt=b", 0)
+    assert "begin again" in lost.reason
+    assert "dropped: dt=b, bucket 0: another commit replaced /" in str(report)
+    assert [(b.partition, b.files_before, b.files_after) for b in report.buckets] == [("dt=a", 6, 1), ("dt=c", 6, 1)]
+    if mode is None or not table.options.skips_level_0:
+        assert rows_of(table) == before
+    check_files(table)
 
 
 def test_a_compaction_that_lost_all_its_buckets_says_so_and_leaves_nothing(warehouse: Warehouse) -> None:

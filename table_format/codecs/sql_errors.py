@@ -1,0 +1,28 @@
+"""What the SQL parser complains of, as the errors of this library: which text, what is wrong, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlglot.errors import ParseError, TokenError
+
+from table_format.errors import InvalidInputError
+
+
+@contextmanager
+def told_as(error: type[InvalidInputError], what: str, text: str) -> Iterator[None]:
+    """Raise ``error`` for anything that makes the text, a ``what``, unreadable."""
+    try:
+        yield
+    except ParseError as found:
+        place = found.errors[0] if found.errors else {}
+        where = f"(line {place['line']}, column {place['col']})" if place.get("line") else ""
+        message = f"{what} {text!r}: {place.get('description', found)} {where}".rstrip()
+        raise error(message) from found
+    except TokenError as found:
+        message = f"{what} {text!r}: a quote or comment is not closed"
+        raise error(message) from found
+    except RecursionError:
+        message = f"the {what} is nested too deeply ({len(text)} characters)"
+        raise error(message) from None
