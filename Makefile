@@ -31,7 +31,7 @@ ui: setup ## Open the Dagster UI on the same history (http://localhost:3000)
 	$(BIN)/dagster dev -w workspace.yaml
 
 test: setup ## Run the tests (nothing but PyPI is needed)
-	$(BIN)/python -m pytest -m "not oracle" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m "not oracle" -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: setup ## Style, types and import contracts
 	$(BIN)/ruff check .

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benchmarks.make_source import make
 from benchmarks.measure import Figure
-from benchmarks.source import MERGING, MODES, Source
+from benchmarks.source import DYNAMIC, MERGING, MODES, Source
 
 PEERS = ("pypaimon==2.1.0", "pypaimon-rust==0.4.0")
 ROOT = Path(__file__).parent.parent
@@ -123,7 +123,7 @@ def report(figures: Figures, rows: int) -> str:
         lines.append(
             f"| {workload} | {first} | " + " | ".join(_cell(figures[n].get(workload), base) for n in names) + " |"
         )
-    lines += ["", *_disagreements(figures)]
+    lines += ["", *_beside_fixed_buckets(figures), *_disagreements(figures)]
     return "\n".join(lines) + "\n"
 
 
@@ -136,13 +136,42 @@ def _cell(found: list[Figure] | None, base: list[Figure] | None) -> str:
         return "cannot"
     if not base:
         return found[-1].check or f"{_median(found, 'wall_s'):.2f} s"
+    return f"{_ratio(found, base)} ({max(f.peak_mb for f in found):.0f})"
+
+
+def _ratio(found: list[Figure] | None, base: list[Figure] | None) -> str:
+    """Wall and CPU ratio."""
+    if not found or not base:
+        return "-"
     wall = _median(found, "wall_s") / _median(base, "wall_s")
     cpu = _median(found, "cpu_s") / max(_median(base, "cpu_s"), 0.01)
-    return f"{wall:.2f} / {cpu:.2f} ({max(f.peak_mb for f in found):.0f})"
+    return f"{wall:.2f} / {cpu:.2f}"
 
 
 def _median(found: list[Figure], member: str) -> float:
     return statistics.median(getattr(f, member) for f in found)
+
+
+def _beside_fixed_buckets(figures: Figures) -> list[str]:
+    """What dynamic buckets cost over fixed ones of the same engine, and over those of the real Paimon."""
+    engines = {name: found for name, found in figures.items() if f"load, {DYNAMIC}" in found}
+    if not engines:
+        return []
+    paimon = engines.get(PAIMON, {})
+    lines = [
+        f"Dynamic buckets, wall ratio / CPU ratio: to fixed buckets of the same engine; to {PAIMON}.",
+        "",
+        "| workload | " + " | ".join(engines) + " |",
+        "|---" * (len(engines) + 1) + "|",
+    ]
+    for fixed in ("load", "upsert"):
+        dynamic = f"{fixed}, {DYNAMIC}"
+        cells = [
+            f"{_ratio(found.get(dynamic), found.get(fixed))}; {_ratio(found.get(dynamic), paimon.get(dynamic))}"
+            for found in engines.values()
+        ]
+        lines.append(f"| {dynamic} | " + " | ".join(cells) + " |")
+    return [*lines, ""]
 
 
 def _disagreements(figures: Figures) -> list[str]:

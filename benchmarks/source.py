@@ -28,11 +28,13 @@ MERGING: dict[str, dict[str, str]] = {
 
 MERGED_UPSERTS = 3
 
+DYNAMIC = "dynamic buckets"
+
 MODES: dict[str, dict[str, str]] = {
     "merge on write": {"deletion-vectors.enabled": "true"},
     "copy on write": {"full-compaction.delta-commits": "1"},
     "lookup changelog": {"changelog-producer": "lookup"},
-    "dynamic buckets": {"bucket": "-1", "dynamic-bucket.target-row-num": "250000"},
+    DYNAMIC: {"bucket": "-1", "dynamic-bucket.target-row-num": "250000"},
 }
 """Modes that compact as they write, and dynamic buckets; the workloads of each are in ``benchmarks.modes``."""
 

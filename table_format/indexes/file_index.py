@@ -7,10 +7,10 @@ excluded by an index of a type or version that is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,6 @@ from table_format.model.types import (
     CharType,
     DataField,
     DataType,
-    InternalValue,
     LocalZonedTimestampType,
     TimestampType,
 )
@@ -51,36 +50,63 @@ Read: TypeAlias = Callable[[int, int], bytes]
 """Bytes of a container, by their start and number."""
 
 
+class Question:
+    """Values of a column of the read schema, none of them null, that the indexes of many files are asked for."""
+
+    def __init__(self, field: DataField, values: pa.Array) -> None:
+        self.field = field
+        self.count = len(values)
+        self._values = values
+        self._prepared: dict[str, Any] = {}
+
+    def for_type(self, index_type: IndexType) -> Any:  # noqa: ANN401 - each type has its own
+        """The values as one type of index takes them."""
+        found = self._prepared.get(index_type.identifier)
+        if found is None:
+            found = self._prepared[index_type.identifier] = index_type.prepared(self._values, self.field.type)
+        return found
+
+
 class FileIndexes:
     """The indexes of the data files of one table, for filters over columns of ``read_schema``.
 
-    ``schemas`` holds the schema of every file by id.
+    ``schemas`` holds the schema of every file by id. What a condition asks for is worked out once for all files.
     """
 
     def __init__(self, store: TableStore, schemas: Mapping[int, TableSchema], read_schema: TableSchema) -> None:
         self._store = store
         self._schemas = schemas
         self._read_schema = read_schema
+        self._questions: dict[Predicate, Question | None] = {}
 
-    def may_match(self, partition_text: str, bucket: int, file: DataFileMeta, predicate: Predicate) -> bool:
-        """Whether some row of a file may satisfy the predicate; true whenever its indexes do not exclude it.
+    def question(self, condition: Compare | In) -> Question | None:
+        """The values of which a row that meets a condition has one; ``None`` when no index can be asked for them."""
+        if condition not in self._questions:
+            self._questions[condition] = self._question(condition)
+        return self._questions[condition]
+
+    def _question(self, condition: Compare | In) -> Question | None:
+        field = self._read_schema.field(condition.column)
+        values = condition.values if isinstance(condition, In) else (condition.value,)
+        if len(values) > MAX_VALUES or not any(t.supports(field.type) for t in INDEX_TYPES.values()):
+            return None
+        try:
+            return Question(field, _with_both_zeros(array_of(values, field.type)))
+        except InvalidData:
+            return None  # a value that the type does not have: the filter itself finds that out
+
+    @contextmanager
+    def opened(self, partition_text: str, bucket: int, file: DataFileMeta) -> Iterator[FileIndex]:
+        """The indexes of a file, to be asked while they are open.
 
         Raises:
             CorruptionError: the index file is missing or damaged.
         """
-        if not has_index(file):
-            return True
-        with self.opened(partition_text, bucket, file) as index:
-            return index.may_match(predicate)
-
-    @contextmanager
-    def opened(self, partition_text: str, bucket: int, file: DataFileMeta) -> Iterator[FileIndex]:
-        """The indexes of a file, to be asked while they are open. Raises as ``may_match``."""
         schema = self._schemas[file.schema_id]
         name = _index_file(file)
         if name is None:
             path = self._store.paths.data_file(partition_text, bucket, file)
-            yield FileIndex(_container(file.embedded_file_index, path), schema, self._read_schema, file)
+            yield FileIndex(self, _container(file.embedded_file_index, path), schema, file)
             return
         path = self._store.paths.file_in_bucket(partition_text, bucket, name)
         try:
@@ -89,7 +115,7 @@ class FileIndexes:
             raise MissingFile(path) from error
         with source:
             container = _opened(lambda start, length: source.read_at(length, start), source.size(), path)
-            yield FileIndex(container, schema, self._read_schema, file)
+            yield FileIndex(self, container, schema, file)
 
 
 def has_index(file: DataFileMeta) -> bool:
@@ -135,14 +161,12 @@ class _Container:
 class FileIndex:
     """The indexes of one data file."""
 
-    def __init__(
-        self, container: _Container, file_schema: TableSchema, read_schema: TableSchema, file: DataFileMeta
-    ) -> None:
+    def __init__(self, indexes: FileIndexes, container: _Container, schema: TableSchema, file: DataFileMeta) -> None:
+        self._indexes = indexes
         self._container = container
-        self._fields = {field.id: field for field in file_schema.fields}
-        self._read_schema = read_schema
+        self._schema = schema
         self._is_orc = file.file_name.endswith(".orc")
-        self._readers: dict[str, tuple[IndexReader | None, ...]] = {}
+        self._readers: dict[str, tuple[tuple[IndexType, IndexReader | None], ...]] = {}
 
     def may_match(self, predicate: Predicate) -> bool:
         """Whether some row may satisfy the predicate."""
@@ -153,61 +177,48 @@ class FileIndex:
                 return any(self.may_match(part) for part in parts)
             case Literal(value):
                 return value is True
-            case Compare(column=column, op=CompareOp.EQ, value=value):
-                return self._may_be_one_of(column, (value,))
-            case In(column=column, values=values):
-                return len(values) > MAX_VALUES or self._may_be_one_of(column, values)
+            case Compare(op=CompareOp.EQ) | In():
+                return self._may_meet(predicate)
             case _:
                 return True
 
-    def may_equal(self, column: str, values: pa.Array) -> npt.NDArray[np.bool_] | None:
-        """For each value of a column of the read schema, none of them null, whether some row may have it.
-
-        ``None`` when no index tells.
-        """
-        field = self._read_schema.field(column)
-        readers = self._readers_of(field)
+    def may_equal(self, question: Question) -> npt.NDArray[np.bool_] | None:
+        """For each of the values whether some row may have it; ``None`` when no index tells."""
+        readers = self._readers_of(question.field)
         if not readers:
             return None
-        found = np.ones(len(values), np.bool_)
-        for reader in readers:
-            found &= reader.may_equal(values) if reader is not None else False
+        found = np.ones(question.count, np.bool_)
+        for index_type, reader in readers:
+            found &= reader.may_equal(question.for_type(index_type)) if reader is not None else False
         return found
 
-    def _may_be_one_of(self, column: str, values: Sequence[InternalValue]) -> bool:
-        field = self._read_schema.field(column)
-        if not self._readers_of(field) or (self._is_orc and not _is_kept_by_orc(field.type, values)):
+    def _may_meet(self, condition: Compare | In) -> bool:
+        question = self._indexes.question(condition)
+        if question is None or (self._is_orc and not _is_kept_by_orc(question.field.type, condition)):
             return True
-        try:
-            array = _with_both_zeros(array_of(values, field.type))
-        except InvalidData:
-            return True  # a value that the type does not have: the filter itself finds that out
-        found = self.may_equal(column, array)
+        found = self.may_equal(question)
         return found is None or bool(found.any())
 
-    def _readers_of(self, field: DataField) -> tuple[IndexReader | None, ...]:
+    def _readers_of(self, field: DataField) -> tuple[tuple[IndexType, IndexReader | None], ...]:
         """The indexes over a column that are known here; ``None`` is one that holds nothing."""
         readers = self._readers.get(field.name)
         if readers is None:
             readers = self._readers[field.name] = tuple(self._open(field))
         return readers
 
-    def _open(self, field: DataField) -> Iterator[IndexReader | None]:
-        stored = self._fields.get(field.id)
+    def _open(self, field: DataField) -> Iterator[tuple[IndexType, IndexReader | None]]:
+        stored = next((f for f in self._schema.fields if f.id == field.id), None)
         if stored is None or (self._is_orc and isinstance(stored.type, CharType)):
             # Spaces at the end of CHAR values were hashed, and reading ORC files takes them away.
             return
         for name, place in self._container.places.get(stored.name, {}).items():
-            index_type: IndexType | None = INDEX_TYPES.get(name)
+            index_type = INDEX_TYPES.get(name)
             if index_type is None or not index_type.supports(stored.type):
                 continue
             if not index_type.agrees(stored.type, field.type):
                 continue
-            if place.is_empty:
-                yield None
-            else:
-                payload = self._container.payload(place.start, place.length)
-                yield index_type.reader(payload, field.type, path=self._container.path)
+            payload = None if place.is_empty else self._container.payload(place.start, place.length)
+            yield index_type, None if payload is None else index_type.reader(payload, path=self._container.path)
 
 
 def _index_file(file: DataFileMeta) -> str | None:
@@ -240,8 +251,9 @@ def _with_both_zeros(values: pa.Array) -> pa.Array:
     return values
 
 
-def _is_kept_by_orc(data_type: DataType, values: Sequence[InternalValue]) -> bool:
+def _is_kept_by_orc(data_type: DataType, condition: Compare | In) -> bool:
     """Whether ORC files give such values back as they were written: timestamps before 1582 move by days."""
     if not isinstance(data_type, TimestampType | LocalZonedTimestampType):
         return True
+    values = condition.values if isinstance(condition, In) else (condition.value,)
     return all(isinstance(value, int) and value > _SHIFTED_IN_ORC_NANOS for value in values)

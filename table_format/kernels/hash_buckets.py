@@ -6,7 +6,7 @@ bytes for each, cut into shards by their upper bits so that taking in new ones c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -22,6 +22,12 @@ UNKNOWN: Final = -1
 MAX_DYNAMIC_BUCKETS: Final = 32_767
 """Java keeps buckets as 16-bit numbers."""
 
+LOADED_AT_ONCE: Final = 1 << 21
+"""Hashes of index files that are sorted together, at 14 bytes each: more than a bucket has by default."""
+
+_BUCKET_BITS: Final = 16
+_ROW_BITS: Final = 32
+_ROW_MASK: Final = (1 << _ROW_BITS) - 1
 _SHARD_BITS: Final = 24
 _SHARDS: Final = 256
 _SHARD_STARTS: Final = (np.arange(1, _SHARDS, dtype=np.int64) - 128) << _SHARD_BITS
@@ -69,12 +75,45 @@ class HashBuckets:
         for bucket in np.flatnonzero(counts).tolist():
             self.counts[bucket] = self.counts.get(bucket, 0) + int(counts[bucket])
 
-    def load(self, bucket: int, hashes: Hashes) -> None:
-        """Take in the hashes of a bucket's index file; one that another bucket holds already stays there."""
-        ordered = distinct(hashes)
-        fresh = ordered[self.find(ordered) == UNKNOWN]
-        self.put(fresh, np.full(len(fresh), bucket, np.int16))
-        self.counts.setdefault(bucket, 0)
+    def load(self, files: Iterable[tuple[int, Hashes]]) -> None:
+        """Take in the hashes of the index files of some buckets; one that another bucket holds already stays there.
+
+        Many at once, because every shard is made anew each time, and no more than memory is there for.
+        """
+        waiting: list[tuple[int, Hashes]] = []
+        count = 0
+        for bucket, hashes in files:
+            self.counts.setdefault(bucket, 0)
+            for start in range(0, len(hashes), LOADED_AT_ONCE):
+                piece = hashes[start : start + LOADED_AT_ONCE]
+                if count + len(piece) > LOADED_AT_ONCE:
+                    self._load(waiting, count)
+                    waiting, count = [], 0
+                waiting.append((bucket, piece))
+                count += len(piece)
+        self._load(waiting, count)
+
+    def _load(self, files: Sequence[tuple[int, Hashes]], count: int) -> None:
+        # Sorting pairs as one number is several times faster than sorting positions.
+        pairs = np.empty(count, np.int64)
+        start = 0
+        for bucket, hashes in files:
+            mine = pairs[start : start + len(hashes)]
+            mine[:] = hashes
+            mine <<= _BUCKET_BITS
+            mine |= bucket
+            start += len(hashes)
+        pairs.sort()
+        buckets = pairs.astype(np.int16)
+        pairs >>= _BUCKET_BITS
+        ordered = pairs.astype(np.int32)
+        del pairs
+        is_fresh = _is_first(ordered)
+        if len(self):
+            is_fresh &= self.find(ordered) == UNKNOWN
+        if not is_fresh.all():
+            ordered, buckets = ordered[is_fresh], buckets[is_fresh]
+        self.put(ordered, buckets)
 
     def hashes_of(self, bucket: int) -> Hashes:
         """All hashes of a bucket, ascending."""
@@ -112,14 +151,20 @@ def assign(index: HashBuckets, hashes: Hashes, rules: AssignRules) -> Buckets:
     Raises:
         InvalidInputError: without a limit, all numbers a bucket can have are in use.
     """
-    distinct, first, positions = np.unique(hashes, return_index=True, return_inverse=True)
-    buckets = index.find(distinct)
+    # As in load, the position beside the hash: equal hashes stay in the order they came in.
+    pairs = (hashes.astype(np.int64) << _ROW_BITS) | np.arange(len(hashes))
+    pairs.sort()
+    ordered, rows = (pairs >> _ROW_BITS).astype(np.int32), pairs & _ROW_MASK
+    is_first = _is_first(ordered)
+    known, first = ordered[is_first], rows[is_first]
+    buckets = index.find(known)
     fresh = np.flatnonzero(buckets == UNKNOWN)
     if len(fresh):
-        arrival = fresh[np.argsort(first[fresh], kind="stable")]
-        buckets[arrival] = places_of_new(index.counts, distinct[arrival], rules)
-        index.put(distinct[fresh], buckets[fresh])
-    assigned: Buckets = buckets[positions]
+        arrival = fresh[np.argsort(first[fresh])]
+        buckets[arrival] = places_of_new(index.counts, known[arrival], rules)
+        index.put(known[fresh], buckets[fresh])
+    assigned = np.empty(len(hashes), np.int16)
+    assigned[rows] = buckets[np.cumsum(is_first) - 1]
     return assigned
 
 
@@ -149,9 +194,7 @@ def distinct(hashes: Hashes) -> Hashes:
     ``np.unique`` looks each up in a hash table, which takes ten times as long.
     """
     ordered = np.sort(hashes)
-    is_first = np.ones(len(ordered), np.bool_)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    return ordered[is_first]
+    return ordered[_is_first(ordered)]
 
 
 def assigner_of(hashes: Hashes, assigners: int) -> Hashes:
@@ -198,6 +241,13 @@ def _open_buckets(counts: dict[int, int], owner: int, rules: AssignRules) -> Ite
 
 def _mine(buckets: Iterable[int], owner: int, rules: AssignRules) -> list[int]:
     return [bucket for bucket in buckets if bucket % rules.assigners == owner]
+
+
+def _is_first(ordered: Hashes) -> npt.NDArray[np.bool_]:
+    """Where a sorted array has a number that is not the one before."""
+    is_first = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return is_first
 
 
 def _merged(known: tuple[Hashes, Buckets], hashes: Hashes, buckets: Buckets) -> tuple[Hashes, Buckets]:

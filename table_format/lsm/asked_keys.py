@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.formats.bucket_files import BucketFiles
-from table_format.indexes.file_index import FileIndexes, has_index
+from table_format.indexes.file_index import FileIndexes, Question, has_index
 from table_format.kernels.values import array_of, values_of
 from table_format.lsm.keys import KeyRangeOf
 from table_format.model.arrow_types import arrow_schema
@@ -107,7 +107,7 @@ class AskedKeys:
             for field in self._fields:
                 if isinstance(field.type, FloatType | DoubleType):
                     continue  # 0.0 and -0.0 are one key and two values
-                found = index.may_equal(field.name, keys.column(field.name))
+                found = index.may_equal(Question(field, keys.column(field.name)))
                 if found is not None:
                     kept &= found
         return keys.filter(pa.array(kept))

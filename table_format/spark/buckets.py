@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.types import IntegerType
+from pyspark.sql.types import DateType as SparkDateType
+from pyspark.sql.types import IntegerType, IntegralType
 
 from table_format.errors import InvalidData
 from table_format.model.types import BigIntType, DataField, DateType, IntType
@@ -47,8 +48,7 @@ def with_bucket(frame: DataFrame, facts: TableFacts, name: str) -> DataFrame:
 
 def with_number(frame: DataFrame, fields: Sequence[DataField], bucketing: BucketOptions, name: str) -> DataFrame:
     """The frame with a column ``name`` for what a number of buckets, or of tasks, makes of key columns."""
-    is_plain = bucketing.function == "default" and len(fields) == 1 and not fields[0].type.nullable
-    if is_plain and isinstance(fields[0].type, IntType | BigIntType | DateType):
+    if bucketing.function == "default" and len(fields) == 1 and _is_native(frame, fields[0]):
         return _with_native_bucket(frame, fields[0], bucketing.count, name)
     function: Callable[..., Column] = arrow_udf(bucket_function(fields, bucketing), IntegerType())
     return frame.withColumn(name, function(*(column(f.name) for f in fields)))
@@ -78,6 +78,14 @@ def bucket_function(fields: Sequence[DataField], bucketing: BucketOptions) -> Ca
 _SEED: Final = 42
 _M1: Final = 0x85EBCA6B
 _M2: Final = 0xC2B2AE35
+
+
+def _is_native(frame: DataFrame, field: DataField) -> bool:
+    """Whether Spark's functions see the value that will be stored: any other conversion is for the kernel to make."""
+    given = frame.schema[field.name].dataType
+    whole = isinstance(field.type, IntType | BigIntType) and isinstance(given, IntegralType)
+    day = isinstance(field.type, DateType) and isinstance(given, SparkDateType)
+    return (whole or day) and not field.type.nullable
 
 
 def _with_native_bucket(frame: DataFrame, field: DataField, bucket_count: int, name: str) -> DataFrame:

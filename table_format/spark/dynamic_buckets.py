@@ -1,35 +1,40 @@
 """Dynamic buckets as a Spark job: rows go by key hash to assigners, and from there by bucket to writers.
 
 Each assigner owns the hashes that leave its number as remainder, and the buckets whose number does; all of them rest on
-the one snapshot that the driver names.
+the one snapshot that the driver names. Where no two of them can meet in a bucket they write their rows themselves, and
+the second shuffle is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.types import IntegerType, StructField, StructType
+from pyspark.sql.types import IntegerType
 
 from table_format.codecs.hash_index import decode_hashes
 from table_format.errors import HashIndexChanged, InvalidData
-from table_format.kernels.hash_buckets import assigner_of
-from table_format.kernels.hashing import row_hashes
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import HASH
 from table_format.model.snapshot import Snapshot
+from table_format.model.types import DataField
 from table_format.options.bucket import BucketOptions
+from table_format.spark.buckets import one_task_for_each_bucket, with_number
 from table_format.spark.names import column
+from table_format.spark.tasks import gathered
 from table_format.table.casts import cast_column
-from table_format.table.dynamic_buckets import DynamicBuckets
+from table_format.table.dynamic_buckets import DynamicBuckets, are_apart
 from table_format.table.facts import TableFacts
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
+    from pyspark.sql._typing import UserDefinedFunctionLike
 
 BUCKET: Final = "__bucket__"
 _ASSIGNER: Final = "__assigner__"
@@ -38,20 +43,38 @@ DEFAULT_ASSIGNERS: Final = 4
 """Each assigner fills buckets of its own: more of them make more buckets than the rows need."""
 
 
+def can_write_what_they_assign(
+    facts: TableFacts, base: Snapshot | None, assigners: int, *, replacing: bool, parallelism: int | None
+) -> bool:
+    """Whether each assigner writes its rows itself, without a second shuffle.
+
+    That needs that no two of them meet in a bucket. New keys never make them: an assigner opens buckets of its own
+    number only. Known keys do not where an overwrite forgets them, or jobs with as many assigners placed them all.
+    Assigners that are fewer than the tasks that should write keep to assigning.
+    """
+    if assigners < (parallelism or DEFAULT_ASSIGNERS):
+        return False
+    return replacing or are_apart(facts, base, assigners)
+
+
+def one_task_for_each_assigner(frame: DataFrame, facts: TableFacts, assigners: int, tasks: int) -> DataFrame:
+    """The rows of one assigner all in one task, in each partition for itself."""
+    if not facts.schema.partition_keys:
+        tasks = assigners
+    return one_task_for_each_bucket(_with_assigner(frame, facts, assigners), facts, _ASSIGNER, tasks).drop(_ASSIGNER)
+
+
 def with_dynamic_buckets(
-    frame: DataFrame, facts: TableFacts, base: Snapshot | None, *, replacing: bool, parallelism: int | None
+    frame: DataFrame, facts: TableFacts, base: Snapshot | None, *, replacing: bool, assigners: int
 ) -> DataFrame:
     """The frame with a column ``BUCKET``: for each row the bucket of its key."""
-    assigners = assigner_count(facts.options.bucket, parallelism)
-    owner: Callable[..., Column] = arrow_udf(_owner_function(facts, assigners), IntegerType())
-    keys = facts.schema.trimmed_primary_keys
-    routed = frame.withColumn(_ASSIGNER, owner(*(column(key) for key in keys)))
-    routed = routed.repartitionById(assigners, _ASSIGNER).drop(_ASSIGNER)
-    names = routed.columns
-    plain = routed.toDF(*(f"c{number}" for number in range(len(names))))
-    schema = StructType([*plain.schema.fields, StructField(BUCKET, IntegerType())])
-    assign = _assign_function(facts, names, base, replacing=replacing, assigners=assigners)
-    return plain.mapInArrow(assign, schema).toDF(*names, BUCKET)
+    routed = _with_assigner(frame, facts, assigners).repartitionById(assigners, _ASSIGNER).drop(_ASSIGNER)
+    fields = facts.schema.select((*facts.schema.partition_keys, *facts.schema.trimmed_primary_keys))
+    function = _assign_function(facts, fields, base, replacing=replacing, assigners=assigners)
+    # Nondeterministic, or Spark might assign twice and get two answers. Only keys leave the JVM, as one column: an
+    # iterator of one column and one of several are different things to Spark.
+    assign = cast("UserDefinedFunctionLike", arrow_udf(function, IntegerType())).asNondeterministic()
+    return routed.withColumn(BUCKET, assign(F.struct(*(column(f.name) for f in fields))))
 
 
 def assigner_count(bucketing: BucketOptions, parallelism: int | None) -> int:
@@ -86,36 +109,26 @@ def check_disjoint(facts: TableFacts, messages: Sequence[CommitMessage]) -> None
             raise HashIndexChanged(text)
 
 
-def _owner_function(facts: TableFacts, assigners: int) -> Callable[..., pa.Array]:
-    fields = facts.schema.select(facts.schema.trimmed_primary_keys)
-
-    def owners(*columns: pa.Array) -> pa.Array:
-        try:
-            arrays = [cast_column(c, f.type, f.name) for c, f in zip(columns, fields, strict=True)]
-        except InvalidData:
-            # The task that is to write them says what is wrong.
-            return pa.repeat(pa.scalar(0, pa.int32()), len(columns[0]))
-        return pa.array(assigner_of(row_hashes([f.type for f in fields], arrays), assigners))
-
-    return owners
+def _with_assigner(frame: DataFrame, facts: TableFacts, assigners: int) -> DataFrame:
+    """An assigner owns the hashes that as many fixed buckets would put into one."""
+    keys = facts.schema.select(facts.schema.trimmed_primary_keys)
+    fixed = replace(facts.options.bucket, count=assigners, function="default")
+    return with_number(frame, keys, fixed, _ASSIGNER)
 
 
 def _assign_function(
-    facts: TableFacts, names: Sequence[str], base: Snapshot | None, *, replacing: bool, assigners: int
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    schema = facts.schema
-    fields = schema.select((*schema.partition_keys, *schema.trimmed_primary_keys))
-
-    def assign(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    facts: TableFacts, fields: Sequence[DataField], base: Snapshot | None, *, replacing: bool, assigners: int
+) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
+    def assign(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         buckets = DynamicBuckets(facts, replacing=replacing, assigners=assigners)
         buckets.begin(base, frozenset())
-        for batch in batches:
+        for keys in gathered(batches, pa.concat_arrays):
             try:
-                arrays = [cast_column(batch.column(names.index(f.name)), f.type, f.name) for f in fields]
-                keys = pa.RecordBatch.from_arrays(arrays, names=[f.name for f in fields])
-                numbers = buckets.choose(keys)
+                arrays = [cast_column(c, f.type, f.name) for c, f in zip(keys.flatten(), fields, strict=True)]
+                numbers = buckets.choose(pa.RecordBatch.from_arrays(arrays, names=[f.name for f in fields]))
             except InvalidData:
-                numbers = np.zeros(batch.num_rows, np.int16)
-            yield batch.append_column(BUCKET, pa.array(numbers.astype(np.int32)))
+                # The task that is to write them says what is wrong.
+                numbers = np.zeros(len(keys), np.int16)
+            yield pa.array(numbers.astype(np.int32))
 
     return assign

@@ -1,8 +1,9 @@
 """All keys of a table as rows for its assigners, when the index of a shard would have to read them by itself.
 
 Java ``crosspartition.IndexBootstrap`` sends the keys through the same shuffle as the rows; so do we, but only to the
-shards that have no index to start from on the machine that was asked. An assigner that runs on another machine builds
-its index alone: it reads the key columns of all files and takes those of its shard.
+shards that have no index to start from on the machine that was asked, and only where there are many. Else, and on
+another machine than was asked, an assigner builds its index alone: it reads the key columns of all files and takes
+those of its shard.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
-from table_format.errors import KeyPlacesChanged
+from table_format.errors import TableFormatError
 from table_format.indexes.key_index import IndexedRows
 from table_format.indexes.local_store import LocalStoreError
 from table_format.kernels.hash_buckets import assigner_of
@@ -41,8 +42,12 @@ ORDER: Final = "__order__"
 """Where a row belongs among those of its assigner: those of split 0 have -1, those of split 1 -2, all others come
 after them."""
 
-WORTH_A_JOB: Final = 1_000_000
-"""Rows of a table from which Spark is asked which shards have an index, and reads the keys for those that have none."""
+MANY_ASSIGNERS: Final = 16
+"""Assigners from which their keys are sent to them: to send a key costs more than ten times what it costs to read it,
+so that fewer are done sooner when each reads all keys ..."""
+
+MANY_KEYS: Final = 1_000_000
+"""... and rows of a table from which it is worth asking them who lacks an index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ NO_BOOTSTRAP: Final = Bootstrap()
 
 def plan_bootstrap(spark: SparkSession, facts: TableFacts, base: Snapshot | None, assigners: int) -> Bootstrap:
     """Which shards are sent their keys."""
-    if base is None or (base.total_record_count or 0) < WORTH_A_JOB:
+    if base is None or assigners < MANY_ASSIGNERS or (base.total_record_count or 0) < MANY_KEYS:
         return NO_BOOTSTRAP
     numbers = spark.range(0, assigners, 1, assigners)
     asked = numbers.mapInArrow(_asker(facts, base, assigners), "shard int").collect()
@@ -112,13 +117,14 @@ def _asker(facts: TableFacts, base: Snapshot, assigners: int) -> Callable[[Batch
 
 
 def _must_be_built(facts: TableFacts, base: Snapshot, shard: KeyShard) -> bool:
+    """No, where that fails: who places the rows says what is wrong."""
     try:
         index = open_key_index(facts, shard=shard)
     except LocalStoreError:
-        return False  # who places the rows says what is wrong
+        return False
     try:
         return must_be_built(facts, index, base)
-    except KeyPlacesChanged:
+    except TableFormatError:
         return False
     finally:
         index.close()

@@ -36,7 +36,7 @@ from table_format.spark.key_bootstrap import (
     known_rows,
     plan_bootstrap,
 )
-from table_format.spark.tasks import Batches, gathered, write_rows
+from table_format.spark.tasks import Batches, in_larger_batches, write_rows
 from table_format.table.facts import TableFacts
 from table_format.table.moving_keys import MovingKeys
 from table_format.table.placed_rows import PLACE_TYPE, Places, place_column
@@ -142,7 +142,7 @@ def _assigned(job: Assigning, number: int, batches: Batches) -> Batches:
     fields = schema.select((*schema.partition_keys, *schema.trimmed_primary_keys))
     moving = MovingKeys(facts, replacing=job.replacing, shard=KeyShard(number, job.assigners))
     left: list[pa.RecordBatch] = []
-    read = gathered(batches)
+    read = in_larger_batches(batches)
     known = _known(read, left)
     try:
         is_sent = number in job.bootstrap.shards

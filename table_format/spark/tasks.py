@@ -6,7 +6,7 @@ those travel back to the driver. Nothing here needs a session.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from functools import partial
 from itertools import chain
 from typing import TypeVar
@@ -19,9 +19,10 @@ from table_format.spark.answers import answer_of
 from table_format.table.facts import TableFacts
 from table_format.table.plan import Plan
 from table_format.table.read import read_split
-from table_format.table.write import GivenBuckets, TableWrite
+from table_format.table.write import GivenBuckets, OwnHashes, TableWrite
 
 T = TypeVar("T")
+Rows = TypeVar("Rows", bound=Sized)
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -74,7 +75,7 @@ def bucket_writer(
     names: Sequence[str],
     *,
     replacing: bool,
-    given: GivenBuckets | None = None,
+    given: GivenBuckets | OwnHashes | None = None,
     commit_user: str | None = None,
 ) -> Callable[[Batches], Batches]:
     """Write the rows that come in, whose columns have those names; the answer is one row for the task."""
@@ -95,8 +96,8 @@ def write_rows(write: TableWrite, batches: Batches) -> tuple[CommitMessage, ...]
     first = next(batches, None)
     if first is None:
         return ()
-    joined = gathered(chain((first,), batches))
-    return write.write(pa.RecordBatchReader.from_batches(first.schema, joined))
+    larger = in_larger_batches(chain((first,), batches))
+    return write.write(pa.RecordBatchReader.from_batches(first.schema, larger))
 
 
 def performer(works: Sequence[T], perform: Callable[[T], Sequence[CommitMessage]]) -> Callable[[Batches], Batches]:
@@ -110,18 +111,23 @@ def performer(works: Sequence[T], perform: Callable[[T], Sequence[CommitMessage]
     return answers
 
 
-def gathered(batches: Batches) -> Batches:
-    """The rows in larger batches."""
-    waiting: list[pa.RecordBatch] = []
+def in_larger_batches(batches: Batches) -> Batches:
+    """The same rows in larger batches."""
+    return gathered(batches, _joined)
+
+
+def gathered(pieces: Iterator[Rows], join: Callable[[Sequence[Rows]], Rows]) -> Iterator[Rows]:
+    """The same rows in larger pieces: batches or arrays."""
+    waiting: list[Rows] = []
     count = 0
-    for batch in batches:
-        waiting.append(batch)
-        count += batch.num_rows
+    for piece in pieces:
+        waiting.append(piece)
+        count += len(piece)
         if count >= _ROWS_AT_ONCE:
-            yield _joined(waiting)
+            yield join(waiting)
             waiting, count = [], 0
     if count:
-        yield _joined(waiting)
+        yield join(waiting)
 
 
 def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

@@ -24,14 +24,16 @@ from table_format.spark.dynamic_buckets import (
     BUCKET,
     DEFAULT_ASSIGNERS,
     assigner_count,
+    can_write_what_they_assign,
     check_disjoint,
+    one_task_for_each_assigner,
     with_dynamic_buckets,
 )
 from table_format.spark.ship import is_connect
 from table_format.spark.tasks import bucket_writer
 from table_format.table.facts import TableFacts
 from table_format.table.validate import RowRules
-from table_format.table.write import GivenBuckets, TableWrite
+from table_format.table.write import GivenBuckets, OwnHashes, TableWrite
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -61,15 +63,13 @@ def write_frame(
         UnsupportedFeature: the table has a feature that this version cannot write.
     """
     check_frame(frame.schema, facts)
-    is_shared = (parallelism or 0) != 1 and not (parallelism is None and _is_small(frame))
+    takes_assigners = facts.has_dynamic_buckets or facts.schema.is_cross_partition
+    is_shared = takes_assigners and parallelism != 1 and not (parallelism is None and _is_small(frame))
     if facts.schema.is_cross_partition and is_shared:
         return _write_moving(frame, facts, replacing=replacing, parallelism=parallelism, commit_user=commit_user)
-    given = None
-    if facts.has_dynamic_buckets and is_shared:
-        given = GivenBuckets(BUCKET, facts.snapshots.latest())
-        assigned = with_dynamic_buckets(frame, facts, given.base, replacing=replacing, parallelism=parallelism)
-        tasks = parallelism or _shuffle_partitions(frame) or DEFAULT_ASSIGNERS
-        routed = one_task_for_each_bucket(assigned, facts, BUCKET, tasks)
+    given: GivenBuckets | OwnHashes | None = None
+    if is_shared:
+        routed, given = _assigned(frame, facts, replacing=replacing, parallelism=parallelism)
     else:
         routed = _routed(frame, facts, parallelism)
     names = routed.columns
@@ -80,7 +80,7 @@ def write_frame(
     if answers.failure is not None:
         facts.committer("").abort(answers.messages)
         raise answers.failure
-    if given is not None:
+    if isinstance(given, GivenBuckets):
         try:
             check_disjoint(facts, answers.messages)
         except HashIndexChanged:
@@ -129,6 +129,19 @@ def with_constants(frame: DataFrame, schema: TableSchema, spec: PartitionSpec) -
         if name not in frame.columns:
             frame = frame.withColumn(name, literal(value, schema.field(name).type))
     return frame
+
+
+def _assigned(
+    frame: DataFrame, facts: TableFacts, *, replacing: bool, parallelism: int | None
+) -> tuple[DataFrame, GivenBuckets | OwnHashes]:
+    """Rows of a table with dynamic buckets at those who write them, and what these go by."""
+    base = facts.snapshots.latest()
+    assigners = assigner_count(facts.options.bucket, parallelism)
+    tasks = parallelism or _shuffle_partitions(frame) or DEFAULT_ASSIGNERS
+    if can_write_what_they_assign(facts, base, assigners, replacing=replacing, parallelism=parallelism):
+        return one_task_for_each_assigner(frame, facts, assigners, tasks), OwnHashes(assigners, base)
+    assigned = with_dynamic_buckets(frame, facts, base, replacing=replacing, assigners=assigners)
+    return one_task_for_each_bucket(assigned, facts, BUCKET, tasks), GivenBuckets(BUCKET, base)
 
 
 def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> DataFrame:

@@ -7,7 +7,7 @@ with the rows, so that the commit finds out when another writer has given keys t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -15,15 +15,27 @@ import numpy as np
 import pyarrow as pa
 
 from table_format.indexes.hash_index import hash_entries, read_hashes, write_hashes
-from table_format.kernels.hash_buckets import UNKNOWN, AssignRules, Buckets, HashBuckets, Hashes, assign, distinct
+from table_format.kernels.hash_buckets import (
+    UNKNOWN,
+    AssignRules,
+    Buckets,
+    HashBuckets,
+    Hashes,
+    assign,
+    assigner_of,
+    distinct,
+)
 from table_format.kernels.hashing import row_hashes
 from table_format.metastore.index_entries import hash_fingerprint
 from table_format.model.commit import CommitMessage
-from table_format.model.manifest import IndexManifestEntry
+from table_format.model.manifest import HASH, IndexManifestEntry
 from table_format.model.snapshot import Snapshot
 from table_format.options.bucket import BucketOptions
 from table_format.table.facts import TableFacts
 from table_format.table.route import RoutedRows, route, split_by_bucket
+
+CHECKED_HASHES: Final = 1 << 24
+"""Hashes that are read to find out whether assigners can write what they assign: 64 MB."""
 
 _ROW: Final = "__row__"
 
@@ -42,12 +54,16 @@ class _Partition:
 class DynamicBuckets:
     """Gives rows their buckets, or takes note of those they were given; for one writer.
 
-    ``replacing`` starts from nothing, for an overwrite.
+    ``replacing`` starts from nothing, for an overwrite. ``is_apart`` says that each hash lies in a bucket of its own
+    assigner (``are_apart``): only buckets of those whose hashes come are loaded then.
     """
 
-    def __init__(self, facts: TableFacts, *, replacing: bool = False, assigners: int | None = None) -> None:
+    def __init__(
+        self, facts: TableFacts, *, replacing: bool = False, assigners: int | None = None, is_apart: bool = False
+    ) -> None:
         self._facts = facts
         self._replacing = replacing
+        self._is_apart = is_apart
         self._fields = facts.schema.select(facts.schema.trimmed_primary_keys)
         self._rules = assign_rules(facts.options.bucket, assigners)
         self._live: Mapping[bytes, Mapping[int, IndexManifestEntry]] = {}
@@ -75,10 +91,10 @@ class DynamicBuckets:
     def assigned(self, piece: RoutedRows) -> Iterator[RoutedRows]:
         """The rows of a partition by bucket."""
         known = self._known(piece.partition)
-        for bucket in list(known.unread):
-            self._load(known, bucket)
+        hashes = self._hashes(piece.rows)
+        self._load(known, self._met_by(hashes, known.unread))
         before = dict(known.index.counts)
-        buckets = assign(known.index, self._hashes(piece.rows), self._rules)
+        buckets = assign(known.index, hashes, self._rules)
         known.modified.update(b for b, count in known.index.counts.items() if before.get(b, 0) != count)
         yield from split_by_bucket(piece, buckets)
 
@@ -95,7 +111,7 @@ class DynamicBuckets:
         """The rows of a partition by the buckets they were given."""
         known = self._known(piece.partition)
         for part in split_by_bucket(piece, buckets):
-            self._load(known, part.bucket)
+            self._load(known, [part.bucket])
             hashes = distinct(self._hashes(part.rows))
             fresh = hashes[known.index.find(hashes) == UNKNOWN]
             if len(fresh):
@@ -125,13 +141,17 @@ class DynamicBuckets:
         known.is_touched = True
         return known
 
-    def _load(self, known: _Partition, bucket: int) -> None:
-        entry = known.unread.pop(bucket, None)
-        if entry is not None:
-            facts = self._facts
-            beside = facts.options.bucket.index_in_data_file_dir
-            hashes = read_hashes(facts.store, entry, facts.partitions.text, beside_data=beside)
-            known.index.load(bucket, hashes)
+    def _met_by(self, hashes: Hashes, unread: Iterable[int]) -> list[int]:
+        """Those buckets, not loaded yet, in which one of the hashes may lie or find room."""
+        if not self._is_apart:
+            return list(unread)
+        owners = set(np.unique(assigner_of(hashes, self._rules.assigners)).tolist())
+        return [bucket for bucket in unread if bucket % self._rules.assigners in owners]
+
+    def _load(self, known: _Partition, buckets: Iterable[int]) -> None:
+        entries = [known.unread.pop(bucket) for bucket in buckets if bucket in known.unread]
+        if entries:
+            known.index.load((entry.bucket, read_index(self._facts, entry)) for entry in entries)
 
     def _hashes(self, rows: pa.RecordBatch) -> Hashes:
         return row_hashes([f.type for f in self._fields], [rows.column(f.name) for f in self._fields])
@@ -146,6 +166,35 @@ def assign_rules(options: BucketOptions, assigners: int | None = None) -> Assign
         max_buckets=limit,
         assigners=assigners if limit is None else min(assigners, limit),
     )
+
+
+def are_apart(facts: TableFacts, base: Snapshot | None, assigners: int) -> bool:
+    """Whether each hash of each partition lies in a bucket of the one of so many assigners that owns it.
+
+    What they choose later then does as well: no two of them ever meet in a bucket. More than ``CHECKED_HASHES`` are not
+    looked at, and said not to.
+
+    Raises:
+        CorruptionError: an index file is missing or damaged.
+    """
+    if base is None:
+        return True
+    entries = [e for e in facts.manifests.index_entries(base) if e.index_file.index_type == HASH]
+    if sum(entry.index_file.row_count for entry in entries) > CHECKED_HASHES:
+        return False
+    return all(
+        bool((assigner_of(read_index(facts, entry), assigners) == entry.bucket % assigners).all()) for entry in entries
+    )
+
+
+def read_index(facts: TableFacts, entry: IndexManifestEntry) -> Hashes:
+    """The key hashes of a bucket.
+
+    Raises:
+        CorruptionError: the file is missing or has another length than recorded.
+    """
+    beside = facts.options.bucket.index_in_data_file_dir
+    return read_hashes(facts.store, entry, facts.partitions.text, beside_data=beside)
 
 
 def _names(entries: Mapping[int, IndexManifestEntry]) -> dict[int, str]:

@@ -6,10 +6,10 @@ own reader knows nothing of them: those in manifests cost nothing, the others on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from table_format.indexes.file_index import FileIndexes, has_index, may_help
 from table_format.kernels.predicate import normalise
@@ -19,6 +19,9 @@ from table_format.model.schema import TableSchema
 from table_format.table.facts import TableFacts
 
 _THREADS: Final = 8
+_MIN_READS_FOR_THREADS: Final = 8
+_Verdict: TypeAlias = tuple[bool, bool]
+"""Whether a file is excluded alone, and whether together with others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +54,25 @@ def excluded_files(
     on_key = only_on(predicate, frozenset(schema.primary_keys)) if schema.is_primary_key_table else predicate
     indexes = FileIndexes(facts.store, facts.schemas, schema)
 
-    def judged(entry: ManifestEntry) -> tuple[bool, bool]:
+    def judged(entry: ManifestEntry) -> _Verdict:
         text = facts.partitions.text(entry.partition)
         with indexes.opened(text, entry.bucket, entry.file) as index:
             alone = on_key is not None and not index.may_match(on_key)
             return alone, alone or not index.may_match(predicate)
 
-    beside = [entry for entry in indexed if entry.file.embedded_file_index is None]
-    if len(beside) > 1:
-        with ThreadPoolExecutor(min(_THREADS, len(beside)), "file-index") as pool:
-            verdicts = list(pool.map(judged, indexed))
-    else:
-        verdicts = [judged(entry) for entry in indexed]
+    verdicts = _side_by_side(judged, indexed)
     pairs = list(zip(indexed, verdicts, strict=True))
     return Excluded(
         frozenset(entry.file.file_name for entry, (alone, _) in pairs if alone),
         frozenset(entry.file.file_name for entry, (_, together) in pairs if together),
     )
+
+
+def _side_by_side(judged: Callable[[ManifestEntry], _Verdict], entries: Sequence[ManifestEntry]) -> list[_Verdict]:
+    """The verdicts in order; where files have to be read, some wait while others do."""
+    width = -(-len(entries) // _THREADS)
+    if sum(entry.file.embedded_file_index is None for entry in entries) < _MIN_READS_FOR_THREADS:
+        return list(map(judged, entries))
+    shares = [entries[start : start + width] for start in range(0, len(entries), width)]
+    with ThreadPoolExecutor(len(shares), "file-index") as pool:
+        return [verdict for found in pool.map(lambda share: list(map(judged, share)), shares) for verdict in found]

@@ -79,6 +79,17 @@ class GivenBuckets:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnHashes:
+    """Rows get their dynamic buckets from the writer, by the snapshot ``base``, and it gets all rows of some assigners.
+
+    Only where no two of ``assigners`` meet in a bucket (``are_apart``).
+    """
+
+    assigners: int
+    base: Snapshot | None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredRows:
     """Rows come from files of the table, as of the snapshot ``base``, and were checked when they were written.
 
@@ -106,7 +117,7 @@ class TableWrite:
         facts: TableFacts,
         *,
         replacing: bool = False,
-        given: GivenBuckets | None = None,
+        given: GivenBuckets | OwnHashes | None = None,
         stored: StoredRows | None = None,
         commit_user: str | None = None,
         compactor: Executor | None = None,
@@ -125,12 +136,16 @@ class TableWrite:
         self._base: Snapshot | None = None
         self._deletions: Mapping[BucketKey, BucketDeletions] = {}
         self._is_broken = False
-        self._given = given
+        self._given_column = given.column if isinstance(given, GivenBuckets) else None
+        self._chosen_by = given
         self._stored = stored
         self._writer_names = _writer_names(facts, commit_user) if facts.postpones_buckets else None
         self._compactor = compactor
         self._shared = shared
-        self._dynamic = DynamicBuckets(facts, replacing=replacing) if facts.has_dynamic_buckets else None
+        self._dynamic: DynamicBuckets | None = None
+        if facts.has_dynamic_buckets:
+            apart = given.assigners if isinstance(given, OwnHashes) else None
+            self._dynamic = DynamicBuckets(facts, replacing=replacing, assigners=apart, is_apart=apart is not None)
         self._moving: MovingKeys | None = None
         self._placed: PlacedRows | None = None
         if facts.schema.is_cross_partition:
@@ -149,7 +164,7 @@ class TableWrite:
             BucketCountChanged: a partition was written with another number of buckets.
         """
         reader = reader_of(data)
-        self._rules.check_columns([name for name in reader.schema.names if not self._is_given(name)])
+        self._rules.check_columns([name for name in reader.schema.names if name != self._given_column])
         return self._written(self._checked(reader))
 
     def write_stored(self, batches: Iterable[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
@@ -162,9 +177,10 @@ class TableWrite:
 
     def _checked(self, reader: pa.RecordBatchReader) -> Iterator[tuple[pa.RecordBatch, pa.Array | None]]:
         for first_row, read in batches_of(reader):
-            batch = read if self._given is None else self._rules.without_ignored(read)
-            given = None if self._given is None else batch.column(self._given.column)
-            bare = batch if self._given is None else batch.drop_columns([self._given.column])
+            column = self._given_column
+            batch = read if column is None else self._rules.without_ignored(read)
+            given = None if column is None else batch.column(column)
+            bare = batch if column is None else batch.drop_columns([column])
             yield self._rules.conform(bare, first_row=first_row), given
 
     def _written(self, batches: Iterable[tuple[pa.RecordBatch, pa.Array | None]]) -> tuple[CommitMessage, ...]:
@@ -180,7 +196,7 @@ class TableWrite:
             self._moving.begin(self._base, has_work_waiting=any(self._uncommitted.values()))
         if self._dynamic is not None:
             waiting = frozenset(partition for (partition, _), names in self._uncommitted.items() if names)
-            self._dynamic.begin(self._given.base if self._given else self._base, waiting)
+            self._dynamic.begin(self._chosen_by.base if self._chosen_by else self._base, waiting)
         begun, complete = False, False
         try:
             if self._stored is not None:
@@ -225,9 +241,6 @@ class TableWrite:
             self._dynamic.forget()
         if self._moving is not None:
             self._moving.forget()
-
-    def _is_given(self, column: str) -> bool:
-        return self._given is not None and column == self._given.column
 
     @property
     def _follows_table(self) -> bool:

@@ -72,7 +72,7 @@ def test_a_hash_has_one_bucket_for_ever(
         assert all(count <= target for count in index.counts.values())
     reloaded = HashBuckets()
     for bucket in index.counts:
-        reloaded.load(bucket, index.hashes_of(bucket)[::-1])
+        reloaded.load([(bucket, index.hashes_of(bucket)[::-1])])
     assert reloaded.counts == index.counts
     everything = as_hashes(sorted(seen))
     assert reloaded.find(everything).tolist() == [seen[h] for h in sorted(seen)]
@@ -80,8 +80,7 @@ def test_a_hash_has_one_bucket_for_ever(
 
 def test_a_loaded_hash_keeps_its_bucket_and_others_fill_what_is_open() -> None:
     index = HashBuckets()
-    index.load(0, as_hashes([123456, 789012]))
-    index.load(1, as_hashes([111222]))
+    index.load([(0, as_hashes([123456, 789012])), (1, as_hashes([111222]))])
     rules = AssignRules(target_rows=2)
     assert assign(index, as_hashes([111222, 5, 123456, 6]), rules).tolist() == [1, 1, 0, 2]
     assert index.find(as_hashes([1, 111222])).tolist() == [UNKNOWN, 1]
@@ -122,3 +121,32 @@ def test_a_key_takes_six_bytes() -> None:
     assert index.nbytes == 6 * len(hashes)
     # What a batch needs on top does not grow with the index.
     assert peak < 6 * len(hashes) + 10_000_000
+
+
+def test_loading_takes_little_more_than_what_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hash_buckets, "LOADED_AT_ONCE", 100_000)
+    hashes = np.random.default_rng(1).permutation(np.arange(-500_000, 500_000, dtype=np.int32) * 977)
+    files = [(bucket, hashes[start : start + 250_000]) for bucket, start in enumerate(range(0, 1_000_000, 250_000))]
+    index = HashBuckets()
+    tracemalloc.start()
+    index.load(iter(files))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert index.nbytes == 6 * len(hashes)
+    assert peak < 6 * len(hashes) + 3_000_000
+    assert [index.hashes_of(bucket).tolist() for bucket in range(4)] == [np.sort(mine).tolist() for _, mine in files]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.lists(FEW, max_size=6)), max_size=6), st.integers(1, 5))
+def test_a_loaded_hash_has_the_first_of_its_buckets(files: list[tuple[int, list[int]]], at_once: int) -> None:
+    index = HashBuckets()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hash_buckets, "LOADED_AT_ONCE", at_once)
+        for bucket, hashes in files:
+            index.load([(bucket, as_hashes(hashes))])
+    first: dict[int, int] = {}
+    for bucket, hashes in files:
+        for h in hashes:
+            first.setdefault(h, bucket)
+    assert index.find(as_hashes(sorted(first))).tolist() == [first[h] for h in sorted(first)]
+    assert index.counts == {b: sum(1 for found in first.values() if found == b) for b, _ in files}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -13,6 +12,7 @@ from table_format import Schema, Table, load_catalog
 from table_format.model.schema_change import SetOption
 from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.peer import PaimonPeer, PeerError
+from tests.oracle.turns import Key, Rows, as_table, take_turn
 
 SCHEMA = pa.schema(
     [
@@ -21,7 +21,6 @@ SCHEMA = pa.schema(
         pa.field("v", pa.int32()),
     ]
 )
-Rows = dict[tuple[int, str], tuple[str, int]]
 
 
 def open_table(warehouse: Path, options: dict[str, str]) -> Table:
@@ -37,27 +36,9 @@ def reopened(warehouse: Path) -> Table:
     return table
 
 
-def as_table(rows: Rows) -> pa.Table:
-    columns = list(zip(*((*key, v) for key, (_, v) in rows.items()), strict=True))
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-    table = pa.Table.from_arrays(arrays, schema=SCHEMA)
-    return table.append_column("_row_kind", pa.array([kind for kind, _ in rows.values()]))
-
-
-def as_lists(rows: Rows) -> list[list[Any]]:
-    return [[kind, [*key, v]] for key, (kind, v) in rows.items()]
-
-
 def changes(chance: random.Random, partitions: str = "pq") -> Rows:
     keys = {(chance.randrange(30), chance.choice(partitions)) for _ in range(chance.randrange(1, 20))}
     return {key: (chance.choice(("+I", "+I", "+U", "-D")), chance.randrange(1000)) for key in keys}
-
-
-def applied(state: dict[tuple[int, str], int], rows: Rows) -> None:
-    for key, (kind, v) in rows.items():
-        state.pop(key, None)
-        if kind != "-D":
-            state[key] = v
 
 
 def shown(table: Table) -> dict[tuple[int, str], int]:
@@ -71,14 +52,9 @@ def test_rescaled_partitions_are_read_and_written_by_both(paimon: PaimonPeer, tm
     if seed % 2:
         options["deletion-vectors.enabled"] = "true"
     table = open_table(tmp_path, options)
-    state: dict[tuple[int, str], int] = {}
+    state: dict[Key, int] = {}
     for turn in range(12):
-        rows = changes(chance)
-        if turn % 2 == seed // 2:
-            table.append(as_table(rows))
-        else:
-            paimon.write(tmp_path, "db.t", as_lists(rows))
-        applied(state, rows)
+        take_turn(table, paimon, tmp_path, changes(chance), state, ours=turn % 2 == seed // 2)
         if turn % 4 == 2:
             count = str(chance.randrange(1, 6))
             if chance.random() < 0.5:
@@ -97,7 +73,7 @@ def test_rescaled_partitions_are_read_and_written_by_both(paimon: PaimonPeer, tm
 
 def test_paimon_refuses_the_partition_that_was_not_rescaled(paimon: PaimonPeer, tmp_path: Path) -> None:
     table = open_table(tmp_path, {"bucket": "1"})
-    table.append(as_table({(i, pt): ("+I", i) for i in range(20) for pt in "pq"}))
+    table.append(as_table(table, {(i, pt): ("+I", i) for i in range(20) for pt in "pq"}))
     load_catalog({"warehouse": str(tmp_path)}).alter_table("db.t", SetOption("bucket", "4"))
     table = reopened(tmp_path)
     table.rescale(partitions=[{"pt": "p"}])
@@ -117,14 +93,9 @@ def test_what_either_postpones_is_given_buckets_that_both_read(paimon: PaimonPee
     if seed % 2:
         options["changelog-producer"] = "lookup"
     table = open_table(tmp_path, options)
-    state: dict[tuple[int, str], int] = {}
+    state: dict[Key, int] = {}
     for turn in range(14):
-        rows = changes(chance)
-        if turn % 2 == seed // 2:
-            table.append(as_table(rows))
-        else:
-            paimon.write(tmp_path, "db.t", as_lists(rows))
-        applied(state, rows)
+        take_turn(table, paimon, tmp_path, changes(chance), state, ours=turn % 2 == seed // 2)
         if turn % 3 == 2:
             table.compact(full=chance.random() < 0.5)
             assert shown(table) == state

@@ -11,6 +11,7 @@ import pytest
 from table_format import Schema, Table, load_catalog
 from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.peer import PaimonPeer
+from tests.oracle.turns import Key, Rows, take_turn
 from tests.support.dynamic_buckets import assert_sound
 
 SCHEMA = pa.schema(
@@ -35,16 +36,9 @@ def open_table(warehouse: Path, options: dict[str, str]) -> Table:
     return catalog.load_table("db.t")
 
 
-def changes(chance: random.Random) -> dict[tuple[int, str, str], tuple[str, int]]:
+def changes(chance: random.Random) -> Rows:
     keys = {(chance.randrange(40), chance.choice(NAMES), chance.choice("pq")) for _ in range(chance.randrange(1, 25))}
     return {key: (chance.choice(("+I", "+I", "+U", "-D")), chance.randrange(1000)) for key in keys}
-
-
-def as_table(rows: dict[tuple[int, str, str], tuple[str, int]]) -> pa.Table:
-    columns = list(zip(*((*key, v) for key, (_, v) in rows.items()), strict=True))
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-    table = pa.Table.from_arrays(arrays, schema=SCHEMA)
-    return table.append_column("_row_kind", pa.array([kind for kind, _ in rows.values()]))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -54,17 +48,9 @@ def test_hand_overs_leave_each_key_in_one_bucket(paimon: PaimonPeer, tmp_path: P
     if seed % 4 == 1 and paimon.version != "0.9.0":
         options["dynamic-bucket.max-buckets"] = "3"
     table = open_table(tmp_path, options)
-    expected: dict[tuple[int, str, str], int] = {}
+    expected: dict[Key, int] = {}
     for turn in range(HANDOVERS * 2):
-        rows = changes(chance)
-        if turn % 2 == seed % 2:
-            table.append(as_table(rows))
-        else:
-            paimon.write(tmp_path, "db.t", [[kind, [*key, v]] for key, (kind, v) in rows.items()])
-        for key, (kind, v) in rows.items():
-            expected.pop(key, None)
-            if kind != "-D":
-                expected[key] = v
+        take_turn(table, paimon, tmp_path, changes(chance), expected, ours=turn % 2 == seed % 2)
         if chance.random() < 0.2:
             table.compact(full=chance.random() < 0.5)
         if chance.random() < 0.1:
@@ -87,17 +73,9 @@ def test_keys_in_sorted_buckets_are_found_by_both(
 ) -> None:
     chance = random.Random(seed)
     table = open_table(tmp_path, {"dynamic-bucket.target-row-num": str(chance.randrange(3, 12)), **options})
-    expected: dict[tuple[int, str, str], int] = {}
+    expected: dict[Key, int] = {}
     for turn in range(6):
-        rows = changes(chance)
-        if turn % 2 == seed % 2:
-            table.append(as_table(rows))
-        else:
-            paimon.write(tmp_path, "db.t", [[kind, [*key, v]] for key, (kind, v) in rows.items()])
-        for key, (kind, v) in rows.items():
-            expected.pop(key, None)
-            if kind != "-D":
-                expected[key] = v
+        take_turn(table, paimon, tmp_path, changes(chance), expected, ours=turn % 2 == seed % 2)
         if turn % 3 == 1:
             table.compact(order_by=["v", "k"], order_strategy=("order", "zorder", "hilbert")[seed])
         assert_sound(table)

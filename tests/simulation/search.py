@@ -8,11 +8,15 @@ fault it does not need, ``--mutant NAME`` looks for the first seed that kills a 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
+from functools import partial
 
 from tests.simulation.every_fault import MODES, try_every_call
 from tests.simulation.mutants import MUTANTS, Mutant
@@ -59,24 +63,30 @@ def shrink(seed: int, mutant: Mutant | None = None) -> tuple[Suppressed, Asserti
     return suppressed, failure
 
 
-def search(first: int, count: int, settings_of: Callable[[int], Settings]) -> int:
-    """Run seeds and say what they broke; the number of failures."""
+def tried(seed: int, settings_of: Callable[[int], Settings]) -> tuple[str | None, int, Counter[str]]:
+    """What a seed breaks, if anything, its calls, and what it came upon."""
+    try:
+        outcome = run(seed, settings_of(seed))
+    except AssertionError as error:
+        return f"seed {seed}: {error}", 0, Counter()
+    return None, outcome.calls, outcome.coverage
+
+
+def search(first: int, count: int, settings_of: Callable[[int], Settings], processes: int) -> int:
+    """Run seeds in so many processes and say what they broke; the number of failures."""
     begun, calls, failures = time.monotonic(), 0, 0
     coverage: Counter[str] = Counter()
-    for number, seed in enumerate(range(first, first + count), 1):
-        try:
-            outcome = run(seed, settings_of(seed))
-        except AssertionError as error:
-            failures += 1
-            print(f"seed {seed}: {error}")
-        else:
-            coverage.update(outcome.coverage)
-            calls += outcome.calls
-        if number % 100 == 0 or number == count:
-            spent = time.monotonic() - begun
-            print(
-                f"{number} seeds, {calls} calls, {failures} failures, {number / spent * 60:.0f} seeds/min", flush=True
-            )
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        results = pool.map(partial(tried, settings_of=settings_of), range(first, first + count))
+        for number, (failure, its_calls, its_coverage) in enumerate(results, 1):
+            if failure is not None:
+                failures += 1
+                print(failure)
+            coverage.update(its_coverage)
+            calls += its_calls
+            if number % 100 == 0 or number == count:
+                rate = number / (time.monotonic() - begun) * 60
+                print(f"{number} seeds, {calls} calls, {failures} failures, {rate:.0f} seeds/min", flush=True)
     for what, times in sorted(coverage.items()):
         print(f"  {what:<40}{times:>10}")
     return failures
@@ -112,6 +122,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--show", type=int)
     parser.add_argument("--shrink", type=int)
     parser.add_argument("--mutant")
@@ -136,8 +147,9 @@ def main() -> int:
     if arguments.every_fault:
         return try_every_operation()
     if arguments.stalling:
-        return search(arguments.first, arguments.seeds, Settings.draw_stalling)
-    return search(arguments.first, arguments.seeds, lambda seed: Settings.draw(seed, legacy=arguments.legacy))
+        return search(arguments.first, arguments.seeds, Settings.draw_stalling, arguments.processes)
+    drawn = partial(Settings.draw, legacy=arguments.legacy)
+    return search(arguments.first, arguments.seeds, drawn, arguments.processes)
 
 
 if __name__ == "__main__":

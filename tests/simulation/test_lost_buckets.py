@@ -179,8 +179,13 @@ def test_a_compaction_of_rows_nobody_committed_does_not_take_their_loss_for_a_co
     text = table.facts.partitions.text(message.partition)
     for file in (*message.new_files, *message.compact_after):
         memory.delete(table.store.paths.data_file(text, message.bucket, file))
+
+    def until_compacted() -> None:
+        for number in range(5):
+            write.write(rows((1, "a", number)))
+
     with pytest.raises(MissingFile):
-        write.write(rows((1, "a", 12)))
+        until_compacted()
 
 
 @pytest.mark.parametrize("options", [{}, MARKS])

@@ -68,7 +68,7 @@ def test_a_failing_write_leaves_nothing(lake: TestLake) -> None:
 
 def test_keys_that_may_change_their_partition_are_not_written_without_a_shuffle(lake: TestLake) -> None:
     lake.create(schema=DATED, partition_keys=("dt",), bucket="-1")
-    with pytest.raises(AnalysisException, match="write with Lake.write"):
+    with pytest.raises(AnalysisException, match=r"write with Lake\.write"):
         lake.frame([("a", 1, "x")], DDL).write.format("paimon").mode("append").save(_path(lake))
     assert lake.files() == []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
@@ -42,6 +44,30 @@ def test_a_small_frame_is_assigned_and_written_by_one_task(lake: TestLake) -> No
     assert [tasks[-1] for tasks in jobs_of(lake.spark, lambda: lake.lake.write(frame, "s.t"))] == [1]
     assert {bucket: len(hashes) for bucket, hashes in index_of(table).items()} == {0: 10, 1: 5}
     assert_sound(table, exact=True)
+
+
+def test_assigners_write_themselves_where_no_two_can_meet_in_a_bucket(lake: TestLake) -> None:
+    table = lake.create(**DYNAMIC)
+
+    def shuffles(first: int, last: int, **how: Any) -> int:
+        frame = lake.frame([(i, f"v{last}") for i in range(first, last)], "id long, v string")
+        jobs = jobs_of(lake.spark, lambda: lake.lake.write(frame, "s.t", parallelism=2, **how))
+        assert_sound(table, exact=True)
+        assert jobs[-1][-1] == 2
+        return len(jobs[-1]) - 1
+
+    assert shuffles(0, 60) == 1
+    assert all(abs(h) % 2 == bucket % 2 for bucket, hashes in index_of(table).items() for h in hashes)
+    before = index_of(table)
+    assert shuffles(40, 80) == 1
+    assert all(set(hashes) <= set(index_of(table)[bucket]) for bucket, hashes in before.items())
+    # One process fills whatever bucket is open, and the assigners have to hand over again; an overwrite forgets it.
+    table.append(pa.table({"id": pa.array(range(80, 100), pa.int64()), "v": ["one"] * 20}))
+    assert shuffles(70, 120) == 2
+    expected = dict.fromkeys(range(40), "v60") | dict.fromkeys(range(40, 70), "v80")
+    assert lake.rows() == sorted((expected | dict.fromkeys(range(70, 120), "v120")).items(), key=repr)
+    assert shuffles(5, 45, mode="overwrite") == 1
+    assert lake.rows() == sorted(((i, "v45") for i in range(5, 45)), key=repr)
 
 
 def test_partitions_overwrites_and_bad_rows(lake: TestLake) -> None:

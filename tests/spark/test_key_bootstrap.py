@@ -20,7 +20,8 @@ COLUMNS = "id long, dt string, v int"
 
 @pytest.fixture
 def lake(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestLake:
-    monkeypatch.setattr(key_bootstrap, "WORTH_A_JOB", 1)
+    monkeypatch.setattr(key_bootstrap, "MANY_KEYS", 1)
+    monkeypatch.setattr(key_bootstrap, "MANY_ASSIGNERS", 2)
     return a_lake(spark, tmp_path / "warehouse", {"local-cache.dir": str(tmp_path / "cache")})
 
 
@@ -44,9 +45,11 @@ def test_keys_are_read_once_and_sent_to_the_shards_that_lack_them(lake: TestLake
     assert shards_content(table, 3) == places_of(table)
 
 
-def test_a_table_is_asked_about_when_it_is_large(lake: TestLake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_assigners_are_asked_when_they_and_the_keys_are_many(lake: TestLake, monkeypatch: pytest.MonkeyPatch) -> None:
     table = lake.create(schema=KEYED, partition_keys=("dt",), bucket="-1")
     assert not plan_bootstrap(lake.spark, table.facts, None, 3).shards
     lake.write([(1, "a", 1)], COLUMNS, parallelism=1)
-    monkeypatch.setattr(key_bootstrap, "WORTH_A_JOB", 2)
-    assert jobs_of(lake.spark, lambda: plan_bootstrap(lake.spark, table.facts, table.latest_snapshot(), 2)) == []
+    base = table.latest_snapshot()
+    assert jobs_of(lake.spark, lambda: plan_bootstrap(lake.spark, table.facts, base, 1)) == []
+    monkeypatch.setattr(key_bootstrap, "MANY_KEYS", 2)
+    assert jobs_of(lake.spark, lambda: plan_bootstrap(lake.spark, table.facts, base, 2)) == []

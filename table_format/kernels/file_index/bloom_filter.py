@@ -83,22 +83,32 @@ class BloomBuilder:
 _BIT: Final = (1 << np.arange(8)).astype(np.uint8)
 
 
+class BloomQuestion:
+    """Hashes that filters are asked for; of filters of one size the bits to look at are worked out once."""
+
+    def __init__(self, hashes: UInt64s) -> None:
+        self._hashes = hashes
+        self._places: dict[tuple[int, int], tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]] = {}
+
+    def places(self, hash_count: int, bits: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+        """The byte and the bit in it, for each hash function and hash."""
+        found = self._places.get((hash_count, bits))
+        if found is None:
+            positions = np.array(_positions(self._hashes, hash_count, bits))
+            found = self._places[hash_count, bits] = positions >> 3, _BIT[positions & 7]
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class BloomReader:
-    """A filter that is asked; whoever asks has the values in the type the filter was made for, or one that agrees."""
+    """A filter that is asked."""
 
     hash_count: int
     bits: npt.NDArray[np.uint8]
-    data_type: DataType
 
-    def may_equal(self, values: pa.Array) -> npt.NDArray[np.bool_]:
-        return self.may_hold(fast_hashes(values, self.data_type))
-
-    def may_hold(self, hashes: UInt64s) -> npt.NDArray[np.bool_]:
-        """For each hash whether it may have been added."""
-        found = np.ones(len(hashes), np.bool_)
-        for position in _positions(hashes, self.hash_count, 8 * len(self.bits)):
-            found &= (self.bits[position >> 3] & _BIT[position & 7]) != 0
+    def may_equal(self, values: BloomQuestion) -> npt.NDArray[np.bool_]:
+        places, masks = values.places(self.hash_count, 8 * len(self.bits))
+        found: npt.NDArray[np.bool_] = ((self.bits[places] & masks) != 0).all(axis=0)
         return found
 
 
@@ -123,13 +133,16 @@ class BloomFilters:
         assert isinstance(items, int) and isinstance(fpp, float)  # noqa: S101, PT018 - as the options declare them
         return BloomBuilder(data_type, items=items, fpp=fpp)
 
-    def reader(self, payload: bytes, data_type: DataType, *, path: str) -> BloomReader:
+    def prepared(self, values: pa.Array, data_type: DataType) -> BloomQuestion:
+        return BloomQuestion(fast_hashes(values, data_type))
+
+    def reader(self, payload: bytes, *, path: str) -> BloomReader:
         hash_count = int.from_bytes(payload[:_COUNT_BYTES], "big")
         if len(payload) <= _COUNT_BYTES or not 0 < hash_count <= _MAX_HASH_FUNCTIONS:
             raise BadEncoding(
                 path, f"a bloom filter of {len(payload)} bytes and {hash_count} hash functions cannot be one"
             )
-        return BloomReader(hash_count, np.frombuffer(payload, np.uint8, offset=_COUNT_BYTES), data_type)
+        return BloomReader(hash_count, np.frombuffer(payload, np.uint8, offset=_COUNT_BYTES))
 
 
 def _positions(hashes: UInt64s, count: int, bits: int) -> list[npt.NDArray[np.int32]]:

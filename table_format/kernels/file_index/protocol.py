@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +27,8 @@ class IndexBuilder(Protocol):
 class IndexReader(Protocol):
     """One index of one column of one file."""
 
-    def may_equal(self, values: pa.Array) -> npt.NDArray[np.bool_]:
-        """For each of these values, none of them null, whether a row of the file may be equal to it."""
+    def may_equal(self, values: Any) -> npt.NDArray[np.bool_]:  # noqa: ANN401 - what the type's ``prepared`` made
+        """For each of these values whether a row of the file may be equal to it."""
         ...
 
 
@@ -52,7 +52,11 @@ class IndexType(Protocol):
         """Begin the index of a column; ``settings`` are what the options say of it."""
         ...
 
-    def reader(self, payload: bytes, data_type: DataType, *, path: str) -> IndexReader:
+    def prepared(self, values: pa.Array, data_type: DataType) -> Any:  # noqa: ANN401 - each type has its own
+        """Values, none of them null, in the shape that many indexes of this type are asked for them in."""
+        ...
+
+    def reader(self, payload: bytes, *, path: str) -> IndexReader:
         """Open an index; ``path`` is for messages only.
 
         Raises:

@@ -40,6 +40,17 @@ BLOOM = BloomFilters()
 MILLIS, MICROS = 1_704_164_645_123, 1_704_164_645_123_456
 
 
+class Filter:
+    """A filter that is asked for columns."""
+
+    def __init__(self, data_type: DataType, payload: bytes) -> None:
+        self._type = data_type
+        self._reader = BLOOM.reader(payload, path="f")
+
+    def may_equal(self, values: pa.Array) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        return self._reader.may_equal(BLOOM.prepared(values, self._type))
+
+
 def filter_of(column: pa.Array, data_type: DataType, **settings: Any) -> bytes:
     builder = BLOOM.builder(data_type, settings)
     builder.add(column)
@@ -97,7 +108,7 @@ def test_no_value_that_was_added_is_ever_excluded(
     column: tuple[DataType, pa.Array, pa.Array], items: int, fpp: float
 ) -> None:
     data_type, values, part = column
-    reader = BLOOM.reader(filter_of(values, data_type, items=items, fpp=fpp), data_type, path="f")
+    reader = Filter(data_type, filter_of(values, data_type, items=items, fpp=fpp))
     assert reader.may_equal(part.drop_null()).all()
 
 
@@ -105,7 +116,7 @@ def test_no_value_that_was_added_is_ever_excluded(
 def test_of_a_million_values_none_is_missed_and_the_rate_of_false_positives_holds(fpp: float) -> None:
     count = 1_000_000
     data_type, column = BigIntType(), pa.array(np.arange(count) * 7919 - 3 * 10**9)
-    reader = BLOOM.reader(filter_of(column, data_type, items=count, fpp=fpp), data_type, path="f")
+    reader = Filter(data_type, filter_of(column, data_type, items=count, fpp=fpp))
     assert reader.may_equal(column).all()
     absent = reader.may_equal(pa.array(np.arange(200_000) * 7919 + 10**15))
     assert absent.mean() <= 1.2 * fpp
@@ -114,7 +125,7 @@ def test_of_a_million_values_none_is_missed_and_the_rate_of_false_positives_hold
 def test_the_rate_of_false_positives_holds_for_text() -> None:
     data_type, count = VarCharType(), 20_000
     column = pa.array([f"user-{n}@example.com" for n in range(count)])
-    reader = BLOOM.reader(filter_of(column, data_type, items=count, fpp=0.05), data_type, path="f")
+    reader = Filter(data_type, filter_of(column, data_type, items=count, fpp=0.05))
     assert reader.may_equal(column).all()
     assert reader.may_equal(pa.array([f"user-{n}@example.org" for n in range(count)])).mean() <= 1.2 * 0.05
 
@@ -136,7 +147,7 @@ def test_what_java_could_not_number_is_refused() -> None:
 @pytest.mark.parametrize("payload", [b"", b"\0\0\0\3", b"\0\0\0\0\1", b"\xff\xff\xff\xff\1"])
 def test_what_is_no_filter_is_bad_encoding(payload: bytes) -> None:
     with pytest.raises(BadEncoding, match=r"f: a bloom filter of"):
-        BLOOM.reader(payload, IntType(), path="f")
+        BLOOM.reader(payload, path="f")
 
 
 def test_a_filter_answers_for_the_same_values_in_another_type_only() -> None:
