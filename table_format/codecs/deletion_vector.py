@@ -37,6 +37,8 @@ _CONTAINER_ROWS: Final = 1 << 16
 _CONTAINER_BYTES: Final = 8192 + 32
 """The largest container of a bitmap, with what the header says about it."""
 
+_ROWS_OF_WORDS_AT_ONCE: Final = 1 << 20
+
 
 @dataclass(frozen=True)
 class DeletionVector:
@@ -98,6 +100,20 @@ class DeletionVector:
             return np.ones(0, np.bool_)
         first = int(positions[0])
         return self.kept(first, int(positions[-1]) + 1)[positions - first]
+
+    def words(self, row_count: int) -> npt.NDArray[np.int64]:
+        """A bit for each row of a file, 64 in a word from the lowest on, set for those that are deleted.
+
+        >>> DeletionVector.of([0, 2, 65]).words(130).tolist()
+        [5, 2, 0]
+        """
+        words = np.zeros((row_count + 63) // 64, np.int64)
+        octets = words.view(np.uint8)
+        for start in range(0, row_count, _ROWS_OF_WORDS_AT_ONCE):
+            stop = min(start + _ROWS_OF_WORDS_AT_ONCE, row_count)
+            bits = np.packbits(~self.kept(start, stop), bitorder="little")
+            octets[start // 8 : start // 8 + bits.size] = bits
+        return words
 
     def encoded(self) -> bytes:
         """The vector as it stands in an index file: size, magic number, bitmap, checksum.

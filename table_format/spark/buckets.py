@@ -32,9 +32,9 @@ TASK: Final = "__task__"
 _WORD: Final = 0xFFFFFFFF
 
 
-def one_task_for_each_bucket(frame: DataFrame, facts: TableFacts, bucket: str, tasks: int) -> DataFrame:
-    """The rows of one bucket of one partition all in one task, of so many; ``bucket`` is the column that has it."""
-    target = column(bucket).cast("bigint")
+def one_task_for_each_bucket(frame: DataFrame, facts: TableFacts, bucket: Column, tasks: int) -> DataFrame:
+    """The rows of one bucket of one partition all in one task, of so many."""
+    target = bucket.cast("bigint")
     if facts.schema.partition_keys:
         target = F.hash(*(column(key) for key in facts.schema.partition_keys)).cast("bigint") + target
     numbered = frame.withColumn(TASK, F.pmod(target, F.lit(tasks)).cast("int"))

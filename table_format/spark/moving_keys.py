@@ -25,7 +25,7 @@ from table_format.errors import KeyPlacesChanged, TableFormatError
 from table_format.kernels.key_shards import KeyShard
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
-from table_format.spark.answers import ANSWER, ANSWER_DDL, decode_error, encode_error, gather, outcome_of
+from table_format.spark.answers import decode_error, encode_error, gather, outcome_of
 from table_format.spark.buckets import TASK, with_number
 from table_format.spark.key_bootstrap import (
     ASSIGNER,
@@ -36,6 +36,7 @@ from table_format.spark.key_bootstrap import (
     known_rows,
     plan_bootstrap,
 )
+from table_format.spark.runs import HEARD_DDL, heard, ran_twice, run_name
 from table_format.spark.tasks import Batches, in_larger_batches, write_rows
 from table_format.table.facts import TableFacts
 from table_format.table.moving_keys import MovingKeys
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
 
 _PLACE: Final = "__place__"
 _NOTE: Final = "__note__"
-_ANSWER: Final = ANSWER.append(pa.field("notes", pa.list_(pa.string())))
-_ANSWER_DDL: Final = f"{ANSWER_DDL}, notes array<string>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +74,9 @@ def write_moving(frame: DataFrame, job: Assigning, commit_user: str | None) -> t
     placed = _with_places(frame, job)
     names = placed.columns
     plain = placed.toDF(*(f"c{number}" for number in range(len(names))))
-    rows = plain.mapInArrow(writer(job, names, commit_user), _ANSWER_DDL).collect()
+    rows = plain.mapInArrow(writer(job, names, commit_user), HEARD_DDL).collect()
     answers = gather(rows)
-    failure = answers.failure or ran_twice(job, rows)
+    failure = answers.failure or placed_twice(job, rows)
     if failure is not None:
         job.facts.committer("").abort(answers.messages)
         raise failure
@@ -121,7 +120,7 @@ def assigner(job: Assigning) -> Callable[[Batches], Batches]:
             return
         number = first.column(ASSIGNER)[0].as_py()
         columns = [pa.field(n, t) for n, t in zip(job.names, first.schema.types, strict=False)]
-        run = f"{number}:{job.facts.store.runtime.ids.uuid()}"
+        run = run_name(number, job.facts.store.runtime.ids.uuid())
         # Each writer is told by which run of the assigner its rows were placed, also the one that gets none.
         yield _notes(columns, run, range(job.tasks))
         try:
@@ -200,18 +199,11 @@ def writer(job: Assigning, names: Sequence[str], commit_user: str | None) -> Cal
         notes: list[str] = []
         named = (batch.rename_columns(names) for batch in batches)
         write_to = partial(TableWrite, job.facts, replacing=job.replacing, given=given, commit_user=commit_user)
-        messages, failure = outcome_of(lambda: write_rows(write_to(), _without_notes(named, notes)))
+        outcome = outcome_of(lambda: write_rows(write_to(), _without_notes(named, notes)))
         # After a failure the rest is still to be taken, or the worker cannot serve another task.
         for _ in batches:
             pass
-        yield pa.RecordBatch.from_arrays(
-            [
-                pa.array([messages], pa.binary()),
-                pa.array([failure], pa.string()),
-                pa.array([notes], pa.list_(pa.string())),
-            ],
-            names=["messages", "failure", "notes"],
-        )
+        yield heard(outcome, notes)
 
     return write
 
@@ -231,18 +223,9 @@ def _without_notes(batches: Batches, notes: list[str]) -> Batches:
             yield rows
 
 
-def ran_twice(job: Assigning, rows: Iterable[Any]) -> KeyPlacesChanged | None:
-    """The failure of work in which writers got the rows of different runs of an assigner.
-
-    Spark runs a task again when what it sent is lost. It may place keys elsewhere then: a key that one writer got from
-    the first run another may get from the second, or none.
-    """
-    runs: dict[str, set[str]] = {}
-    for row in rows:
-        for note in row.notes:
-            number, _, run = note.partition(":")
-            runs.setdefault(number, set()).add(run)
-    twice = sorted(number for number, found in runs.items() if len(found) > 1)
+def placed_twice(job: Assigning, answers: Iterable[Any]) -> KeyPlacesChanged | None:
+    """The failure of work in which writers got the rows of different runs of an assigner."""
+    twice = ran_twice(answers)
     if not twice:
         return None
     which = f"{', '.join(twice)} of {job.assigners}"

@@ -106,7 +106,7 @@ def ranges_of(
     key: SortKey,
 ) -> tuple[Ranges, ...]:
     """The ranges of each partition, of about a file of the target size each. Raises as ``Piece.read``."""
-    samples = numbers(spark, pieces).mapInArrow(_sampler(facts, pieces, key), _SAMPLE_DDL).collect()
+    samples = a_task_for_each(spark, pieces).mapInArrow(_sampler(facts, pieces, key), _SAMPLE_DDL).collect()
     looked: list[list[pa.RecordBatch]] = [[] for _ in partitions]
     for row in samples:
         if row.failure is not None:
@@ -128,7 +128,7 @@ def ranges_of(
     return tuple(found)
 
 
-def numbers(spark: SparkSession, pieces: Sequence[Piece]) -> DataFrame:
+def a_task_for_each(spark: SparkSession, pieces: Sequence[Piece]) -> DataFrame:
     """A task for each piece, which gets its number."""
     return spark.range(0, len(pieces), 1, len(pieces))
 

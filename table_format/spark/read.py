@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions as F
+
 from table_format.model.split import DataSplit
 from table_format.spark.conditions import condition
 from table_format.spark.native import divide, nullable, read_native
@@ -16,21 +18,23 @@ from table_format.table.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 _ZONE = "spark.sql.session.timeZone"
 
 
 def frame_of(spark: SparkSession, facts: TableFacts, plan: Plan) -> DataFrame:
-    """The rows of a planned scan; nothing is read before Spark runs the frame.
+    """The rows of a planned scan; of data nothing is read before Spark runs the frame, of deletion vectors all is.
 
     Raises:
+        CorruptionError: a deletion vector is missing or damaged, or does not fit its data file.
         UnsupportedFeature: a column has a type Spark has not.
     """
     if plan.fallback is not None:
         frames = (frame_of(spark, part.facts or facts, part) for part in plan.parts)
         return reduce(lambda left, right: left.unionByName(right), frames)
     division = divide(plan, facts)
-    native = read_native(spark, division.native, plan)
+    native = read_native(spark, division, plan)
     if native is not None and plan.predicate is not None:
         native = native.where(condition(plan.predicate, plan.schema.fields))
     if native is not None and not division.python:
@@ -39,11 +43,17 @@ def frame_of(spark: SparkSession, facts: TableFacts, plan: Plan) -> DataFrame:
     return merged if native is None else native.unionByName(merged)
 
 
+def _nothing(spark: SparkSession, schema: StructType) -> DataFrame:
+    """No rows, for which Spark needs no job: it sees that the condition never holds."""
+    nulls = [F.lit(None).cast(field.dataType).alias(field.name) for field in schema.fields]
+    return spark.range(1).select(*nulls).where(F.lit(False))
+
+
 def _merged(spark: SparkSession, facts: TableFacts, plan: Plan, splits: Sequence[DataSplit]) -> DataFrame:
     # As Spark shows columns of files: whether one admits nulls must not depend on who reads it.
     schema = spark_schema([nullable(f) for f in plan.fields])
     if not splits:
-        return spark.createDataFrame([], schema)
+        return _nothing(spark, schema)
     read = split_reader(facts, plan, splits, zone=spark.conf.get(_ZONE) or "UTC")
     # One number for each split, each in a task of its own; the splits travel with the task's code.
     return spark.range(0, len(splits), 1, len(splits)).mapInArrow(read, schema)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.errors import TableFormatError
@@ -36,10 +37,10 @@ from table_format.spark.ranges import (
     Batches,
     Piece,
     Ranges,
+    a_task_for_each,
     chosen,
     dealt,
     failing,
-    numbers,
     of_one_part,
     pieces_of,
     ranges_of,
@@ -79,7 +80,7 @@ class _Partition:
     def bucket_count(self) -> int:
         return self.ordered_buckets + (1 if self.shared.size else 0)
 
-    def parts_of(self, facts: TableFacts, rows: pa.RecordBatch) -> np.ndarray:
+    def parts_of(self, facts: TableFacts, rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
         """The range of each row; one more for rows that share their hash."""
         is_shared = np.isin(key_hashes(files_of(facts, self.work), rows), self.shared)
         return np.where(is_shared, self.cut.count, self.cut.of(rows))
@@ -114,7 +115,7 @@ def _shared_hashes(
     found: list[list[int]] = [[] for _ in members]
     # A single bucket is shared by all.
     if may_have_more_buckets(files_of(facts, members[0][0])):
-        hashes = numbers(spark, pieces).mapInArrow(_hasher(facts, pieces), _FIGURES_DDL)
+        hashes = a_task_for_each(spark, pieces).mapInArrow(_hasher(facts, pieces), _FIGURES_DDL)
         for row in (
             hashes.groupBy("part", "figure", "failure").count().filter("count > 1 OR failure IS NOT NULL").collect()
         ):
@@ -129,7 +130,7 @@ def _counted(
 ) -> list[_Partition]:
     """The partitions with the rows of each of their ranges, and with numbers for their buckets."""
     counts: dict[int, int] = {}
-    for row in numbers(spark, pieces).mapInArrow(_counter(facts, partitions, pieces), _FIGURES_DDL).collect():
+    for row in a_task_for_each(spark, pieces).mapInArrow(_counter(facts, partitions, pieces), _FIGURES_DDL).collect():
         if row.failure is not None:
             raise decode_error(row.failure)
         counts[row.part] = counts.get(row.part, 0) + row.figure
@@ -147,7 +148,11 @@ def _written(
 ) -> Sequence[CommitMessage]:
     parts = sum(partition.cut.count + 1 for partition in partitions)
     buckets = max(sum(partition.bucket_count for partition in partitions), 1)
-    rows = numbers(spark, pieces).mapInArrow(_dealer(facts, partitions, pieces), ROWS_DDL).repartitionById(parts, RANGE)
+    rows = (
+        a_task_for_each(spark, pieces)
+        .mapInArrow(_dealer(facts, partitions, pieces), ROWS_DDL)
+        .repartitionById(parts, RANGE)
+    )
     placed = rows.mapInArrow(_placer(facts, partitions), ROWS_DDL).repartitionById(buckets, RANGE)
     answers = gather(placed.mapInArrow(_bucket_writer(facts, partitions), ANSWER_DDL).collect())
     if answers.failure is not None:
@@ -270,7 +275,7 @@ def _telling(pieces: Sequence[Piece], tell: Callable[[Piece], Batches]) -> Calla
     return answer
 
 
-def _figures(part: int, figures: np.ndarray) -> pa.RecordBatch:
+def _figures(part: int, figures: npt.NDArray[np.integer]) -> pa.RecordBatch:
     count = len(figures)
     columns = [
         pa.repeat(pa.scalar(part, pa.int32()), count),

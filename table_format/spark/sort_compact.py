@@ -28,10 +28,10 @@ from table_format.spark.ranges import (
     Batches,
     Piece,
     Ranges,
+    a_task_for_each,
     chosen,
     dealt,
     failing,
-    numbers,
     of_one_part,
     pieces_of,
     ranges_of,
@@ -99,7 +99,11 @@ def _sorted(
     pieces = pieces_of(facts, partitions)
     ranges = ranges_of(spark, facts, partitions, pieces, key)
     total = sum(cut.count for cut in ranges)
-    rows = numbers(spark, pieces).mapInArrow(_dealer(facts, pieces, ranges), ROWS_DDL).repartitionById(total, RANGE)
+    rows = (
+        a_task_for_each(spark, pieces)
+        .mapInArrow(_dealer(facts, pieces, ranges), ROWS_DDL)
+        .repartitionById(total, RANGE)
+    )
     answers = gather(rows.mapInArrow(_range_writer(facts, works, ranges), ANSWER_DDL).collect())
     if answers.failure is not None:
         facts.committer("").abort(answers.messages)

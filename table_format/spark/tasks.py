@@ -19,7 +19,7 @@ from table_format.spark.answers import answer_of
 from table_format.table.facts import TableFacts
 from table_format.table.plan import Plan
 from table_format.table.read import read_split
-from table_format.table.write import GivenBuckets, OwnHashes, TableWrite
+from table_format.table.write import OwnHashes, TableWrite
 
 T = TypeVar("T")
 Rows = TypeVar("Rows", bound=Sized)
@@ -75,7 +75,7 @@ def bucket_writer(
     names: Sequence[str],
     *,
     replacing: bool,
-    given: GivenBuckets | OwnHashes | None = None,
+    given: OwnHashes | None = None,
     commit_user: str | None = None,
 ) -> Callable[[Batches], Batches]:
     """Write the rows that come in, whose columns have those names; the answer is one row for the task."""

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkTypeError
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from table_format.errors import HashIndexChanged, InvalidData
+from table_format.errors import InvalidData
 from table_format.metastore.partitions import PartitionSpec
 from table_format.model.commit import CommitMessage
 from table_format.model.schema import TableSchema
@@ -24,11 +24,15 @@ from table_format.spark.dynamic_buckets import (
     BUCKET,
     DEFAULT_ASSIGNERS,
     assigner_count,
+    bucket_of,
     can_write_what_they_assign,
-    check_disjoint,
+    chosen_twice,
     one_task_for_each_assigner,
+    placed_writer,
     with_dynamic_buckets,
 )
+from table_format.spark.names import column
+from table_format.spark.runs import HEARD_DDL
 from table_format.spark.ship import is_connect
 from table_format.spark.tasks import bucket_writer
 from table_format.table.facts import TableFacts
@@ -42,6 +46,9 @@ if TYPE_CHECKING:
 
 SMALL_BYTES: Final = 16 << 20
 """A frame that Spark expects to be smaller is written by one task: a shuffle costs more than it gains."""
+
+SMALL_MOVING_BYTES: Final = 128 << 20
+"""The same where keys may change their partition: each assigner then keeps an index of its own."""
 
 
 def write_frame(
@@ -63,29 +70,27 @@ def write_frame(
         UnsupportedFeature: the table has a feature that this version cannot write.
     """
     check_frame(frame.schema, facts)
-    takes_assigners = facts.has_dynamic_buckets or facts.schema.is_cross_partition
-    is_shared = takes_assigners and parallelism != 1 and not (parallelism is None and _is_small(frame))
-    if facts.schema.is_cross_partition and is_shared:
+    if facts.schema.is_cross_partition and _is_shared(frame, parallelism, SMALL_MOVING_BYTES):
         return _write_moving(frame, facts, replacing=replacing, parallelism=parallelism, commit_user=commit_user)
     given: GivenBuckets | OwnHashes | None = None
-    if is_shared:
+    if facts.has_dynamic_buckets and _is_shared(frame, parallelism):
         routed, given = _assigned(frame, facts, replacing=replacing, parallelism=parallelism)
     else:
         routed = _routed(frame, facts, parallelism)
     names = routed.columns
     # mapInArrow takes names for SQL, where a dot or a back-quote means something; the tasks give the names back.
     plain = routed.toDF(*(f"c{number}" for number in range(len(names))))
-    write = bucket_writer(facts, names, replacing=replacing, given=given, commit_user=commit_user)
-    answers = gather(plain.mapInArrow(write, ANSWER_DDL).collect())
-    if answers.failure is not None:
-        facts.committer("").abort(answers.messages)
-        raise answers.failure
     if isinstance(given, GivenBuckets):
-        try:
-            check_disjoint(facts, answers.messages)
-        except HashIndexChanged:
-            facts.committer("").abort(answers.messages)
-            raise
+        write = placed_writer(facts, names, given, replacing=replacing, commit_user=commit_user)
+        rows = plain.mapInArrow(write, HEARD_DDL).collect()
+    else:
+        write = bucket_writer(facts, names, replacing=replacing, given=given, commit_user=commit_user)
+        rows = plain.mapInArrow(write, ANSWER_DDL).collect()
+    answers = gather(rows)
+    failure = answers.failure or (chosen_twice(facts, rows) if isinstance(given, GivenBuckets) else None)
+    if failure is not None:
+        facts.committer("").abort(answers.messages)
+        raise failure
     return answers.messages
 
 
@@ -141,7 +146,7 @@ def _assigned(
     if can_write_what_they_assign(facts, base, assigners, replacing=replacing, parallelism=parallelism):
         return one_task_for_each_assigner(frame, facts, assigners, tasks), OwnHashes(assigners, base)
     assigned = with_dynamic_buckets(frame, facts, base, replacing=replacing, assigners=assigners)
-    return one_task_for_each_bucket(assigned, facts, BUCKET, tasks), GivenBuckets(BUCKET, base)
+    return one_task_for_each_bucket(assigned, facts, bucket_of(), tasks), GivenBuckets(BUCKET, base)
 
 
 def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> DataFrame:
@@ -160,15 +165,20 @@ def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> Dat
         tasks = parallelism or _shuffle_partitions(frame) or buckets
     if tasks == 1:
         return frame.repartition(1)
-    return one_task_for_each_bucket(with_bucket(frame, facts, TASK), facts, TASK, tasks)
+    return one_task_for_each_bucket(with_bucket(frame, facts, TASK), facts, column(TASK), tasks)
 
 
 def _shuffle_partitions(frame: DataFrame) -> int:
     return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 0)
 
 
-def _is_small(frame: DataFrame) -> bool:
+def _is_shared(frame: DataFrame, parallelism: int | None, small_bytes: int = SMALL_BYTES) -> bool:
+    """Whether several tasks give keys their places; ``parallelism`` is what the caller asked for."""
+    return not _is_small(frame, small_bytes) if parallelism is None else parallelism != 1
+
+
+def _is_small(frame: DataFrame, small_bytes: int = SMALL_BYTES) -> bool:
     """Whether Spark's own estimate says so, which runs nothing. A Connect client sees no estimate."""
     if is_connect(frame.sparkSession):
         return False
-    return int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()) < SMALL_BYTES
+    return int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()) < small_bytes

@@ -462,7 +462,7 @@ class TableWrite:
                 deletions=self._deletions.get(key),
                 are_results=self._stored is not None and self._stored.are_results,
                 executor=self._compactor,
-                is_replaced=partial(self._is_replaced, key),
+                is_replaced=partial(_is_in_vain, self._facts, key),
             )
         return AppendWriter(
             facts.store,
@@ -474,15 +474,6 @@ class TableWrite:
             total_buckets=self._bucket_count,
             existing_max_sequence=max((file.max_sequence_number for file in files), default=-1),
         )
-
-    def _is_replaced(self, key: BucketKey, error: MissingFile) -> bool:
-        """Whether a compaction is in vain because others replaced a file that it found missing."""
-        partition, bucket = key
-        if not is_replaced(self._facts, partition, error.path):
-            return False
-        where = f"{self._facts.name}: {self._facts.partitions.shown(partition)}, bucket {bucket}"
-        _log.warning("%s: a compaction was given up, others replaced %s", where, error.path)
-        return True
 
 
 def _writer_names(facts: TableFacts, commit_user: str | None) -> str:
@@ -501,3 +492,13 @@ def _moving_keys(facts: TableFacts, *, replacing: bool) -> MovingKeys:
 
 def _prepare(writer: Writer, *, compact: Compaction) -> CommitMessage:
     return writer.prepare(compact=compact) if isinstance(writer, MergeTreeWriter) else writer.prepare()
+
+
+def _is_in_vain(facts: TableFacts, key: BucketKey, error: MissingFile) -> bool:
+    """Whether a compaction is in vain because others replaced a file that it found missing."""
+    partition, bucket = key
+    if not is_replaced(facts, partition, error.path):
+        return False
+    where = f"{facts.name}: {facts.partitions.shown(partition)}, bucket {bucket}"
+    _log.warning("%s: a compaction was given up, others replaced %s", where, error.path)
+    return True

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from table_format.errors import InvalidInputError
@@ -138,6 +138,7 @@ def test_loading_takes_little_more_than_what_is_loaded(monkeypatch: pytest.Monke
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.lists(FEW, max_size=6)), max_size=6), st.integers(1, 5))
+@settings(deadline=None)
 def test_a_loaded_hash_has_the_first_of_its_buckets(files: list[tuple[int, list[int]]], at_once: int) -> None:
     index = HashBuckets()
     with pytest.MonkeyPatch.context() as patch:

@@ -15,7 +15,7 @@ from table_format.kernels.hashing import row_hashes
 from table_format.spark.answers import gather
 from table_format.spark.buckets import TASK
 from table_format.spark.key_bootstrap import ASSIGNER, ORDER
-from table_format.spark.moving_keys import Assigning, assigner, ran_twice, writer
+from table_format.spark.moving_keys import Assigning, assigner, placed_twice, writer
 
 
 def job_of(table: Table, data: pa.Table, assigners: int, tasks: int, *, replacing: bool = False) -> Assigning:
@@ -65,7 +65,7 @@ def write_shared(table: Table, data: pa.Table, assigners: int, tasks: int = 2, *
     if gathered.failure is not None:
         table.new_commit().abort(gathered.messages)
         raise gathered.failure
-    assert ran_twice(job, answers) is None
+    assert placed_twice(job, answers) is None
     if job.replacing:
         table.new_commit().overwrite(gathered.messages)
     else:

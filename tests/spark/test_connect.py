@@ -32,7 +32,11 @@ def test_tables_are_written_read_merged_and_compacted_through_connect(tmp_path: 
     done = subprocess.run(
         [sys.executable, "-m", "tests.spark.connect_session", str(tmp_path / "warehouse")],
         cwd=root,
-        env={**environment, "SPARK_LOCAL_DIRS": str(tmp_path)},
+        env={
+            **environment,
+            "SPARK_LOCAL_DIRS": str(tmp_path),
+            "SPARK_SUBMIT_OPTS": os.environ["SPARK_SUBMIT_OPTS"],
+        },
         capture_output=True,
         text=True,
         timeout=300,

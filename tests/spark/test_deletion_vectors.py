@@ -35,7 +35,7 @@ def alone(lake: Lake, name: str, **arguments: Any) -> list[tuple[Any, ...]]:
         ("spark_modes", "db.orders_mow"),
     ],
 )
-def test_marked_rows_are_left_out_inside_the_tasks(lake: TestLake, case: str, name: str) -> None:
+def test_marked_rows_are_left_out(lake: TestLake, case: str, name: str) -> None:
     golden = golden_lake(lake, case)
     expected = alone(golden, name)
     assert len(expected) == len(golden_case(case).tables[name]["latest"]["rows"])
@@ -46,7 +46,7 @@ def test_marked_rows_are_left_out_inside_the_tasks(lake: TestLake, case: str, na
     assert rows_of(golden.table(name, **options)) == alone(golden, name, options=options)
 
 
-def test_only_files_with_vectors_need_the_library(lake: TestLake) -> None:
+def test_files_with_vectors_do_not_need_the_library(lake: TestLake) -> None:
     golden = golden_lake(lake, "pk_deletion_vectors")
     opened = golden.catalog.load_table("db.parts")
     assert isinstance(opened, Table)
@@ -54,7 +54,7 @@ def test_only_files_with_vectors_need_the_library(lake: TestLake) -> None:
     marked = sum(1 for split in plan for found in split.deletion_files if found)
     assert 0 < marked < plan.file_count
     physical = plan_of(golden.table("db.parts"))
-    assert "MapInArrow" in physical
+    assert "MapInArrow" not in physical
     assert "FileScan parquet" in physical
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from table_format import Table
 from table_format.spark.native import divide
-from tests.spark.lakes import TestLake
+from tests.spark.lakes import TestLake, plan_of
 from tests.support.deletion_marks import live
 from tests.support.reachable import check_files
 
@@ -27,7 +27,7 @@ INDEXED = {
 def native_files(table: Table, filter: str) -> int:
     division = divide(table.scan(filter=filter).plan(), table.facts)
     assert not division.python
-    return sum(map(len, division.native.values()))
+    return sum(map(len, (*division.whole.values(), *division.marked.values())))
 
 
 def write(lake: TestLake, first: int, count: int) -> None:
@@ -43,6 +43,10 @@ def test_append_tables_and_the_data_source(lake: TestLake) -> None:
     assert native_files(table, "v = 'v15'") == 1
     assert lake.rows(filter="v = 'v15' OR id = 3") == [(15, "v15"), (3, "v3")]
     assert native_files(table, "id = 77") == 0
+    # Without a file there is nothing that Spark would need a job for.
+    nothing = lake.lake.table("s.t", filter="id = 77")
+    assert plan_of(nothing).count("LocalTableScan <empty>") == 1
+    assert (nothing.collect(), nothing.columns) == ([], ["id", "v"])
     frame = lake.spark.read.format("paimon").load(table.store.paths.root).where("v = 'v21'")
     assert [tuple(row) for row in frame.collect()] == [(21, "v21")]
     assert frame.rdd.getNumPartitions() == 1

@@ -51,7 +51,7 @@ def test_buckets_of_both_kinds_make_one_frame(lake: TestLake) -> None:
     table.append(_rows([1], "b"))
     frame = lake.lake.table("s.t")
     division = divide(table.scan().plan(), table.facts)
-    assert (len(division.native[0]), len(division.python)) == (3, 1)
+    assert (len(division.whole[0]), len(division.python)) == (3, 1)
     assert "MapInArrow" in plan_of(frame)
     assert "FileScan parquet" in plan_of(frame)
     assert lake.rows()[:3] == [(0, "a"), (1, "b"), (10, "a")]

@@ -371,7 +371,11 @@ def test_postponed_rows_become_what_they_would_have_been(
     postponed = {**options, **POSTPONED, "postpone.default-bucket-num": str(count)}
     table = warehouse.table("postponed", **PARTITIONED, options=postponed)
     fixed = warehouse.table("fixed", **PARTITIONED, options={**options, "bucket": str(count)})
-    for step in [*history, ("compact", True)]:
+    # Two retracts of a key make a row where they are ignored; one that a compaction has forgotten makes none. Where all
+    # keys are there from the beginning it does not matter when tables are compacted.
+    all_keys = [(key, date, 0) for key in range(7) for date in "ab"]
+    begun = [("write", all_keys, ["+I"] * len(all_keys))] if "fields.v.ignore-retract" in engine else []
+    for step in [*begun, *history, ("compact", True)]:
         match step:
             case ("write", rows, kinds):
                 batch = keyed(rows, _row_kind=pa.array(kinds[: len(rows)]))
