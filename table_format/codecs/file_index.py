@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from table_format.errors import BadEncoding, LimitExceeded, Truncated
@@ -25,6 +26,10 @@ _LENGTH: Final = struct.Struct(">H")
 _MAGIC: Final = 1493475289347502
 _VERSION: Final = 1
 _NOWHERE: Final = -1
+
+_KEPT_HEADS: Final = 256
+_MAX_KEPT_BYTES: Final = 4096
+"""Files with the same columns and settings mostly have the same head: so many of them are decoded once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +107,14 @@ def decode_head(head: bytes, *, path: str) -> IndexPlaces:
         BadEncoding: the head ends too early, or holds what cannot be.
     """
     try:
-        return _decode_head(head)
+        return _decode_head(head) if len(head) > _MAX_KEPT_BYTES else _kept_head(head)
     except (struct.error, ValueError) as error:
         raise BadEncoding(path, f"the head of the file index cannot be decoded: {error}") from error
+
+
+@lru_cache(maxsize=_KEPT_HEADS)
+def _kept_head(head: bytes) -> IndexPlaces:
+    return _decode_head(head)
 
 
 def _decode_head(head: bytes) -> IndexPlaces:

@@ -41,7 +41,7 @@ MAX_VALUES: Final = 1000
 INDEX_SUFFIX: Final = ".index"
 
 _FIRST_READ: Final = 4096
-"""Most heads fit in it."""
+"""Most heads fit in it, and small indexes whole."""
 
 _SHIFTED_IN_ORC_NANOS: Final = -12_000_000_000_000_000_000
 """1589-09-27: what ORC files move between calendars has become no later date than this."""
@@ -235,13 +235,16 @@ def _container(data: bytes | None, path: str) -> _Container:
 
 def _opened(read: Read, size: int, path: str) -> _Container:
     first = read(0, min(size, _FIRST_READ))
+
+    def known(start: int, length: int) -> bytes:
+        return first[start : start + length] if start + length <= len(first) else read(start, length)
+
     length = head_length(first, path=path)
     if length is None:
-        return _Container({}, read, size, path)
+        return _Container({}, known, size, path)
     if length > size:
         raise BadEncoding(path, f"the head of the file index is said to have {length} bytes, the whole has {size}")
-    head = first[:length] if length <= len(first) else read(0, length)
-    return _Container(decode_head(head, path=path), read, size, path)
+    return _Container(decode_head(known(0, length), path=path), known, size, path)
 
 
 def _with_both_zeros(values: pa.Array) -> pa.Array:

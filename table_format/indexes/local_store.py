@@ -118,7 +118,7 @@ def _connect(path: Path) -> duckdb.DuckDBPyConnection | None:
     try:
         return duckdb.connect(str(path), config=_SETTINGS)
     except duckdb.IOException as error:
-        if "lock" in str(error):
+        if "Could not set lock" in str(error):
             return None
         _delete(path)
     except duckdb.Error:

@@ -22,13 +22,22 @@ from table_format.lsm.keys import KeyRangeOf
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import In, Predicate
-from table_format.model.types import DataField, DoubleType, FloatType
+from table_format.model.types import (
+    CharType,
+    DataField,
+    DoubleType,
+    FloatType,
+    LocalZonedTimestampType,
+    TimestampType,
+)
 
 MAX_LISTED_KEYS: Final = 1000
 """Files and row groups are chosen by the keys themselves when no more than this may be in a file."""
 
 MAX_ASKED_KEYS: Final = 100_000
 """More keys are not held."""
+
+_CHANGED_IN_ORC: Final = (CharType, TimestampType, LocalZonedTimestampType)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +54,9 @@ class KeysInFile:
         return In(first.name, tuple(values_of(pc.unique(self.keys.column(0)), first.type)))
 
     def are_among(self, rows: pa.RecordBatch) -> pa.BooleanArray:
-        """Which rows have in each key column a value that one of the keys has."""
-        each = (pc.is_in(rows.column(f.name), value_set=self.keys.column(f.name)) for f in self.fields)
+        """Rows that have in each key column a value that one of the keys has, and perhaps some more."""
+        exact = [f.name for f in self.fields if not _has_two_zeros(f)]
+        each = (pc.is_in(rows.column(name), value_set=self.keys.column(name)) for name in exact)
         return reduce(pc.and_, each)
 
 
@@ -71,7 +81,7 @@ class AskedKeys:
         """The keys of the files ``among``; ``None`` when they are too many to tell the ``older`` ones apart."""
         fields = bucket.schema.select(bucket.schema.trimmed_primary_keys)
         rows = sum(file.row_count for file in among)
-        if isinstance(fields[0].type, FloatType | DoubleType):
+        if _has_two_zeros(fields[0]):
             return None
         if rows > min(MAX_ASKED_KEYS, MAX_LISTED_KEYS * len(older)):
             return None
@@ -90,11 +100,12 @@ class AskedKeys:
         Raises:
             CorruptionError: the index file is missing or damaged.
         """
-        field = self._fields[0]
-        (first, *_), (last, *_) = self._key_range(file)
-        low, high = array_of([first[1], last[1]], field.type)
-        column = self._keys.column(0)
-        keys = self._keys.filter(pc.and_(pc.greater_equal(column, low), pc.less_equal(column, high)))
+        keys = self._keys
+        if not _differ_from_metadata(file, self._fields[0]):
+            (first, *_), (last, *_) = self._key_range(file)
+            low, high = array_of([first[1], last[1]], self._fields[0].type)
+            column = keys.column(0)
+            keys = keys.filter(pc.and_(pc.greater_equal(column, low), pc.less_equal(column, high)))
         if keys.num_rows > MAX_LISTED_KEYS:
             return None
         if keys.num_rows and has_index(file) and self._bucket.options.file_index.read_enabled:
@@ -105,9 +116,22 @@ class AskedKeys:
         kept = np.ones(keys.num_rows, np.bool_)
         with self._indexes.opened(self._bucket.partition_text, self._bucket.bucket, file) as index:
             for field in self._fields:
-                if isinstance(field.type, FloatType | DoubleType):
-                    continue  # 0.0 and -0.0 are one key and two values
+                if _has_two_zeros(field) or _differ_from_metadata(file, field):
+                    continue
                 found = index.may_equal(Question(field, keys.column(field.name)))
                 if found is not None:
                     kept &= found
         return keys.filter(pa.array(kept))
+
+
+def _has_two_zeros(field: DataField) -> bool:
+    """Whether one key may be two values: 0.0 and -0.0."""
+    return isinstance(field.type, FloatType | DoubleType)
+
+
+def _differ_from_metadata(file: DataFileMeta, field: DataField) -> bool:
+    """Whether a file may give other values back than its key range and its indexes were made of.
+
+    ORC takes away the spaces at the end of CHAR, and moves timestamps before 1582 by days.
+    """
+    return file.file_name.endswith(".orc") and isinstance(field.type, _CHANGED_IN_ORC)

@@ -8,7 +8,7 @@ message of ``prepare`` is committed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -99,8 +99,8 @@ class MergeTreeWriter:
         self._running: RunningCompaction | None = None
         self._is_replaced = is_replaced
         self._is_outdated = False
-        self._loaded = {file.file_name for file in existing}
-        self._loaded.update(index.file_name for index in (() if deletions is None else deletions.index_files))
+        self._committed = {name for file in existing for name in (file.file_name, *file.extra_files)}
+        self._committed.update(index.file_name for index in (() if deletions is None else deletions.index_files))
 
     @property
     def max_sequence_number(self) -> int:
@@ -223,6 +223,10 @@ class MergeTreeWriter:
                 writer.write(batch.slice(start, MAX_BATCH_ROWS))
             return writer.close()
 
+    def were_committed(self, names: Iterable[str]) -> None:
+        """Files that this writer handed over are the table's, and others may replace them."""
+        self._committed.update(names)
+
     def _with_initial_values(self, rows: pa.Table) -> pa.Table:
         if self._are_results or not isinstance(self._spec.engine, Aggregation | PartialUpdate):
             return rows
@@ -251,9 +255,9 @@ class MergeTreeWriter:
         try:
             yield
         except MissingFile as error:
-            # What this writer has made itself, and nobody may have committed, nobody replaces.
+            # What is not committed nobody replaces.
             name = error.path.rpartition("/")[2]
-            if name not in self._loaded or self._is_replaced is None or not self._is_replaced(error):
+            if name not in self._committed or self._is_replaced is None or not self._is_replaced(error):
                 raise
             # What was compacted before may have marked rows, in vectors that are lost with this compaction.
             self._changes.forget_compactions()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from table_format.model.types import (
@@ -40,6 +41,12 @@ _HASHED: Final = (
     TimestampType,
     LocalZonedTimestampType,
 )
+_INTEGERS: Final = (TinyIntType, SmallIntType, IntType, BigIntType)
+"""By their width."""
+
+DEFAULT_ITEMS: Final = 1_000_000
+DEFAULT_FPP: Final = 0.1
+
 MAX_BLOOM_BITS: Final = 2**31 - 8
 """Bits are numbered by Java's ``int``."""
 
@@ -51,6 +58,38 @@ def has_fast_hash(data_type: DataType) -> bool:
     (True, True)
     """
     return isinstance(data_type, _HASHED)
+
+
+def keeps_fast_hash(stored: DataType, wanted: DataType) -> bool:
+    """Whether values of a type have the hash they had when they are read as another: a wider integer, longer text.
+
+    >>> keeps_fast_hash(IntType(), BigIntType()), keeps_fast_hash(BigIntType(), IntType())
+    (True, False)
+    """
+    stored, wanted = stored.with_nullable(True), wanted.with_nullable(True)
+    if stored == wanted:
+        return True
+    if isinstance(stored, _INTEGERS) and isinstance(wanted, _INTEGERS):
+        return _INTEGERS.index(type(stored)) <= _INTEGERS.index(type(wanted))
+    match stored, wanted:
+        case (VarCharType(length=old), VarCharType(length=new)) | (
+            VarBinaryType(length=old),
+            VarBinaryType(length=new),
+        ):
+            return old <= new
+    return False
+
+
+def bloom_size(items: int, fpp: float) -> tuple[int, int]:
+    """The number of bits and of hash functions for so many distinct values at that rate of false positives.
+
+    >>> bloom_size(10, 0.1), bloom_size(1_000_000, 0.1)
+    ((48, 3), (4792536, 3))
+    """
+    ln2 = math.log(2)
+    bits = int(-items * math.log(fpp) / (ln2 * ln2))
+    bits += 8 - bits % 8
+    return bits, max(1, math.floor(bits / items * ln2 + 0.5))
 
 
 def map_key_of(column: str) -> tuple[str, str] | None:

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from table_format.errors import InvalidOption
-from table_format.model.file_index import has_fast_hash, map_key_of
+from table_format.model.file_index import (
+    DEFAULT_FPP,
+    DEFAULT_ITEMS,
+    MAX_BLOOM_BITS,
+    bloom_size,
+    has_fast_hash,
+    map_key_of,
+)
 from table_format.model.schema import TableSchema
 from table_format.model.types import CharType, DataType, MapType, VarCharType
 from table_format.options.file_index import BLOOM_COLUMNS, BLOOM_FPP, BLOOM_ITEMS, FileIndexOptions
@@ -27,12 +34,23 @@ def check_file_index(schema: TableSchema, options: FileIndexOptions) -> None:
         if not has_fast_hash(data_type):
             message = f"column '{column}' is {data_type}, which a bloom filter cannot hold"
             raise InvalidOption(BLOOM_COLUMNS.key, message)
+        _check_size(column, options)
     declared = {*options.bloom_columns, *(n[0] for c in options.bloom_columns if (n := map_key_of(c)) is not None)}
     for pattern, settings in ((BLOOM_FPP, options.bloom_fpp), (BLOOM_ITEMS, options.bloom_items)):
         for column in settings:
             if column not in declared:
                 message = f"is a setting of a column that '{BLOOM_COLUMNS.key}' does not name; add it there"
                 raise InvalidOption(pattern.key.replace("<column>", column), message)
+
+
+def _check_size(column: str, options: FileIndexOptions) -> None:
+    settings = options.settings_of(column)
+    items, fpp = settings.get("items", DEFAULT_ITEMS), settings.get("fpp", DEFAULT_FPP)
+    assert isinstance(items, int) and isinstance(fpp, float)  # noqa: S101, PT018 - as the options declare them
+    bits, _ = bloom_size(items, fpp)
+    if bits > MAX_BLOOM_BITS:
+        message = f"a bloom filter for {items} items at a rate of {fpp} has {bits} bits, more than {MAX_BLOOM_BITS}"
+        raise InvalidOption(BLOOM_ITEMS.key.replace("<column>", column), message)
 
 
 def indexed_type(schema: TableSchema, column: str, key: str) -> DataType:

@@ -34,11 +34,15 @@ _WORD: Final = 0xFFFFFFFF
 
 def one_task_for_each_bucket(frame: DataFrame, facts: TableFacts, bucket: Column, tasks: int) -> DataFrame:
     """The rows of one bucket of one partition all in one task, of so many."""
+    return frame.withColumn(TASK, task_of(facts, bucket, tasks)).repartitionById(tasks, TASK).drop(TASK)
+
+
+def task_of(facts: TableFacts, bucket: Column, tasks: int) -> Column:
+    """The task, of so many, that all rows of one bucket of one partition belong to."""
     target = bucket.cast("bigint")
     if facts.schema.partition_keys:
         target = F.hash(*(column(key) for key in facts.schema.partition_keys)).cast("bigint") + target
-    numbered = frame.withColumn(TASK, F.pmod(target, F.lit(tasks)).cast("int"))
-    return numbered.repartitionById(tasks, TASK).drop(TASK)
+    return F.pmod(target, F.lit(tasks)).cast("int")
 
 
 def with_bucket(frame: DataFrame, facts: TableFacts, name: str) -> DataFrame:

@@ -129,6 +129,13 @@ class PaimonReader(datasource.DataSourceReader):
         self._predicate: Predicate | None = None
         self._facts: TableFacts = table.facts
 
+    def __getstate__(self) -> dict[str, object]:
+        """Tasks get the splits one by one, and all other facts of the plan with the reader."""
+        state = dict(self.__dict__)
+        if "_plan" in state:
+            state["_plan"] = self._plan.without_splits
+        return state
+
     def pushFilters(self, filters: list[datasource.Filter]) -> Iterable[datasource.Filter]:
         found = [predicate_of(f, self._table.schema.fields) for f in filters]
         self._predicate = conjunction(tuple(p for p in found if p is not None))

@@ -18,32 +18,42 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.types import LongType
+from pyspark.sql.pandas.types import from_arrow_type
 
-from table_format.errors import HashIndexChanged, InvalidData
+from table_format.errors import HashIndexChanged, TableFormatError
+from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
 from table_format.model.types import DataField
 from table_format.options.bucket import BucketOptions
-from table_format.spark.answers import outcome_of
-from table_format.spark.buckets import one_task_for_each_bucket, with_number
+from table_format.spark.answers import decode_error, encode_error, outcome_of
+from table_format.spark.buckets import TASK, one_task_for_each_bucket, task_of, with_number
 from table_format.spark.names import column
 from table_format.spark.runs import heard, ran_twice, run_name
 from table_format.spark.tasks import Batches, gathered, write_rows
+from table_format.spark.worker import settle
 from table_format.table.casts import cast_column
 from table_format.table.dynamic_buckets import DynamicBuckets, are_apart
 from table_format.table.facts import TableFacts
 from table_format.table.write import GivenBuckets, TableWrite
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
     from pyspark.sql._typing import UserDefinedFunctionLike
 
 BUCKET: Final = "__bucket__"
-"""A column with the bucket of each row, and above it the run of the assigner that chose it."""
+"""A column with what an assigner says of each row: the bucket, above it the run that chose it, and what stopped it."""
+
+_CHOSEN, _FAILURE = "chosen", "failure"
+_CHOICE: Final = pa.struct([(_CHOSEN, pa.int64()), (_FAILURE, pa.string())])
 
 _BUCKET_BITS: Final = 16
 _TOKEN_BITS: Final = 32
+_NO_BUCKET: Final = (1 << _BUCKET_BITS) - 1
+"""No bucket has that number: the row only tells a writer of the run."""
+
 _ASSIGNER: Final = "__assigner__"
+_WRITER: Final = "__writer__"
+"""The writer that a row without values is for; null in the rows of the frame."""
 
 DEFAULT_ASSIGNERS: Final = 4
 """Each assigner fills buckets of its own: more of them make more buckets than the rows need."""
@@ -72,21 +82,29 @@ def one_task_for_each_assigner(frame: DataFrame, facts: TableFacts, assigners: i
 
 
 def with_dynamic_buckets(
-    frame: DataFrame, facts: TableFacts, base: Snapshot | None, *, replacing: bool, assigners: int
+    frame: DataFrame, facts: TableFacts, base: Snapshot | None, *, replacing: bool, assigners: int, tasks: int
 ) -> DataFrame:
-    """The frame with a column ``BUCKET``, for ``bucket_of`` and ``placed_writer``."""
-    routed = _with_assigner(frame, facts, assigners).repartitionById(assigners, _ASSIGNER).drop(_ASSIGNER)
+    """The rows with a column ``BUCKET``, for ``placed_writer``: those of one bucket all in one task, of so many.
+
+    Each task also gets a row of each assigner that only tells it of the run.
+    """
+    told = frame.sparkSession.range(0, assigners * tasks, 1, 1)
+    told = told.select(
+        F.pmod("id", F.lit(assigners)).cast("int").alias(_ASSIGNER),
+        F.floor(column("id") / assigners).cast("int").alias(_WRITER),
+    )
+    numbered = _with_assigner(frame, facts, assigners).withColumn(_WRITER, F.lit(None).cast("int"))
+    routed = numbered.unionByName(told, allowMissingColumns=True).repartitionById(assigners, _ASSIGNER).drop(_ASSIGNER)
     fields = facts.schema.select((*facts.schema.partition_keys, *facts.schema.trimmed_primary_keys))
     function = bucket_chooser(facts, fields, base, replacing=replacing, assigners=assigners)
     # Nondeterministic, or Spark might assign twice and get two answers. Only keys leave the JVM, as one column: an
     # iterator of one column and one of several are different things to Spark.
-    assign = cast("UserDefinedFunctionLike", arrow_udf(function, LongType())).asNondeterministic()
-    return routed.withColumn(BUCKET, assign(F.struct(*(column(f.name) for f in fields))))
-
-
-def bucket_of() -> Column:
-    """The bucket in a column ``BUCKET``."""
-    return column(BUCKET).bitwiseAND((1 << _BUCKET_BITS) - 1)
+    assign = cast("UserDefinedFunctionLike", arrow_udf(function, from_arrow_type(_CHOICE))).asNondeterministic()
+    keys = F.struct(column(_WRITER), *(column(f.name) for f in fields))
+    assigned = routed.withColumn(BUCKET, assign(keys))
+    bucket = column(BUCKET).getField(_CHOSEN).bitwiseAND(_NO_BUCKET)
+    target = F.coalesce(column(_WRITER), task_of(facts, bucket, tasks))
+    return assigned.withColumn(TASK, target).repartitionById(tasks, TASK).drop(TASK, _WRITER)
 
 
 def assigner_count(bucketing: BucketOptions, parallelism: int | None) -> int:
@@ -99,13 +117,25 @@ def assigner_count(bucketing: BucketOptions, parallelism: int | None) -> int:
 
 
 def chosen_twice(facts: TableFacts, answers: Iterable[Any]) -> HashIndexChanged | None:
-    """The failure of work in which writers got rows from two runs of an assigner; they hear of a run by its rows."""
+    """The failure of work in which writers heard of two runs of an assigner."""
     twice = ran_twice(answers)
     if not twice:
         return None
     which = ", ".join(twice)
     text = f"{facts.name}: Spark ran assigner {which} twice, and writers got rows of both runs; write the rows again"
     return HashIndexChanged(text)
+
+
+def met_in_a_bucket(facts: TableFacts, messages: Iterable[CommitMessage]) -> HashIndexChanged | None:
+    """The failure of work of whose tasks two wrote to one bucket; a commit would keep the hashes of one of them."""
+    found: set[tuple[bytes, int]] = set()
+    for message in messages:
+        place = message.partition, message.bucket
+        if place in found:
+            where = f"{facts.name}: {facts.partitions.shown(message.partition)}, bucket {message.bucket}"
+            return HashIndexChanged(f"{where} was written by two tasks; write the rows again")
+        found.add(place)
+    return None
 
 
 def placed_writer(
@@ -126,13 +156,23 @@ def placed_writer(
 
 
 def _without_runs(batches: Batches, runs: set[str]) -> Batches:
-    """The rows with their buckets alone; ``runs`` learns which runs of assigners chose them."""
+    """The rows with their buckets alone; ``runs`` learns which runs of assigners chose them.
+
+    Raises:
+        TableFormatError: what stopped an assigner.
+    """
     for batch in batches:
-        chosen = batch.column(BUCKET).to_numpy()
+        choice = batch.column(BUCKET)
+        failures = choice.field(_FAILURE)
+        if failures.null_count < len(failures):
+            raise decode_error(failures.drop_null()[0].as_py())
+        chosen = choice.field(_CHOSEN).to_numpy(zero_copy_only=False)
         for number in np.unique(chosen >> _BUCKET_BITS).tolist():
             runs.add(run_name(number >> _TOKEN_BITS, f"{number & ((1 << _TOKEN_BITS) - 1):08x}"))
-        buckets = pa.array((chosen & ((1 << _BUCKET_BITS) - 1)).astype(np.int32))
-        yield batch.set_column(batch.schema.get_field_index(BUCKET), BUCKET, buckets)
+        buckets = chosen & _NO_BUCKET
+        rows = batch.set_column(batch.schema.get_field_index(BUCKET), BUCKET, pa.array(buckets.astype(np.int32)))
+        is_row = buckets != _NO_BUCKET
+        yield rows if is_row.all() else rows.filter(pa.array(is_row))
 
 
 def _with_assigner(frame: DataFrame, facts: TableFacts, assigners: int) -> DataFrame:
@@ -145,23 +185,36 @@ def _with_assigner(frame: DataFrame, facts: TableFacts, assigners: int) -> DataF
 def bucket_chooser(
     facts: TableFacts, fields: Sequence[DataField], base: Snapshot | None, *, replacing: bool, assigners: int
 ) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
-    """Choose the buckets of one assigner's keys, which come as structs of ``fields``; each call is a run."""
+    """Choose the buckets of one assigner's keys; each call is a run.
+
+    What comes are structs of a writer, which is null, and ``fields``; those with a writer only tell it of the run.
+    """
 
     def assign(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         buckets = DynamicBuckets(facts, replacing=replacing, assigners=assigners)
-        buckets.begin(base, frozenset())
         # A shuffle by number gives each assigner the task of its own number.
         context = TaskContext.get()
         number = 0 if context is None else context.partitionId()
         token = crc32(facts.store.runtime.ids.uuid().encode())
         run = (number << _TOKEN_BITS | token) << _BUCKET_BITS
+        has_begun = False
         for keys in gathered(batches, pa.concat_arrays):
+            writers, *columns = keys.flatten()
+            chosen = np.full(len(keys), run | _NO_BUCKET)
+            failure: str | None = None
             try:
-                arrays = [cast_column(c, f.type, f.name) for c, f in zip(keys.flatten(), fields, strict=True)]
-                numbers = buckets.choose(pa.RecordBatch.from_arrays(arrays, names=[f.name for f in fields]))
-            except InvalidData:
-                # The task that is to write them says what is wrong.
-                numbers = np.zeros(len(keys), np.int16)
-            yield pa.array(numbers.astype(np.int64) | run)
+                if not has_begun:
+                    buckets.begin(base, frozenset())
+                    has_begun = True
+                is_row = writers.is_null()
+                arrays = [cast_column(c.filter(is_row), f.type, f.name) for c, f in zip(columns, fields, strict=True)]
+                if len(arrays[0]):
+                    numbers = buckets.choose(pa.RecordBatch.from_arrays(arrays, names=[f.name for f in fields]))
+                    chosen[is_row.to_numpy(zero_copy_only=False)] = numbers.astype(np.int64) | run
+            except TableFormatError as error:
+                failure = encode_error(error)
+            failures = pa.array([failure, *[None] * (len(keys) - 1)], pa.string())
+            yield pa.StructArray.from_arrays([pa.array(chosen), failures], fields=list(_CHOICE))
+        settle()
 
     return assign

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 from table_format.errors import BucketLost
 from table_format.model.commit import CommitMessage
 from table_format.spark.answers import ANSWER_DDL, Answers, gather
+from table_format.spark.parcels import Parcels
 from table_format.spark.tasks import performer
+from table_format.spark.worker import map_in_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,4 +52,7 @@ def _answers(
     dropping_lost: bool = False,
 ) -> Answers:
     numbers = spark.range(0, len(works), 1, len(works))
-    return gather(numbers.mapInArrow(performer(works, perform), ANSWER_DDL).collect(), dropping_lost=dropping_lost)
+    return gather(
+        map_in_workers(numbers, performer(Parcels.of(works), perform), ANSWER_DDL).collect(),
+        dropping_lost=dropping_lost,
+    )

@@ -27,6 +27,7 @@ from table_format.kernels.stored_keys import stored_key
 from table_format.model.arrow_types import arrow_type
 from table_format.model.snapshot import Snapshot
 from table_format.model.split import DataSplit
+from table_format.spark.worker import map_in_workers
 from table_format.table.facts import TableFacts
 from table_format.table.key_places import must_be_built
 from table_format.table.live_keys import all_splits, indexed, keys_of
@@ -66,7 +67,7 @@ def plan_bootstrap(spark: SparkSession, facts: TableFacts, base: Snapshot | None
     if base is None or assigners < MANY_ASSIGNERS or (base.total_record_count or 0) < MANY_KEYS:
         return NO_BOOTSTRAP
     numbers = spark.range(0, assigners, 1, assigners)
-    asked = numbers.mapInArrow(_asker(facts, base, assigners), "shard int").collect()
+    asked = map_in_workers(numbers, _asker(facts, base, assigners), "shard int").collect()
     shards = frozenset(row.shard for row in asked)
     return Bootstrap(all_splits(facts, base), shards) if shards else NO_BOOTSTRAP
 
@@ -78,7 +79,7 @@ def key_frame(spark: SparkSession, facts: TableFacts, bootstrap: Bootstrap, assi
     columns = [StructField(n, from_arrow_type(t)) for n, t in zip(key_names(facts), _stored_types(facts), strict=True)]
     schema = StructType([StructField(ASSIGNER, IntegerType()), StructField(ORDER, LongType()), *columns])
     read = _reader(facts, bootstrap, assigners)
-    return spark.range(0, len(splits), 1, tasks).mapInArrow(read, schema)
+    return map_in_workers(spark.range(0, len(splits), 1, tasks), read, schema)
 
 
 def key_names(facts: TableFacts) -> list[str]:

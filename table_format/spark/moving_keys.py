@@ -38,6 +38,7 @@ from table_format.spark.key_bootstrap import (
 )
 from table_format.spark.runs import HEARD_DDL, heard, ran_twice, run_name
 from table_format.spark.tasks import Batches, in_larger_batches, write_rows
+from table_format.spark.worker import map_in_workers
 from table_format.table.facts import TableFacts
 from table_format.table.moving_keys import MovingKeys
 from table_format.table.placed_rows import PLACE_TYPE, Places, place_column
@@ -74,7 +75,7 @@ def write_moving(frame: DataFrame, job: Assigning, commit_user: str | None) -> t
     placed = _with_places(frame, job)
     names = placed.columns
     plain = placed.toDF(*(f"c{number}" for number in range(len(names))))
-    rows = plain.mapInArrow(writer(job, names, commit_user), HEARD_DDL).collect()
+    rows = map_in_workers(plain, writer(job, names, commit_user), HEARD_DDL).collect()
     answers = gather(rows)
     failure = answers.failure or placed_twice(job, rows)
     if failure is not None:
@@ -99,7 +100,7 @@ def _with_places(frame: DataFrame, job: Assigning) -> DataFrame:
     # Rows that only carry a note have no values.
     columns = [StructField(f.name, f.dataType) for f in plain.schema.fields[: len(names)]]
     added = [StructField(TASK, IntegerType()), StructField(_PLACE, from_arrow_type(PLACE_TYPE)), _NOTE_FIELD]
-    placed = routed.mapInArrow(assigner(job), StructType([*columns, *added]))
+    placed = map_in_workers(routed, assigner(job), StructType([*columns, *added]))
     return placed.repartitionById(job.tasks, TASK).drop(TASK).toDF(*job.names, _PLACE, _NOTE)
 
 
@@ -149,10 +150,13 @@ def _assigned(job: Assigning, number: int, batches: Batches) -> Batches:
         for _ in known:  # an index that did not need them
             pass
         for batch in chain(left, read):
-            rows = rules.without_ignored(batch.select(range(len(job.names))).rename_columns(job.names))
+            given = batch.select(range(len(job.names))).rename_columns(job.names)
+            # Also what is to be ignored: a key that cannot be stored has brought its neighbours to the wrong assigner.
+            keys = rules.conform_columns(given, fields)
+            rows = rules.without_ignored(given)
             if not rows.num_rows:
                 continue
-            places = moving.choose(rules.conform_columns(rows, fields))
+            places = moving.choose(keys if rows.num_rows == given.num_rows else rules.conform_columns(rows, fields))
             if len(places.rows):
                 yield _with_place(rows, places, job.tasks)
     finally:

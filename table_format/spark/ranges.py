@@ -25,6 +25,7 @@ from table_format.model.arrow_types import arrow_schema
 from table_format.model.data_file import DataFileMeta
 from table_format.model.types import DataField
 from table_format.spark.answers import decode_error, encode_error
+from table_format.spark.worker import map_in_workers
 from table_format.table.facts import TableFacts
 from table_format.table.maintenance import BucketWork, files_of
 from table_format.table.replaced_files import conflict_if_replaced
@@ -106,7 +107,7 @@ def ranges_of(
     key: SortKey,
 ) -> tuple[Ranges, ...]:
     """The ranges of each partition, of about a file of the target size each. Raises as ``Piece.read``."""
-    samples = a_task_for_each(spark, pieces).mapInArrow(_sampler(facts, pieces, key), _SAMPLE_DDL).collect()
+    samples = map_in_workers(a_task_for_each(spark, pieces), _sampler(facts, pieces, key), _SAMPLE_DDL).collect()
     looked: list[list[pa.RecordBatch]] = [[] for _ in partitions]
     for row in samples:
         if row.failure is not None:

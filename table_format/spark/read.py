@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
 from table_format.model.split import DataSplit
+from table_format.options.scan import ScanOptions
 from table_format.spark.conditions import condition
 from table_format.spark.native import divide, nullable, read_native
+from table_format.spark.parcels import Parcels
+from table_format.spark.ship import is_connect
 from table_format.spark.tasks import split_reader
 from table_format.spark.types import spark_schema
+from table_format.spark.worker import map_in_workers
 from table_format.table.facts import TableFacts
 from table_format.table.plan import Plan
+from table_format.table.splits import pack
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -54,6 +60,26 @@ def _merged(spark: SparkSession, facts: TableFacts, plan: Plan, splits: Sequence
     schema = spark_schema([nullable(f) for f in plan.fields])
     if not splits:
         return _nothing(spark, schema)
-    read = split_reader(facts, plan, splits, zone=spark.conf.get(_ZONE) or "UTC")
-    # One number for each split, each in a task of its own; the splits travel with the task's code.
-    return spark.range(0, len(splits), 1, len(splits)).mapInArrow(read, schema)
+    groups = Parcels.of(grouped(spark, splits, facts.options.scan))
+    read = split_reader(facts, plan, groups, zone=spark.conf.get(_ZONE) or "UTC")
+    # One number for each group, each in a task of its own; the splits travel with the task's code.
+    return map_in_workers(spark.range(0, len(groups), 1, len(groups)), read, schema)
+
+
+def grouped(spark: SparkSession, splits: Sequence[DataSplit], options: ScanOptions) -> Sequence[Sequence[DataSplit]]:
+    """Neighbours that one task reads one after the other, as Spark puts small files together.
+
+    A task costs a twentieth of a second, so there are no more of them than cores where splits are small.
+    """
+    sizes = [sum(file.file_size for file in (*split.before_files, *split.files)) for split in splits]
+    total = sum(max(size, options.split_open_file_cost) for size in sizes)
+    target = min(options.split_target_size, max(options.split_open_file_cost, total // _parallelism(spark)))
+    numbered = pack(range(len(splits)), sizes.__getitem__, replace(options, split_target_size=target))
+    return [[splits[number] for number in group] for group in numbered]
+
+
+def _parallelism(spark: SparkSession) -> int:
+    """Tasks that run side by side. A Connect client sees no cores, but what they were set up for."""
+    if is_connect(spark):
+        return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    return int(spark.sparkContext.defaultParallelism)

@@ -46,6 +46,7 @@ from table_format.spark.ranges import (
     ranges_of,
     rows_for,
 )
+from table_format.spark.worker import map_in_workers
 from table_format.table.facts import TableFacts
 from table_format.table.maintenance import BucketWork, files_of
 from table_format.table.sort_compact import bucket_to_sort, by_partition
@@ -115,7 +116,7 @@ def _shared_hashes(
     found: list[list[int]] = [[] for _ in members]
     # A single bucket is shared by all.
     if may_have_more_buckets(files_of(facts, members[0][0])):
-        hashes = a_task_for_each(spark, pieces).mapInArrow(_hasher(facts, pieces), _FIGURES_DDL)
+        hashes = map_in_workers(a_task_for_each(spark, pieces), _hasher(facts, pieces), _FIGURES_DDL)
         for row in (
             hashes.groupBy("part", "figure", "failure").count().filter("count > 1 OR failure IS NOT NULL").collect()
         ):
@@ -130,7 +131,8 @@ def _counted(
 ) -> list[_Partition]:
     """The partitions with the rows of each of their ranges, and with numbers for their buckets."""
     counts: dict[int, int] = {}
-    for row in a_task_for_each(spark, pieces).mapInArrow(_counter(facts, partitions, pieces), _FIGURES_DDL).collect():
+    counted = map_in_workers(a_task_for_each(spark, pieces), _counter(facts, partitions, pieces), _FIGURES_DDL)
+    for row in counted.collect():
         if row.failure is not None:
             raise decode_error(row.failure)
         counts[row.part] = counts.get(row.part, 0) + row.figure
@@ -148,13 +150,10 @@ def _written(
 ) -> Sequence[CommitMessage]:
     parts = sum(partition.cut.count + 1 for partition in partitions)
     buckets = max(sum(partition.bucket_count for partition in partitions), 1)
-    rows = (
-        a_task_for_each(spark, pieces)
-        .mapInArrow(_dealer(facts, partitions, pieces), ROWS_DDL)
-        .repartitionById(parts, RANGE)
-    )
-    placed = rows.mapInArrow(_placer(facts, partitions), ROWS_DDL).repartitionById(buckets, RANGE)
-    answers = gather(placed.mapInArrow(_bucket_writer(facts, partitions), ANSWER_DDL).collect())
+    rows = map_in_workers(a_task_for_each(spark, pieces), _dealer(facts, partitions, pieces), ROWS_DDL)
+    placed = map_in_workers(rows.repartitionById(parts, RANGE), _placer(facts, partitions), ROWS_DDL)
+    written = map_in_workers(placed.repartitionById(buckets, RANGE), bucket_writer(facts, partitions), ANSWER_DDL)
+    answers = gather(written.collect())
     if answers.failure is not None:
         facts.committer("").abort(answers.messages)
         raise answers.failure
@@ -242,7 +241,7 @@ def _placer(facts: TableFacts, partitions: Sequence[_Partition]) -> Callable[[Ba
     return place
 
 
-def _bucket_writer(facts: TableFacts, partitions: Sequence[_Partition]) -> Callable[[Batches], Batches]:
+def bucket_writer(facts: TableFacts, partitions: Sequence[_Partition]) -> Callable[[Batches], Batches]:
     owners = [(p, number) for p in partitions for number in range(p.bucket_count)]
 
     def written(batches: Batches) -> tuple[CommitMessage, ...]:
@@ -250,6 +249,11 @@ def _bucket_writer(facts: TableFacts, partitions: Sequence[_Partition]) -> Calla
         if got is None:
             return ()
         part, rows = got
+        if part >= len(owners):
+            # There is no such bucket: all that comes here is what stopped another task.
+            for _ in rows:
+                pass
+            return ()
         partition, number = owners[part]
         bucket = replace(files_of(facts, partition.work), bucket=number)
         return (write_bucket(bucket, rows, partition.level),)

@@ -37,6 +37,7 @@ from table_format.spark.ranges import (
     ranges_of,
 )
 from table_format.spark.sort_buckets import sort_buckets_on_spark
+from table_format.spark.worker import map_in_workers
 from table_format.table.commit import fresh_user
 from table_format.table.facts import TableFacts
 from table_format.table.maintenance import BucketWork, files_of
@@ -99,12 +100,9 @@ def _sorted(
     pieces = pieces_of(facts, partitions)
     ranges = ranges_of(spark, facts, partitions, pieces, key)
     total = sum(cut.count for cut in ranges)
-    rows = (
-        a_task_for_each(spark, pieces)
-        .mapInArrow(_dealer(facts, pieces, ranges), ROWS_DDL)
-        .repartitionById(total, RANGE)
-    )
-    answers = gather(rows.mapInArrow(_range_writer(facts, works, ranges), ANSWER_DDL).collect())
+    rows = map_in_workers(a_task_for_each(spark, pieces), _dealer(facts, pieces, ranges), ROWS_DDL)
+    written = map_in_workers(rows.repartitionById(total, RANGE), _range_writer(facts, works, ranges), ANSWER_DDL)
+    answers = gather(written.collect())
     if answers.failure is not None:
         facts.committer("").abort(answers.messages)
         raise answers.failure

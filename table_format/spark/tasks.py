@@ -16,6 +16,7 @@ import pyarrow as pa
 from table_format.model.commit import CommitMessage
 from table_format.model.split import DataSplit
 from table_format.spark.answers import answer_of
+from table_format.spark.parcels import Parcels
 from table_format.table.facts import TableFacts
 from table_format.table.plan import Plan
 from table_format.table.read import read_split
@@ -31,16 +32,15 @@ _ROWS_AT_ONCE = 131_072
 
 
 def split_reader(
-    facts: TableFacts, plan: Plan, splits: Sequence[DataSplit], *, zone: str
+    facts: TableFacts, plan: Plan, groups: Parcels[Sequence[DataSplit]], *, zone: str
 ) -> Callable[[Batches], Batches]:
-    """Read the splits whose numbers come in; rows leave with exactly the plan's columns."""
+    """Read the groups of splits whose numbers come in; rows leave with exactly the plan's columns."""
     schemas, schema, fields, predicate = dict(plan.schemas), plan.schema, plan.fields, plan.predicate
 
     def read(numbers: Batches) -> Batches:
         for batch in numbers:
-            for number in batch.column(0).to_pylist():
-                rows = read_split(facts.store, schemas, schema, facts.options, splits[number], fields, predicate)
-                for found in rows:
+            for split in chain.from_iterable(groups[number] for number in batch.column(0).to_pylist()):
+                for found in read_split(facts.store, schemas, schema, facts.options, split, fields, predicate):
                     yield for_spark(found, zone=zone)
 
     return read
@@ -100,7 +100,7 @@ def write_rows(write: TableWrite, batches: Batches) -> tuple[CommitMessage, ...]
     return write.write(pa.RecordBatchReader.from_batches(first.schema, larger))
 
 
-def performer(works: Sequence[T], perform: Callable[[T], Sequence[CommitMessage]]) -> Callable[[Batches], Batches]:
+def performer(works: Parcels[T], perform: Callable[[T], Sequence[CommitMessage]]) -> Callable[[Batches], Batches]:
     """Do the work whose numbers come in; the answer is one row for each."""
 
     def answers(numbers: Batches) -> Batches:

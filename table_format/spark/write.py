@@ -24,9 +24,9 @@ from table_format.spark.dynamic_buckets import (
     BUCKET,
     DEFAULT_ASSIGNERS,
     assigner_count,
-    bucket_of,
     can_write_what_they_assign,
     chosen_twice,
+    met_in_a_bucket,
     one_task_for_each_assigner,
     placed_writer,
     with_dynamic_buckets,
@@ -35,6 +35,7 @@ from table_format.spark.names import column
 from table_format.spark.runs import HEARD_DDL
 from table_format.spark.ship import is_connect
 from table_format.spark.tasks import bucket_writer
+from table_format.spark.worker import map_in_workers
 from table_format.table.facts import TableFacts
 from table_format.table.validate import RowRules
 from table_format.table.write import GivenBuckets, OwnHashes, TableWrite
@@ -82,12 +83,14 @@ def write_frame(
     plain = routed.toDF(*(f"c{number}" for number in range(len(names))))
     if isinstance(given, GivenBuckets):
         write = placed_writer(facts, names, given, replacing=replacing, commit_user=commit_user)
-        rows = plain.mapInArrow(write, HEARD_DDL).collect()
+        rows = map_in_workers(plain, write, HEARD_DDL).collect()
     else:
         write = bucket_writer(facts, names, replacing=replacing, given=given, commit_user=commit_user)
-        rows = plain.mapInArrow(write, ANSWER_DDL).collect()
+        rows = map_in_workers(plain, write, ANSWER_DDL).collect()
     answers = gather(rows)
     failure = answers.failure or (chosen_twice(facts, rows) if isinstance(given, GivenBuckets) else None)
+    if failure is None and facts.has_dynamic_buckets:
+        failure = met_in_a_bucket(facts, answers.messages)
     if failure is not None:
         facts.committer("").abort(answers.messages)
         raise failure
@@ -145,8 +148,8 @@ def _assigned(
     tasks = parallelism or _shuffle_partitions(frame) or DEFAULT_ASSIGNERS
     if can_write_what_they_assign(facts, base, assigners, replacing=replacing, parallelism=parallelism):
         return one_task_for_each_assigner(frame, facts, assigners, tasks), OwnHashes(assigners, base)
-    assigned = with_dynamic_buckets(frame, facts, base, replacing=replacing, assigners=assigners)
-    return one_task_for_each_bucket(assigned, facts, bucket_of(), tasks), GivenBuckets(BUCKET, base)
+    assigned = with_dynamic_buckets(frame, facts, base, replacing=replacing, assigners=assigners, tasks=tasks)
+    return assigned, GivenBuckets(BUCKET, base)
 
 
 def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> DataFrame:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from table_format.indexes.file_index import FileIndexes, has_index, may_help
+from table_format.io.local import LocalFileIO
 from table_format.kernels.predicate import normalise
 from table_format.model.manifest import ManifestEntry
 from table_format.model.predicate import Predicate, only_on
@@ -60,7 +61,9 @@ def excluded_files(
             alone = on_key is not None and not index.may_match(on_key)
             return alone, alone or not index.may_match(predicate)
 
-    verdicts = _side_by_side(judged, indexed)
+    # Local files are sooner read one after the other: threads would take turns.
+    is_local = isinstance(facts.store.io, LocalFileIO)
+    verdicts = list(map(judged, indexed)) if is_local else _side_by_side(judged, indexed)
     pairs = list(zip(indexed, verdicts, strict=True))
     return Excluded(
         frozenset(entry.file.file_name for entry, (alone, _) in pairs if alone),

@@ -60,6 +60,12 @@ class Plan:
         return (replace(self, splits=own, fallback=None), self.fallback)
 
     @property
+    def without_splits(self) -> Plan:
+        """What all tasks need to know, each of which gets a split."""
+        fallback = None if self.fallback is None else self.fallback.without_splits
+        return replace(self, splits=(), fallback=fallback)
+
+    @property
     def file_count(self) -> int:
         """Data files to read."""
         return sum(len(split.before_files) + len(split.files) for split in self.splits)

@@ -100,6 +100,13 @@ def sort_key(facts: TableFacts, order_by: Sequence[str], strategy: str) -> SortK
             f"its key or its arrival. Sort compaction needs 'bucket' = {DYNAMIC_OR_UNAWARE}"
         )
         raise UnsupportedFeature(feature, message)
+    if schema.is_cross_partition:
+        feature = "sort compaction of a table whose keys move between partitions"
+        message = (
+            f"table {facts.name} has the primary key {', '.join(schema.primary_keys)} without all partition columns: "
+            "the bucket of each key is kept in indexes beside the table, which sorting would not tell"
+        )
+        raise UnsupportedFeature(feature, message)
     known = [s.value for s in OrderStrategy]
     if strategy not in known:
         message = f"order strategy '{strategy}' is not known; strategies are {', '.join(known)}"

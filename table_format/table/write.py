@@ -368,12 +368,16 @@ class TableWrite:
         if self._writers:
             committed = self._committed_since(self._base, latest)
             for key in list(self._writers):
-                waiting = self._uncommitted.get(key, set()) - committed
-                self._uncommitted[key] = waiting
-                if not waiting:
-                    writer = self._writers.pop(key)
-                    if isinstance(writer, MergeTreeWriter) and (compaction := writer.release()) is not None:
-                        running[key] = compaction
+                handed_over = self._uncommitted.get(key, set())
+                waiting = self._uncommitted[key] = handed_over - committed
+                writer = self._writers[key]
+                if waiting:
+                    if isinstance(writer, MergeTreeWriter):
+                        writer.were_committed(handed_over & committed)
+                    continue
+                del self._writers[key]
+                if isinstance(writer, MergeTreeWriter) and (compaction := writer.release()) is not None:
+                    running[key] = compaction
         self._base = latest
         self._resume(running)
 

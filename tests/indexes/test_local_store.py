@@ -47,12 +47,16 @@ def test_a_slot_of_another_process_is_left_to_it(tmp_path: Path) -> None:
     again.close()
 
 
-def test_what_is_no_database_is_thrown_away(tmp_path: Path) -> None:
-    (tmp_path / "keys-0.duckdb").write_bytes(b"something else" * 1000)
-    store = open_local_store(tmp_path, "keys")
+@pytest.mark.parametrize("name", ["plain", "a lock"])
+def test_what_is_no_database_is_thrown_away(tmp_path: Path, name: str) -> None:
+    directory = tmp_path / name
+    directory.mkdir()
+    (directory / "keys-0.duckdb").write_bytes(b"something else" * 1000)
+    store = open_local_store(directory, "keys")
+    assert store.path.name == "keys-0.duckdb"
     assert store.connection.execute("SELECT 1").fetchall() == [(1,)]
     store.discard()
-    assert list(tmp_path.iterdir()) == []
+    assert list(directory.iterdir()) == []
 
 
 def test_a_directory_that_cannot_be_used_is_named(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ def test_a_column_that_cannot_have_an_index(columns: str, message: str) -> None:
         ("file-index.bloom-filter.i.fpp", "0"),
         ("file-index.bloom-filter.i.fpp", "1"),
         ("file-index.bloom-filter.i.items", "0"),
+        ("file-index.bloom-filter.i.items", "1000000000"),
         ("file-index.bloom-filter.m.items", "5"),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from table_format.errors import InvalidData
+from table_format.errors import InvalidData, MissingFile
 from table_format.kernels.hashing import row_hashes
 from tests.spark.lakes import DATED, TestLake, jobs_of
 from tests.support.dynamic_buckets import assert_sound, index_of
@@ -81,6 +81,34 @@ def test_partitions_overwrites_and_bad_rows(lake: TestLake) -> None:
     files = lake.files()
     with pytest.raises(InvalidData):
         lake.write([("a", None, "w")], "dt string, id long, v string", parallelism=2)
+    assert lake.files() == files
+
+
+def test_a_row_that_is_ignored_and_cannot_be_stored_places_no_other_row(lake: TestLake) -> None:
+    columns = pa.schema([pa.field("id", pa.int32(), nullable=False), ("v", pa.string())])
+    table = lake.create("t", columns, **DYNAMIC, ignore_delete="true")
+    # One process has placed the keys, so that assigners meet in buckets.
+    table.append(pa.table([pa.array(range(60), pa.int32()), ["a"] * 60], schema=columns))
+    rows = [(i, "b", "+I") for i in range(60)]
+    lake.write([*rows, (1, "x", "-D")], "id long, v string, _row_kind string", parallelism=2)
+    files = lake.files()
+    with pytest.raises(InvalidData, match="column 'id'"):
+        lake.write([*rows, (1 << 40, "x", "-D")], "id long, v string, _row_kind string", parallelism=2)
+    assert lake.files() == files
+    assert_sound(table, exact=True)
+    assert lake.rows() == sorted(((i, "b") for i in range(60)), key=repr)
+
+
+def test_what_stops_an_assigner_is_raised_as_what_it_is(lake: TestLake) -> None:
+    table = lake.create(**DYNAMIC)
+    table.append(pa.table({"id": pa.array(range(60), pa.int64()), "v": ["a"] * 60}))
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    [gone, *_] = [e.index_file.file_name for e in table.facts.manifests.index_entries(snapshot)]
+    table.store.io.delete(table.store.paths.index(gone))
+    files = lake.files()
+    with pytest.raises(MissingFile, match=gone):
+        lake.write([(i, "b") for i in range(60)], parallelism=2)
     assert lake.files() == files
 
 

@@ -12,7 +12,7 @@ from table_format.errors import ColumnNotFound, InvalidFilter, SnapshotNotFound,
 from table_format.model.schema_change import AddColumn, AlterColumnType, RenameColumn
 from table_format.model.types import BigIntType, DecimalType, VarCharType
 from table_format.spark.native import divide
-from tests.spark.lakes import DATED, KEYED, TestLake, plan_of, rows_of
+from tests.spark.lakes import DATED, KEYED, TestLake, jobs_of, plan_of, rows_of
 
 pytestmark = pytest.mark.spark
 
@@ -56,6 +56,19 @@ def test_buckets_of_both_kinds_make_one_frame(lake: TestLake) -> None:
     assert "FileScan parquet" in plan_of(frame)
     assert lake.rows()[:3] == [(0, "a"), (1, "b"), (10, "a")]
     assert frame.count() == 100
+
+
+def test_small_splits_are_merged_by_as_many_tasks_as_there_are_cores(lake: TestLake) -> None:
+    table = lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",), bucket="1")
+    for value in "ab":
+        table.append(pa.concat_tables([_rows(range(5), value, f"d{day:02}") for day in range(12)]))
+    assert len(table.scan().plan()) == 12
+    found: list[Any] = []
+    jobs = jobs_of(lake.spark, lambda: found.extend(lake.lake.table("s.t").collect()))
+    assert [tasks[-1] for tasks in jobs] == [2]
+    # In the order of the splits.
+    assert [row.dt for row in found] == [f"d{day:02}" for day in range(12) for _ in range(5)]
+    assert {row.v for row in found} == {"b"}
 
 
 def test_a_filter_prunes_partitions_buckets_and_files_and_reads_columns_it_needs(lake: TestLake) -> None:

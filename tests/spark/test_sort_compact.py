@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,15 @@ import pyarrow as pa
 import pytest
 
 from table_format import Table
-from table_format.errors import BucketLost, InvalidInputError, MissingFile
+from table_format.errors import BucketLost, FileConflict, InvalidInputError, MissingFile
 from table_format.kernels.hashing import row_hashes
 from table_format.kernels.sort_keys import SortKey
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import CommitKind
 from table_format.model.types import BigIntType
+from table_format.spark.answers import gather
+from table_format.spark.ranges import failing
+from table_format.spark.sort_buckets import bucket_writer
 from table_format.spark.sort_compact import sort_performer
 from table_format.table.maintenance import BucketWork
 from table_format.table.sort_compact import sort_compact
@@ -24,6 +28,7 @@ from tests.spark.lakes import TestLake, jobs_of
 from tests.support.deletion_marks import live
 from tests.support.dynamic_buckets import assert_sound, index_of
 from tests.support.reachable import check_files
+from tests.support.tables import memory_warehouse
 
 pytestmark = pytest.mark.spark
 
@@ -242,3 +247,11 @@ def test_a_partition_that_another_took_is_left_and_the_others_are_sorted(lake: T
     assert [table.facts.partitions.text(partition) for partition in changed] == ["dt=a"]
     assert content(table) == before
     check_files(table)
+
+
+def test_what_stopped_another_task_is_told_though_no_bucket_is_left() -> None:
+    write = bucket_writer(memory_warehouse().table().facts, [])
+    [answer] = write(iter([failing(FileConflict("others were faster"))]))
+    failure = gather(SimpleNamespace(**row) for row in answer.to_pylist()).failure
+    assert isinstance(failure, FileConflict)
+    assert str(failure) == "others were faster"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from table_format import Table
+from table_format import Schema, Table
 from table_format.indexes.deletion_vectors import read_deletion_vector
+from table_format.model.types import CharType
 from tests.support.deletion_marks import live
 from tests.support.tables import keyed, memory_warehouse, rows_of
 from tests.table.test_change_law import COMPACT, DELETE, OVERWRITE, UPSERT, State, state_at
@@ -144,3 +147,37 @@ def test_marks_of_another_writer_are_not_lost() -> None:
     table.compact()
     assert [row for row in rows_of(table) if row[2]] == [(1, "new", 1), (50, "new", 1)]
     check_marks(table)
+
+
+@pytest.mark.parametrize("data_format", ["orc", "parquet", "avro"])
+def test_the_smallest_key_of_a_file_is_found_though_its_format_takes_spaces_away(data_format: str) -> None:
+    columns = pa.schema([pa.field("k", pa.string(), nullable=False), ("v", pa.int32())])
+    schema = Schema.from_arrow(columns, ("k",), (), {"bucket": "1", "file.format": data_format, **ENABLED})
+    key, value = schema.fields
+    schema = replace(schema, fields=(replace(key, type=CharType(5, nullable=False)), value))
+    table = memory_warehouse().catalog.create_table("db.t", schema)
+    table.append(pa.table([[f"{i:04d} " for i in range(3000)], pa.array([0] * 3000, pa.int32())], schema=columns))
+    table.compact(full=True)
+    table.append(pa.table([["0000 "], pa.array([1], pa.int32())], schema=columns))
+    rows = {row["k"].strip(): row["v"] for row in table.scan().to_arrow().to_pylist()}
+    assert table.scan().to_arrow().num_rows == len(rows) == 3000
+    assert rows["0000"] == 1
+
+
+@pytest.mark.parametrize("rows", [100, 25_000])
+@pytest.mark.parametrize(("old", "new"), [(-0.0, 0.0), (0.0, -0.0), (float("nan"), float("nan"))])
+def test_both_zeros_are_one_key_in_small_files_and_large_ones(rows: int, old: float, new: float) -> None:
+    columns = pa.schema(
+        [
+            pa.field("j", pa.int32(), nullable=False),
+            pa.field("k", pa.float64(), nullable=False),
+            ("v", pa.int32()),
+        ]
+    )
+    table = memory_warehouse().table(schema=columns, primary_keys=["j", "k"], options={"bucket": "1", **ENABLED})
+    ids, zeros = pa.array(range(rows), pa.int32()), pa.array([0] * rows, pa.int32())
+    table.append(pa.table([ids, pa.array([old] * rows), zeros], schema=columns))
+    table.compact(full=True)
+    one = pa.array([1], pa.int32())
+    table.append(pa.table([pa.array([7], pa.int32()), pa.array([new]), one], schema=columns))
+    assert table.scan(filter="j = 7", columns=["v"]).to_arrow().to_pylist() == [{"v": 1}]

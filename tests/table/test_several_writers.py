@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TypeAlias
 
+import pyarrow as pa
 import pytest
 
 from table_format import Table
@@ -292,3 +293,56 @@ def test_marks_and_a_rewrite_of_the_marked_file_exclude_each_other(
 
 def _compacted(table: Table, work: BucketWork) -> CommitMessage:
     return compact_work(table.facts, work, full=False)
+
+
+INDEXED = {
+    "file-index.bloom-filter.columns": "id",
+    "file-index.bloom-filter.id.items": "3000",
+    "file-index.in-manifest-threshold": "0 b",
+}
+NOW_ONLY = {"retain_min": 1, "retain_max": 1, "older_than_ms": 1 << 60, "retain_floor_ms": 0}
+
+
+@pytest.mark.parametrize("mode", [{}, INDEXED])
+def test_a_writer_gives_up_a_compaction_whose_files_others_replaced_and_keeps_its_rows(
+    warehouse: Warehouse, mode: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1", "deletion-vectors.enabled": "true", **mode})
+    table.append(keyed([(k, "a", 0) for k in range(2000)]))
+    table.compact(full=True)
+    table.append(keyed([(1, "a", 1)]))
+
+    def rows() -> Iterable[pa.RecordBatch]:
+        yield from keyed([(2, "a", 2)]).to_batches()
+        table.compact(full=True)
+        table.expire_snapshots(**NOW_ONLY)
+
+    write, commit = table.new_write("w"), table.new_commit("w")
+    commit.commit(write.write(pa.RecordBatchReader.from_batches(keyed([]).schema, rows())), identifier=1)
+    assert "a compaction was given up" in caplog.text
+    table.compact()
+    found = {key: value for key, _, value in rows_of(table)}
+    assert (len(found), found[1], found[2]) == (2000, 1, 2)
+    check_files(table)
+
+
+def test_what_a_writer_has_committed_itself_others_may_replace(
+    warehouse: Warehouse, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1", "deletion-vectors.enabled": "true"})
+    write, commit = table.new_write("w"), table.new_commit("w")
+    messages = [write.write(keyed([(k, "a", n) for k in range(2000)])) for n in (1, 2)]
+    for turn in range(3, 6):
+        commit.commit(messages.pop(0), identifier=turn)
+        messages.append(write.write(keyed([(turn, "a", turn)])))
+    # The writer has never been without work that waits, so it is the one that wrote all of this.
+    table.compact(full=True)
+    table.expire_snapshots(**NOW_ONLY)
+    messages.append(write.write(keyed([(6, "a", 6)])))
+    assert "a compaction was given up" in caplog.text
+    for turn, message in enumerate(messages, 6):
+        commit.commit(message, identifier=turn)
+    table.compact()
+    found = {key: value for key, _, value in rows_of(table)}
+    assert (len(found), [found[k] for k in range(3, 8)]) == (2000, [3, 4, 5, 6, 2])
+    check_files(table)

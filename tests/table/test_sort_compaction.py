@@ -411,6 +411,12 @@ def test_tables_with_fixed_buckets_are_refused(primary_keys: list[str]) -> None:
         table.compact(order_by=["c"])
 
 
+def test_tables_whose_keys_move_are_refused() -> None:
+    table = memory_warehouse().table(schema=SCHEMA, primary_keys=["id"], partition_keys=["dt"], options=DYNAMIC)
+    with pytest.raises(UnsupportedFeature, match="the primary key id without all partition columns"):
+        table.compact(order_by=["c"])
+
+
 def test_a_table_without_rows_has_nothing_to_sort() -> None:
     assert append_table(0).compact(order_by=["c"]) == ()
     assert memory_warehouse().table(schema=SCHEMA, primary_keys=["id"], options=DYNAMIC).compact(order_by=["c"]) == ()

@@ -6,7 +6,6 @@ the 64-bit hash: sums wrap around, and negative ones are inverted. Nulls are not
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -19,39 +18,21 @@ from table_format.errors import BadEncoding, InvalidData
 from table_format.kernels.file_index.fast_hash import fast_hashes
 from table_format.kernels.row_words import UInt64s
 from table_format.model.file_index import BLOOM_FILTER as IDENTIFIER
-from table_format.model.file_index import MAX_BLOOM_BITS, has_fast_hash
-from table_format.model.types import (
-    BigIntType,
-    DataType,
-    IntType,
-    SmallIntType,
-    TinyIntType,
-    VarBinaryType,
-    VarCharType,
+from table_format.model.file_index import (
+    DEFAULT_FPP,
+    DEFAULT_ITEMS,
+    MAX_BLOOM_BITS,
+    bloom_size,
+    has_fast_hash,
+    keeps_fast_hash,
 )
-
-DEFAULT_ITEMS: Final = 1_000_000
-DEFAULT_FPP: Final = 0.1
+from table_format.model.types import DataType
 
 _COUNT_BYTES: Final = 4
 _MAX_HASH_FUNCTIONS: Final = 4096
 """More than any rate above 1e-1000 asks for."""
 
 _BLOCK_HASHES: Final = 65_536
-_INTEGERS: Final = (TinyIntType, SmallIntType, IntType, BigIntType)
-_SAME_BYTES: Final = (VarCharType, VarBinaryType)
-
-
-def bloom_size(items: int, fpp: float) -> tuple[int, int]:
-    """The number of bits and of hash functions for so many distinct values at that rate of false positives.
-
-    >>> bloom_size(10, 0.1), bloom_size(1_000_000, 0.1)
-    ((48, 3), (4792536, 3))
-    """
-    ln2 = math.log(2)
-    bits = int(-items * math.log(fpp) / (ln2 * ln2))
-    bits += 8 - bits % 8
-    return bits, max(1, math.floor(bits / items * ln2 + 0.5))
 
 
 class BloomBuilder:
@@ -122,11 +103,7 @@ class BloomFilters:
         return has_fast_hash(data_type)
 
     def agrees(self, stored: DataType, wanted: DataType) -> bool:
-        if stored.with_nullable(True) == wanted.with_nullable(True):
-            return True
-        # A wider integer, and text or bytes that may be longer, have the hash they had.
-        both_integers = isinstance(stored, _INTEGERS) and isinstance(wanted, _INTEGERS)
-        return both_integers or (isinstance(stored, _SAME_BYTES) and type(stored) is type(wanted))
+        return keeps_fast_hash(stored, wanted)
 
     def builder(self, data_type: DataType, settings: Mapping[str, object]) -> BloomBuilder:
         items, fpp = settings.get("items", DEFAULT_ITEMS), settings.get("fpp", DEFAULT_FPP)
