@@ -45,7 +45,7 @@ format: setup ## Rewrite the code in the one style
 
 interop: setup ## Read and write side by side with the real Apache Paimon (needs a JDK and Maven)
 	$(BIN)/python -m tests.oracle.install
-	$(BIN)/python -m pytest -m oracle -n 2 --dist loadgroup tests/oracle
+	$(BIN)/python -m pytest -m oracle -n 2 --dist load tests/oracle
 
 simulate: setup ## Search schedules and faults for a broken invariant
 	$(BIN)/python -m tests.simulation.search --seeds 5000

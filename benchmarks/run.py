@@ -108,7 +108,8 @@ def report(figures: Figures, rows: int) -> str:
     """The Markdown table: wall ratio / CPU ratio to plain Spark, and peak memory."""
     names = [name for name in figures if name != YARDSTICK]
     yard = figures.get(YARDSTICK, {})
-    workloads = list(dict.fromkeys(w for engine in figures.values() for w in engine))
+    # What only plain Spark measured is there to compare others with.
+    workloads = list(dict.fromkeys(w for name in names or figures for w in figures[name]))
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {rows:,} base rows"
     lines = [
         f"Wall ratio / CPU ratio to plain Spark (peak memory of the process tree in MB). {machine}.",
