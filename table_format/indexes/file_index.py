@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -22,7 +23,7 @@ from table_format.errors import BadEncoding, InvalidData, LimitExceeded, Missing
 from table_format.io.table_store import TableStore
 from table_format.kernels.file_index import INDEX_TYPES
 from table_format.kernels.file_index.protocol import IndexReader, IndexType
-from table_format.kernels.values import array_of
+from table_format.kernels.values import array_of, values_of
 from table_format.limits import MAX_FILE_INDEX_BYTES
 from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import And, Compare, CompareOp, In, Literal, Or, Predicate, columns_of
@@ -30,7 +31,6 @@ from table_format.model.schema import TableSchema
 from table_format.model.types import (
     CharType,
     DataField,
-    DataType,
     LocalZonedTimestampType,
     TimestampType,
 )
@@ -65,6 +65,14 @@ class Question:
         if found is None:
             found = self._prepared[index_type.identifier] = index_type.prepared(self._values, self.field.type)
         return found
+
+    @cached_property
+    def is_kept_by_orc(self) -> bool:
+        """Whether ORC files give the values back as they were written: timestamps before 1582 move by days."""
+        if not isinstance(self.field.type, TimestampType | LocalZonedTimestampType):
+            return True
+        values = values_of(self._values, self.field.type)
+        return all(isinstance(value, int) and value > _SHIFTED_IN_ORC_NANOS for value in values)
 
 
 class FileIndexes:
@@ -184,6 +192,8 @@ class FileIndex:
 
     def may_equal(self, question: Question) -> npt.NDArray[np.bool_] | None:
         """For each of the values whether some row may have it; ``None`` when no index tells."""
+        if self._is_orc and not question.is_kept_by_orc:
+            return None
         readers = self._readers_of(question.field)
         if not readers:
             return None
@@ -194,7 +204,7 @@ class FileIndex:
 
     def _may_meet(self, condition: Compare | In) -> bool:
         question = self._indexes.question(condition)
-        if question is None or (self._is_orc and not _is_kept_by_orc(question.field.type, condition)):
+        if question is None:
             return True
         found = self.may_equal(question)
         return found is None or bool(found.any())
@@ -252,11 +262,3 @@ def _with_both_zeros(values: pa.Array) -> pa.Array:
     if pa.types.is_floating(values.type) and pc.any(pc.equal(values, 0)).as_py():
         return pa.concat_arrays([values, pa.array([0.0, -0.0], values.type)])
     return values
-
-
-def _is_kept_by_orc(data_type: DataType, condition: Compare | In) -> bool:
-    """Whether ORC files give such values back as they were written: timestamps before 1582 move by days."""
-    if not isinstance(data_type, TimestampType | LocalZonedTimestampType):
-        return True
-    values = condition.values if isinstance(condition, In) else (condition.value,)
-    return all(isinstance(value, int) and value > _SHIFTED_IN_ORC_NANOS for value in values)

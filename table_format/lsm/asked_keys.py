@@ -116,7 +116,7 @@ class AskedKeys:
         kept = np.ones(keys.num_rows, np.bool_)
         with self._indexes.opened(self._bucket.partition_text, self._bucket.bucket, file) as index:
             for field in self._fields:
-                if _has_two_zeros(field) or _differ_from_metadata(file, field):
+                if _has_two_zeros(field):
                     continue
                 found = index.may_equal(Question(field, keys.column(field.name)))
                 if found is not None:
@@ -130,7 +130,7 @@ def _has_two_zeros(field: DataField) -> bool:
 
 
 def _differ_from_metadata(file: DataFileMeta, field: DataField) -> bool:
-    """Whether a file may give other values back than its key range and its indexes were made of.
+    """Whether a file may give other values back than its key range was made of.
 
     ORC takes away the spaces at the end of CHAR, and moves timestamps before 1582 by days.
     """

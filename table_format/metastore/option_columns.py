@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from table_format.model.file_index import map_key_of
+from table_format.model.file_index import column_of
 
 _LISTS: Final = ("bucket-key", "sequence.field", "partial-update.remove-record-on-sequence-group")
 """Options whose value is a list of columns."""
@@ -47,7 +47,7 @@ def _columns_of(key: str, value: str) -> Iterator[str]:
     if key in _LISTS or key in _SINGLE:
         yield from _split(value)
     elif _is_index_list(key):
-        yield from map(_column_of_index, _split(value))
+        yield from map(column_of, _split(value))
     elif key.startswith(_FIELDS):
         suffix = _list_suffix(key)
         if suffix:
@@ -79,17 +79,11 @@ def _is_index_list(key: str) -> bool:
     return key.startswith(_INDEX_PREFIX) and key.endswith(_INDEX_COLUMNS)
 
 
-def _column_of_index(name: str) -> str:
-    """The column that an index is over, or one of whose keys it is over."""
-    nested = map_key_of(name)
-    return name if nested is None else nested[0]
-
-
 def _renamed_index(key: str, value: str, old: str, new: str) -> tuple[str, str]:
     """A list of columns that have an index, or a setting of one of them: ``file-index.<type>.<column>.<name>``."""
 
     def renamed(name: str) -> str:
-        return new + name[len(old) :] if _column_of_index(name) == old else name
+        return new + name[len(old) :] if column_of(name) == old else name
 
     if _is_index_list(key):
         names = _split(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from table_format.errors import InvalidData
 from table_format.model.types import (
     BigIntType,
     BinaryType,
@@ -83,13 +84,29 @@ def keeps_fast_hash(stored: DataType, wanted: DataType) -> bool:
 def bloom_size(items: int, fpp: float) -> tuple[int, int]:
     """The number of bits and of hash functions for so many distinct values at that rate of false positives.
 
+    Raises:
+        InvalidData: that would take more bits than a filter can have.
+
     >>> bloom_size(10, 0.1), bloom_size(1_000_000, 0.1)
     ((48, 3), (4792536, 3))
     """
     ln2 = math.log(2)
     bits = int(-items * math.log(fpp) / (ln2 * ln2))
     bits += 8 - bits % 8
+    if bits > MAX_BLOOM_BITS:
+        message = f"a bloom filter for {items} items at a rate of {fpp} has {bits} bits, more than {MAX_BLOOM_BITS}"
+        raise InvalidData(message)
     return bits, max(1, math.floor(bits / items * ln2 + 0.5))
+
+
+def column_of(index: str) -> str:
+    """The column that an index is over, or one of whose keys it is over.
+
+    >>> column_of("m[a]"), column_of("n")
+    ('m', 'n')
+    """
+    nested = map_key_of(index)
+    return index if nested is None else nested[0]
 
 
 def map_key_of(column: str) -> tuple[str, str] | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from table_format.errors import InvalidOption
+from table_format.errors import InvalidData, InvalidOption
 from table_format.model.file_index import (
     DEFAULT_FPP,
     DEFAULT_ITEMS,
-    MAX_BLOOM_BITS,
     bloom_size,
+    column_of,
     has_fast_hash,
     map_key_of,
 )
@@ -35,7 +35,7 @@ def check_file_index(schema: TableSchema, options: FileIndexOptions) -> None:
             message = f"column '{column}' is {data_type}, which a bloom filter cannot hold"
             raise InvalidOption(BLOOM_COLUMNS.key, message)
         _check_size(column, options)
-    declared = {*options.bloom_columns, *(n[0] for c in options.bloom_columns if (n := map_key_of(c)) is not None)}
+    declared = {*options.bloom_columns, *map(column_of, options.bloom_columns)}
     for pattern, settings in ((BLOOM_FPP, options.bloom_fpp), (BLOOM_ITEMS, options.bloom_items)):
         for column in settings:
             if column not in declared:
@@ -47,10 +47,10 @@ def _check_size(column: str, options: FileIndexOptions) -> None:
     settings = options.settings_of(column)
     items, fpp = settings.get("items", DEFAULT_ITEMS), settings.get("fpp", DEFAULT_FPP)
     assert isinstance(items, int) and isinstance(fpp, float)  # noqa: S101, PT018 - as the options declare them
-    bits, _ = bloom_size(items, fpp)
-    if bits > MAX_BLOOM_BITS:
-        message = f"a bloom filter for {items} items at a rate of {fpp} has {bits} bits, more than {MAX_BLOOM_BITS}"
-        raise InvalidOption(BLOOM_ITEMS.key.replace("<column>", column), message)
+    try:
+        bloom_size(items, fpp)
+    except InvalidData as error:
+        raise InvalidOption(BLOOM_ITEMS.key.replace("<column>", column), str(error)) from error
 
 
 def indexed_type(schema: TableSchema, column: str, key: str) -> DataType:
@@ -59,13 +59,12 @@ def indexed_type(schema: TableSchema, column: str, key: str) -> DataType:
     Raises:
         InvalidOption: there is no such column, or it is not a map with text as keys.
     """
-    nested = map_key_of(column)
-    name = column if nested is None else nested[0]
+    name = column_of(column)
     if name not in schema.field_names:
         message = f"column '{name}' does not exist; the columns are {', '.join(schema.field_names)}"
         raise InvalidOption(key, message)
     found = schema.field(name).type
-    if nested is None:
+    if map_key_of(column) is None:
         return found
     if not isinstance(found, MapType) or not isinstance(found.key, CharType | VarCharType):
         message = f"'{column}' takes a MAP with text as keys; column '{name}' is {found}"

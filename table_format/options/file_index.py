@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from table_format.model.file_index import BLOOM_FILTER, map_key_of
+from table_format.model.file_index import BLOOM_FILTER, column_of
 from table_format.options.declare import Option, OptionPattern
 from table_format.options.values import MAX_INT, boolean, integer, names, probability, size
 
@@ -54,9 +54,8 @@ class FileIndexOptions:
         >>> FileIndexOptions(bloom_items={"m": 5, "m[a]": 7}).settings_of("m[a]")
         {'items': 7}
         """
-        nested = map_key_of(column)
         found: dict[str, object] = {}
-        for name in ((nested[0],) if nested else ()) + (column,):
+        for name in (column_of(column), column):
             if name in self.bloom_fpp:
                 found["fpp"] = self.bloom_fpp[name]
             if name in self.bloom_items:

@@ -17,6 +17,7 @@ from table_format import errors
 from table_format.codecs.commit_message import decode_messages, encode_messages
 from table_format.errors import BucketLost, TableFormatError
 from table_format.model.commit import CommitMessage
+from table_format.table.facts import TableFacts
 
 ANSWER: Final = pa.schema([("messages", pa.binary()), ("failure", pa.string())])
 ANSWER_DDL: Final = "messages binary, failure string"
@@ -68,6 +69,21 @@ def gather(answers: Iterable[Any], *, dropping_lost: bool = False) -> Answers:
         else:
             failures.append(failure)
     return Answers(tuple(messages), failures[0] if failures else None, tuple(lost))
+
+
+def messages_of_all(
+    facts: TableFacts, answers: Answers, failure: TableFormatError | None = None
+) -> tuple[CommitMessage, ...]:
+    """The messages of a job whose tasks need each other.
+
+    Raises:
+        TableFormatError: what stopped one of them, or else ``failure``; all files of the job are deleted.
+    """
+    failure = answers.failure or failure
+    if failure is not None:
+        facts.committer("").abort(answers.messages)
+        raise failure
+    return answers.messages
 
 
 def encode_error(error: TableFormatError) -> str:

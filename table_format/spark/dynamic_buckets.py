@@ -29,8 +29,8 @@ from table_format.spark.answers import decode_error, encode_error, outcome_of
 from table_format.spark.buckets import TASK, one_task_for_each_bucket, task_of, with_number
 from table_format.spark.names import column
 from table_format.spark.runs import heard, ran_twice, run_name
-from table_format.spark.tasks import Batches, gathered, write_rows
-from table_format.spark.worker import settle
+from table_format.spark.tasks import gathered, write_rows
+from table_format.spark.worker import Batches, settle
 from table_format.table.casts import cast_column
 from table_format.table.dynamic_buckets import DynamicBuckets, are_apart
 from table_format.table.facts import TableFacts
@@ -148,9 +148,6 @@ def placed_writer(
         rows = _without_runs((batch.rename_columns(names) for batch in batches), runs)
         write_to = partial(TableWrite, facts, replacing=replacing, given=given, commit_user=commit_user)
         yield heard(outcome_of(lambda: write_rows(write_to(), rows)), runs)
-        # After a failure the rest is still to be taken, or the worker cannot serve another task.
-        for _ in batches:
-            pass
 
     return write
 

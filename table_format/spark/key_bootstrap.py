@@ -27,7 +27,7 @@ from table_format.kernels.stored_keys import stored_key
 from table_format.model.arrow_types import arrow_type
 from table_format.model.snapshot import Snapshot
 from table_format.model.split import DataSplit
-from table_format.spark.worker import map_in_workers
+from table_format.spark.worker import Batches, map_in_workers
 from table_format.table.facts import TableFacts
 from table_format.table.key_places import must_be_built
 from table_format.table.live_keys import all_splits, indexed, keys_of
@@ -35,8 +35,6 @@ from table_format.table.local_key_index import open_key_index
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-Batches = Iterator[pa.RecordBatch]
 
 ASSIGNER: Final = "__assigner__"
 ORDER: Final = "__order__"

@@ -25,7 +25,7 @@ from table_format.errors import KeyPlacesChanged, TableFormatError
 from table_format.kernels.key_shards import KeyShard
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
-from table_format.spark.answers import decode_error, encode_error, gather, outcome_of
+from table_format.spark.answers import decode_error, encode_error, gather, messages_of_all, outcome_of
 from table_format.spark.buckets import TASK, with_number
 from table_format.spark.key_bootstrap import (
     ASSIGNER,
@@ -37,8 +37,8 @@ from table_format.spark.key_bootstrap import (
     plan_bootstrap,
 )
 from table_format.spark.runs import HEARD_DDL, heard, ran_twice, run_name
-from table_format.spark.tasks import Batches, in_larger_batches, write_rows
-from table_format.spark.worker import map_in_workers
+from table_format.spark.tasks import in_larger_batches, write_rows
+from table_format.spark.worker import Batches, map_in_workers
 from table_format.table.facts import TableFacts
 from table_format.table.moving_keys import MovingKeys
 from table_format.table.placed_rows import PLACE_TYPE, Places, place_column
@@ -76,12 +76,7 @@ def write_moving(frame: DataFrame, job: Assigning, commit_user: str | None) -> t
     names = placed.columns
     plain = placed.toDF(*(f"c{number}" for number in range(len(names))))
     rows = map_in_workers(plain, writer(job, names, commit_user), HEARD_DDL).collect()
-    answers = gather(rows)
-    failure = answers.failure or placed_twice(job, rows)
-    if failure is not None:
-        job.facts.committer("").abort(answers.messages)
-        raise failure
-    return answers.messages
+    return messages_of_all(job.facts, gather(rows), placed_twice(job, rows))
 
 
 def _with_places(frame: DataFrame, job: Assigning) -> DataFrame:
@@ -128,9 +123,6 @@ def assigner(job: Assigning) -> Callable[[Batches], Batches]:
             yield from _assigned(job, number, chain((first,), batches))
         except TableFormatError as error:
             yield _notes(columns, encode_error(error), [0])
-        # After a failure the rest is still to be taken, or the worker cannot serve another task.
-        for _ in batches:
-            pass
 
     return assign
 
@@ -204,9 +196,6 @@ def writer(job: Assigning, names: Sequence[str], commit_user: str | None) -> Cal
         named = (batch.rename_columns(names) for batch in batches)
         write_to = partial(TableWrite, job.facts, replacing=job.replacing, given=given, commit_user=commit_user)
         outcome = outcome_of(lambda: write_rows(write_to(), _without_notes(named, notes)))
-        # After a failure the rest is still to be taken, or the worker cannot serve another task.
-        for _ in batches:
-            pass
         yield heard(outcome, notes)
 
     return write

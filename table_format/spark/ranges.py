@@ -7,10 +7,10 @@ spread and where to cut. Rows then travel between tasks with nanoseconds and tim
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +22,11 @@ from table_format.errors import TableFormatError
 from table_format.kernels.sort_keys import FirstLook, SortKey, bounds_of, parts_of, with_sort_key
 from table_format.lsm.sort import compacted_rows
 from table_format.model.arrow_types import arrow_schema
+from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
 from table_format.model.types import DataField
-from table_format.spark.answers import decode_error, encode_error
-from table_format.spark.worker import map_in_workers
+from table_format.spark.answers import answer_of, decode_error, encode_error
+from table_format.spark.worker import Batches, map_in_workers
 from table_format.table.facts import TableFacts
 from table_format.table.maintenance import BucketWork, files_of
 from table_format.table.replaced_files import conflict_if_replaced
@@ -43,8 +44,6 @@ ROWS_DDL: Final = f"{RANGE} int, rows binary, failure string"
 _ROWS: Final = pa.schema([(RANGE, pa.int32()), ("rows", pa.binary()), ("failure", pa.string())])
 _SAMPLE: Final = pa.schema([("part", pa.int32()), ("sample", pa.binary()), ("failure", pa.string())])
 _SAMPLE_DDL: Final = "part int, sample binary, failure string"
-
-Batches: TypeAlias = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +136,32 @@ def a_task_for_each(spark: SparkSession, pieces: Sequence[Piece]) -> DataFrame:
 # --- inside the tasks -------------------------------------------------------------------------------------------------
 
 
-def chosen(pieces: Sequence[Piece], numbers: Batches) -> Iterator[Piece]:
-    """The pieces whose numbers come in."""
-    for batch in numbers:
-        yield from (pieces[number] for number in batch.column(0).to_pylist())
+def for_each_piece(
+    pieces: Sequence[Piece], work: Callable[[Piece], Batches], failed: Callable[[TableFormatError], pa.RecordBatch]
+) -> Callable[[Batches], Batches]:
+    """Do the work of the pieces whose numbers come in; what stops it is told as ``failed`` makes it travel."""
+
+    def answer(numbers: Batches) -> Batches:
+        for number in (number for batch in numbers for number in batch.column(0).to_pylist()):
+            try:
+                yield from work(pieces[number])
+            except TableFormatError as error:
+                yield failed(error)
+
+    return answer
+
+
+def part_writer(write_part: Callable[[int, Batches], Sequence[CommitMessage]]) -> Callable[[Batches], Batches]:
+    """Write the rows of the one part that a task gets; the answer is one row for the task."""
+
+    def written(batches: Batches) -> Sequence[CommitMessage]:
+        got = of_one_part(batches)
+        return () if got is None else write_part(*got)
+
+    def write(batches: Batches) -> Batches:
+        yield answer_of(lambda: written(batches))
+
+    return write
 
 
 def dealt(rows: pa.RecordBatch, parts: npt.NDArray[np.int64], *, count: int, first: int = 0) -> Batches:
@@ -183,22 +204,15 @@ def _checked(rows: Iterable[tuple[int, bytes | None, str | None]], expected: int
 
 
 def _sampler(facts: TableFacts, pieces: Sequence[Piece], key: SortKey) -> Callable[[Batches], Batches]:
-    def sample(piece: Piece) -> bytes:
+    def sample(piece: Piece) -> Batches:
         found: list[pa.RecordBatch] = []
         step = max(sum(file.row_count for file in piece.files) // SAMPLE_ROWS, 1)
         for batch in piece.read(facts, facts.schema.select(key.columns)):
             # The ends say which prefix all strings share.
             found += [batch.take(pa.array(np.arange(0, batch.num_rows, step))), _ends(batch)]
-        return _packed(found)
+        yield _row(_SAMPLE, piece.partition, _packed(found), None)
 
-    def answer(numbers: Batches) -> Batches:
-        for piece in chosen(pieces, numbers):
-            try:
-                yield _row(_SAMPLE, piece.partition, sample(piece), None)
-            except TableFormatError as error:
-                yield _row(_SAMPLE, piece.partition, None, encode_error(error))
-
-    return answer
+    return for_each_piece(pieces, sample, lambda error: _row(_SAMPLE, 0, None, encode_error(error)))
 
 
 def _ends(batch: pa.RecordBatch) -> pa.RecordBatch:

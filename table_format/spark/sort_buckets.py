@@ -30,23 +30,23 @@ from table_format.lsm.sort import (
 )
 from table_format.model.commit import CommitMessage
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
-from table_format.spark.answers import ANSWER_DDL, answer_of, decode_error, encode_error, gather
+from table_format.spark.answers import ANSWER_DDL, decode_error, encode_error, gather, messages_of_all
 from table_format.spark.ranges import (
     RANGE,
     ROWS_DDL,
-    Batches,
     Piece,
     Ranges,
     a_task_for_each,
-    chosen,
     dealt,
     failing,
+    for_each_piece,
     of_one_part,
+    part_writer,
     pieces_of,
     ranges_of,
     rows_for,
 )
-from table_format.spark.worker import map_in_workers
+from table_format.spark.worker import Batches, map_in_workers
 from table_format.table.facts import TableFacts
 from table_format.table.maintenance import BucketWork, files_of
 from table_format.table.sort_compact import bucket_to_sort, by_partition
@@ -153,11 +153,7 @@ def _written(
     rows = map_in_workers(a_task_for_each(spark, pieces), _dealer(facts, partitions, pieces), ROWS_DDL)
     placed = map_in_workers(rows.repartitionById(parts, RANGE), _placer(facts, partitions), ROWS_DDL)
     written = map_in_workers(placed.repartitionById(buckets, RANGE), bucket_writer(facts, partitions), ANSWER_DDL)
-    answers = gather(written.collect())
-    if answers.failure is not None:
-        facts.committer("").abort(answers.messages)
-        raise answers.failure
-    return answers.messages
+    return messages_of_all(facts, gather(written.collect()))
 
 
 # --- inside the tasks -------------------------------------------------------------------------------------------------
@@ -169,7 +165,7 @@ def _hasher(facts: TableFacts, pieces: Sequence[Piece]) -> Callable[[Batches], B
         for batch in piece.read(facts, facts.schema.select(facts.schema.trimmed_primary_keys)):
             yield _figures(piece.partition, key_hashes(files, batch))
 
-    return _telling(pieces, hashes)
+    return for_each_piece(pieces, hashes, _failed)
 
 
 def _counter(
@@ -184,7 +180,7 @@ def _counter(
         for number, count in enumerate(found.tolist()):
             yield _figures(partition.cut.first + number, np.array([count]))
 
-    return _telling(pieces, counts)
+    return for_each_piece(pieces, counts, _failed)
 
 
 def _dealer(
@@ -192,17 +188,13 @@ def _dealer(
 ) -> Callable[[Batches], Batches]:
     fields = (SEQUENCE_NUMBER, VALUE_KIND, *facts.schema.fields)
 
-    def deal(numbers: Batches) -> Batches:
-        for piece in chosen(pieces, numbers):
-            partition = partitions[piece.partition]
-            try:
-                for batch in piece.read(facts, fields):
-                    parts = partition.parts_of(facts, batch)
-                    yield from dealt(batch, parts, count=partition.cut.count + 1, first=partition.cut.first)
-            except TableFormatError as error:
-                yield failing(error)
+    def deal(piece: Piece) -> Batches:
+        partition = partitions[piece.partition]
+        for batch in piece.read(facts, fields):
+            parts = partition.parts_of(facts, batch)
+            yield from dealt(batch, parts, count=partition.cut.count + 1, first=partition.cut.first)
 
-    return deal
+    return for_each_piece(pieces, deal, failing)
 
 
 def _placer(facts: TableFacts, partitions: Sequence[_Partition]) -> Callable[[Batches], Batches]:
@@ -235,8 +227,6 @@ def _placer(facts: TableFacts, partitions: Sequence[_Partition]) -> Callable[[Ba
             yield from placed(batches)
         except TableFormatError as error:
             yield failing(error)
-        for _ in batches:
-            pass
 
     return place
 
@@ -244,11 +234,7 @@ def _placer(facts: TableFacts, partitions: Sequence[_Partition]) -> Callable[[Ba
 def bucket_writer(facts: TableFacts, partitions: Sequence[_Partition]) -> Callable[[Batches], Batches]:
     owners = [(p, number) for p in partitions for number in range(p.bucket_count)]
 
-    def written(batches: Batches) -> tuple[CommitMessage, ...]:
-        got = of_one_part(batches)
-        if got is None:
-            return ()
-        part, rows = got
+    def write_rows_of(part: int, rows: Batches) -> tuple[CommitMessage, ...]:
         if part >= len(owners):
             # There is no such bucket: all that comes here is what stopped another task.
             for _ in rows:
@@ -258,25 +244,12 @@ def bucket_writer(facts: TableFacts, partitions: Sequence[_Partition]) -> Callab
         bucket = replace(files_of(facts, partition.work), bucket=number)
         return (write_bucket(bucket, rows, partition.level),)
 
-    def write(batches: Batches) -> Batches:
-        yield answer_of(lambda: written(batches))
-        # After a failure the rest is still to be taken, or the worker cannot serve another task.
-        for _ in batches:
-            pass
-
-    return write
+    return part_writer(write_rows_of)
 
 
-def _telling(pieces: Sequence[Piece], tell: Callable[[Piece], Batches]) -> Callable[[Batches], Batches]:
-    def answer(numbers: Batches) -> Batches:
-        for piece in chosen(pieces, numbers):
-            try:
-                yield from tell(piece)
-            except TableFormatError as error:
-                columns = [pa.array([0], pa.int32()), pa.array([0], pa.int64()), pa.array([encode_error(error)])]
-                yield pa.RecordBatch.from_arrays(columns, schema=_FIGURES)
-
-    return answer
+def _failed(error: TableFormatError) -> pa.RecordBatch:
+    columns = [pa.array([0], pa.int32()), pa.array([0], pa.int64()), pa.array([encode_error(error)])]
+    return pa.RecordBatch.from_arrays(columns, schema=_FIGURES)
 
 
 def _figures(part: int, figures: npt.NDArray[np.integer]) -> pa.RecordBatch:

@@ -20,24 +20,23 @@ from table_format.kernels.sort_keys import SortKey
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
 from table_format.model.snapshot import Snapshot
-from table_format.spark.answers import ANSWER_DDL, answer_of, gather
+from table_format.spark.answers import ANSWER_DDL, gather, messages_of_all
 from table_format.spark.compact import compact_on_spark
 from table_format.spark.ranges import (
     RANGE,
     ROWS_DDL,
-    Batches,
     Piece,
     Ranges,
     a_task_for_each,
-    chosen,
     dealt,
     failing,
-    of_one_part,
+    for_each_piece,
+    part_writer,
     pieces_of,
     ranges_of,
 )
 from table_format.spark.sort_buckets import sort_buckets_on_spark
-from table_format.spark.worker import map_in_workers
+from table_format.spark.worker import Batches, map_in_workers
 from table_format.table.commit import fresh_user
 from table_format.table.facts import TableFacts
 from table_format.table.maintenance import BucketWork, files_of
@@ -102,14 +101,11 @@ def _sorted(
     total = sum(cut.count for cut in ranges)
     rows = map_in_workers(a_task_for_each(spark, pieces), _dealer(facts, pieces, ranges), ROWS_DDL)
     written = map_in_workers(rows.repartitionById(total, RANGE), _range_writer(facts, works, ranges), ANSWER_DDL)
-    answers = gather(written.collect())
-    if answers.failure is not None:
-        facts.committer("").abort(answers.messages)
-        raise answers.failure
+    messages = messages_of_all(facts, gather(written.collect()))
     try:
-        return list(_replacements(facts, works, answers.messages))
+        return list(_replacements(facts, works, messages))
     except (TableFormatError, OSError):
-        facts.committer("").abort(answers.messages)
+        facts.committer("").abort(messages)
         raise
 
 
@@ -134,16 +130,12 @@ def _replacements(
 
 
 def _dealer(facts: TableFacts, pieces: Sequence[Piece], ranges: Sequence[Ranges]) -> Callable[[Batches], Batches]:
-    def deal(numbers: Batches) -> Batches:
-        for piece in chosen(pieces, numbers):
-            cut = ranges[piece.partition]
-            try:
-                for batch in piece.read(facts, facts.schema.fields):
-                    yield from dealt(batch, cut.of(batch), count=cut.count, first=cut.first)
-            except TableFormatError as error:
-                yield failing(error)
+    def deal(piece: Piece) -> Batches:
+        cut = ranges[piece.partition]
+        for batch in piece.read(facts, facts.schema.fields):
+            yield from dealt(batch, cut.of(batch), count=cut.count, first=cut.first)
 
-    return deal
+    return for_each_piece(pieces, deal, failing)
 
 
 def _range_writer(
@@ -151,18 +143,8 @@ def _range_writer(
 ) -> Callable[[Batches], Batches]:
     owners = [number for number, cut in enumerate(ranges) for _ in range(cut.count)]
 
-    def written(batches: Batches) -> tuple[CommitMessage, ...]:
-        got = of_one_part(batches)
-        if got is None:
-            return ()
-        part, rows = got
+    def write_range(part: int, rows: Batches) -> tuple[CommitMessage, ...]:
         bucket = files_of(facts, works[owners[part]])
         return (bucket.message(compact_after=write_sorted(bucket, rows, ranges[owners[part]].key)),)
 
-    def write(batches: Batches) -> Batches:
-        yield answer_of(lambda: written(batches))
-        # After a failure the rest is still to be taken, or the worker cannot serve another task.
-        for _ in batches:
-            pass
-
-    return write
+    return part_writer(write_range)

@@ -17,6 +17,7 @@ from table_format.model.commit import CommitMessage
 from table_format.model.split import DataSplit
 from table_format.spark.answers import answer_of
 from table_format.spark.parcels import Parcels
+from table_format.spark.worker import Batches
 from table_format.table.facts import TableFacts
 from table_format.table.plan import Plan
 from table_format.table.read import read_split
@@ -24,8 +25,6 @@ from table_format.table.write import OwnHashes, TableWrite
 
 T = TypeVar("T")
 Rows = TypeVar("Rows", bound=Sized)
-
-Batches = Iterator[pa.RecordBatch]
 
 _ROWS_AT_ONCE = 131_072
 """Spark hands over batches of 10,000 rows; writing is cheaper in larger ones."""
@@ -84,9 +83,6 @@ def bucket_writer(
         named = (batch.rename_columns(names) for batch in batches)
         write_to = partial(TableWrite, facts, replacing=replacing, given=given, commit_user=commit_user)
         yield answer_of(lambda: write_rows(write_to(), named))
-        # After a failure the rest is still to be taken, or the worker cannot serve another task.
-        for _ in batches:
-            pass
 
     return write
 

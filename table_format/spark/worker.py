@@ -27,6 +27,9 @@ def map_in_workers(frame: DataFrame, run: Callable[[Batches], Batches], schema: 
 
     def run_and_settle(batches: Batches) -> Batches:
         yield from run(batches)
+        # After a failure the rest is still to be taken, or the worker cannot serve another task.
+        for _ in batches:
+            pass
         settle()
 
     return frame.mapInArrow(run_and_settle, schema)

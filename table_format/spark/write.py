@@ -17,7 +17,7 @@ from table_format.errors import InvalidData
 from table_format.metastore.partitions import PartitionSpec
 from table_format.model.commit import CommitMessage
 from table_format.model.schema import TableSchema
-from table_format.spark.answers import ANSWER_DDL, gather
+from table_format.spark.answers import ANSWER_DDL, gather, messages_of_all
 from table_format.spark.buckets import TASK, one_task_for_each_bucket, with_bucket
 from table_format.spark.conditions import literal
 from table_format.spark.dynamic_buckets import (
@@ -88,13 +88,10 @@ def write_frame(
         write = bucket_writer(facts, names, replacing=replacing, given=given, commit_user=commit_user)
         rows = map_in_workers(plain, write, ANSWER_DDL).collect()
     answers = gather(rows)
-    failure = answers.failure or (chosen_twice(facts, rows) if isinstance(given, GivenBuckets) else None)
+    failure = chosen_twice(facts, rows) if isinstance(given, GivenBuckets) else None
     if failure is None and facts.has_dynamic_buckets:
         failure = met_in_a_bucket(facts, answers.messages)
-    if failure is not None:
-        facts.committer("").abort(answers.messages)
-        raise failure
-    return answers.messages
+    return messages_of_all(facts, answers, failure)
 
 
 def _write_moving(

@@ -14,14 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from table_format.errors import BadEncoding, InvalidData
+from table_format.errors import BadEncoding
 from table_format.kernels.file_index.fast_hash import fast_hashes
 from table_format.kernels.row_words import UInt64s
 from table_format.model.file_index import BLOOM_FILTER as IDENTIFIER
 from table_format.model.file_index import (
     DEFAULT_FPP,
     DEFAULT_ITEMS,
-    MAX_BLOOM_BITS,
     bloom_size,
     has_fast_hash,
     keeps_fast_hash,
@@ -45,9 +44,6 @@ class BloomBuilder:
             InvalidData: that would take more bits than a filter can have.
         """
         bits, self._hash_count = bloom_size(items, fpp)
-        if bits > MAX_BLOOM_BITS:
-            message = f"a bloom filter for {items} items at a rate of {fpp} has {bits} bits, more than {MAX_BLOOM_BITS}"
-            raise InvalidData(message)
         self._type = data_type
         self._bits = np.zeros(bits // 8, np.uint8)
 
