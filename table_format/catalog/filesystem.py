@@ -126,8 +126,12 @@ class FileSystemCatalog:
         if not self.database_exists(identifier.database):
             raise self._no_database(identifier.database)
         store = self._store(identifier)
-        if ignore_if_exists and self._has_schema(store.paths):
-            return self._open(identifier)
+        exists = f"table '{identifier}' exists already at {store.paths.root}"
+        # Looked at first: a schema made in the same millisecond has the same bytes, and would be taken for this one.
+        if self._has_schema(store.paths):
+            if ignore_if_exists:
+                return self._open(identifier)
+            raise AlreadyExistsError(exists)
         first = first_schema(schema, defaults=self.table_defaults, time_millis=self.runtime.clock.now_ms())
         check_fallback_branch(store, first)
         try:
@@ -136,8 +140,7 @@ class FileSystemCatalog:
         except AlreadyExistsError as error:
             if ignore_if_exists:
                 return self._open(identifier)
-            message = f"table '{identifier}' exists already at {store.paths.root}"
-            raise AlreadyExistsError(message) from error
+            raise AlreadyExistsError(exists) from error
         return self._open(identifier)
 
     def load_table(self, name: str) -> Table | SystemTable:
