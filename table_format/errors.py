@@ -140,6 +140,10 @@ class KeyPlacesChanged(ConflictError):
     """Others wrote to a table in which a key may change its partition: rows must be given their places anew."""
 
 
+class RowsChanged(ConflictError):
+    """Another commit wrote keys that a DELETE, UPDATE or MERGE read before: the statement must be carried out again."""
+
+
 class SchemaChanged(ConflictError):
     """The schema changed while the work was under way."""
 

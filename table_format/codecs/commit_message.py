@@ -22,7 +22,7 @@ from table_format.codecs.index_file_avro import index_file_fields, index_file_me
 from table_format.errors import BadEncoding
 from table_format.model.commit import CommitMessage
 
-_VERSION: Final = b"\x03"
+_VERSION: Final = b"\x04"
 _PATH: Final = "commit messages"
 _COMPRESSION: Final = "zstd"
 
@@ -52,6 +52,8 @@ def _schema() -> ContainerSchema:
         plain_field("total_buckets", "int"),
         nullable_field("hash_index_base", "bytes"),
         nullable_field("key_places_base", "string"),
+        nullable_field("rows_base", "string"),
+        nullable_field("numbers_base", "string"),
         *(plain_field(name, array_of(t)) for name, t in zip(_FILE_LISTS, data_files, strict=True)),
         *(plain_field(name, array_of(t)) for name, t in zip(_INDEX_FILE_LISTS, index_files, strict=True)),
     ]
@@ -86,6 +88,8 @@ def _record(message: CommitMessage) -> dict[str, object]:
         "total_buckets": message.total_buckets,
         "hash_index_base": message.hash_index_base,
         "key_places_base": message.key_places_base,
+        "rows_base": message.rows_base,
+        "numbers_base": message.numbers_base,
     }
     for name in _FILE_LISTS:
         record[name] = [data_file_record(file) for file in getattr(message, name)]
@@ -106,5 +110,7 @@ def _message(record: dict[str, Any]) -> CommitMessage:
         total_buckets=record["total_buckets"],
         hash_index_base=record["hash_index_base"],
         key_places_base=record["key_places_base"],
+        rows_base=record["rows_base"],
+        numbers_base=record["numbers_base"],
         **members,
     )

@@ -14,8 +14,9 @@ from table_format.model.manifest import DELETION_VECTORS, FileKind, IndexFileMet
 class Changes:
     """What one snapshot changes: data files, changelog files, index files, each in order of replay.
 
-    ``hash_index_bases`` are fingerprints of the hash indexes, by partition, that the changes rest on, and
-    ``key_places_bases`` the snapshots that told where keys lie.
+    ``hash_index_bases`` are fingerprints of the hash indexes, by partition, that the changes rest on,
+    ``key_places_bases`` the snapshots that told where keys lie, ``rows_bases`` those in which the rows were found
+    that a statement changes, and ``numbers_bases`` those from which the sequence numbers of upserts go on.
     """
 
     entries: tuple[ManifestEntry, ...] = ()
@@ -23,10 +24,17 @@ class Changes:
     index: tuple[IndexManifestEntry, ...] = ()
     hash_index_bases: Mapping[bytes, bytes] = field(default_factory=dict)
     key_places_bases: frozenset[str] = frozenset()
+    rows_bases: frozenset[str] = frozenset()
+    numbers_bases: frozenset[str] = frozenset()
 
     @property
     def is_empty(self) -> bool:
         return not (self.entries or self.changelog or self.index)
+
+    @property
+    def rests_on_keys(self) -> bool:
+        """Whether what others wrote to the same keys since a snapshot matters."""
+        return bool(self.key_places_bases or self.rows_bases or self.numbers_bases)
 
     @property
     def partitions(self) -> frozenset[bytes]:
@@ -58,9 +66,15 @@ def append_changes(messages: Iterable[CommitMessage]) -> Changes:
     index: list[IndexManifestEntry] = []
     bases: dict[bytes, bytes] = {}
     places_bases: set[str] = set()
+    rows_bases: set[str] = set()
+    numbers_bases: set[str] = set()
     for m in messages:
         if m.key_places_base is not None:
             places_bases.add(m.key_places_base)
+        if m.rows_base is not None:
+            rows_bases.add(m.rows_base)
+        if m.numbers_base is not None:
+            numbers_bases.add(m.numbers_base)
         if m.hash_index_base is not None:
             # Later messages rest on the work of earlier ones.
             bases.setdefault(m.partition, m.hash_index_base)
@@ -69,7 +83,8 @@ def append_changes(messages: Iterable[CommitMessage]) -> Changes:
         changelog += _entries(FileKind.ADD, m, m.changelog_files)
         index += _index(FileKind.DELETE, m, m.deleted_index_files)
         index += _index(FileKind.ADD, m, m.new_index_files)
-    return Changes(tuple(entries), tuple(changelog), tuple(index), bases, frozenset(places_bases))
+    found = tuple(entries), tuple(changelog), tuple(index)
+    return Changes(*found, bases, frozenset(places_bases), frozenset(rows_bases), frozenset(numbers_bases))
 
 
 def compact_changes(messages: Iterable[CommitMessage]) -> Changes:

@@ -301,6 +301,7 @@ class TableCommit:
             check_conflicts=check_conflicts,
             watermark=committable.watermark,
             properties=committable.properties,
+            operation=None if kind is CommitKind.COMPACT else committable.operation,
         )
 
     def _commit_compaction(

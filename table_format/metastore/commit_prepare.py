@@ -16,7 +16,7 @@ from table_format.lsm.keys import key_ranges
 from table_format.metastore.changes import Changes
 from table_format.metastore.conflicts import CommitFacts, find_bucket_change, find_conflict
 from table_format.metastore.index_entries import combine_index, find_hash_index_change
-from table_format.metastore.key_places import find_key_move
+from table_format.metastore.key_changes import find_key_change
 from table_format.metastore.live_state import LiveState
 from table_format.metastore.manifest_merge import MergedManifests, MergeRules, merge_manifests
 from table_format.metastore.manifests import ManifestStore, NewFiles, WrittenList
@@ -51,6 +51,7 @@ class CommitJob:
     watermark: int | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     statistics: str | None = None
+    operation: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,9 +140,9 @@ def check_fit(
     changed = find_hash_index_change(changes.hash_index_bases, before, c.partitions)
     if changed is not None:
         raise changed
-    moved = find_key_move(changes.key_places_bases, latest, c.snapshots)
-    if moved is not None:
-        raise moved
+    outdated = find_key_change(changes, c.schema, latest, c.snapshots, c.manifests)
+    if outdated is not None:
+        raise outdated
     index = combine_index(before, changes.index, bucketed=c.is_bucketed) if changes.index else before
     conflict = _find_conflict(c, job, proposal, index, latest)
     if conflict is not None:
@@ -266,6 +267,7 @@ def _snapshot(
         statistics=job.statistics or _inherited_statistics(c, latest, schema_id),
         properties=dict(job.properties),
         next_row_id=None if latest is None else latest.next_row_id,
+        operation=job.operation,
     )
 
 

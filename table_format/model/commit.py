@@ -16,8 +16,11 @@ class CommitMessage:
     ``partition`` is a serialised BinaryRow. ``new_*`` members go to the APPEND snapshot, ``compact_*`` members to the
     COMPACT snapshot. ``hash_index_base`` is the fingerprint of the hash index files of the partition that rows were
     given their buckets by; when the partition has others by now, the message cannot be committed. ``key_places_base``
-    names the snapshot that told where the keys lie, on a table in which they may change their partition; when others
-    have written rows since, the message cannot be committed.
+    names the snapshot that told where the keys lie, on a table in which they may change their partition, and
+    ``rows_base`` the snapshot in which a DELETE, UPDATE or MERGE found the rows it changes; when others have written
+    the same keys since, the message cannot be committed. ``numbers_base`` names the snapshot from which the sequence
+    numbers of upserts go on: when a statement has changed one of their keys since, its row has a number as high, and
+    the upsert, though committed later, could lose against it.
     """
 
     partition: bytes
@@ -35,6 +38,8 @@ class CommitMessage:
     compact_deleted_index_files: tuple[IndexFileMeta, ...] = ()
     hash_index_base: bytes | None = None
     key_places_base: str | None = None
+    rows_base: str | None = None
+    numbers_base: str | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -60,3 +65,5 @@ class Committable:
     messages: tuple[CommitMessage, ...]
     watermark: int | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
+    operation: str | None = None
+    """``UPDATE``, ``DELETE`` or ``MERGE`` where rows were read to be changed."""

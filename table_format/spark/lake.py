@@ -28,6 +28,7 @@ from table_format.table.partition_values import partition_spec
 from table_format.table.scan import shown_schema
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
+from table_format.table.turns import Turns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -138,6 +139,7 @@ class Lake:
             ),
             publish=publish,
             is_repeatable=True,
+            turns=Turns.of(table.facts),
         )
 
     def compact(

@@ -36,6 +36,8 @@ from table_format.table.system.texts import value_text
 def analyze(facts: TableFacts, commit_user: str, columns: Sequence[str]) -> tuple[Snapshot, ...]:
     """Count the rows, and some columns, of the latest snapshot and commit what was found; nothing without a snapshot.
 
+    Counted is what readers see, so that an engine that plans by the numbers plans what it will read.
+
     Raises:
         ColumnNotFound: the table has no such column.
         UnsupportedFeature: a column holds ARRAY, MAP, MULTISET or ROW.

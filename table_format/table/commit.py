@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
 from table_format.errors import (
@@ -29,6 +30,7 @@ from table_format.model.commit import CommitMessage, Committable
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.table.facts import TableFacts
 from table_format.table.messages import Folded, fold
+from table_format.table.rebase import committed_on_latest
 
 _log = logging.getLogger(__name__)
 
@@ -67,14 +69,18 @@ class BatchCommit:
         identifier: int | None = None,
         watermark: int | None = None,
         properties: Mapping[str, str] | None = None,
+        operation: str | None = None,
     ) -> tuple[Snapshot, ...]:
         """Make the work of these messages visible; the snapshots made, none when it is committed already or empty.
 
         Messages of one bucket must come in the order they were written in. Identifiers of a user ascend; only a fresh
         user, who commits once, needs none. The compaction of a bucket that another commit has changed meanwhile is
-        dropped with a warning: its rows are as before, and the next compaction finds them.
+        dropped with a warning: its rows are as before, and the next compaction finds them. ``operation`` is noted in
+        the snapshot: that of a statement, whose rows rest on those before.
 
         Raises:
+            RowsChanged: a statement changed one of the keys after these rows were written, and they could lose against
+                it; write them again.
             ConflictError: another commit made this one impossible; nothing is visible, ``abort`` deletes the files.
             CommitOutcomeUnknown: it may have landed; ask ``is_committed``.
         """
@@ -89,7 +95,11 @@ class BatchCommit:
             _log.warning("%s: the compaction of %s, bucket %s was dropped: %s", self._facts.name, where, bucket, reason)
             dropped.append(reason)
 
-        snapshots = self._committer.commit(_committable(number, folded, watermark, properties), on_drop=drop)
+        def publish(work: Sequence[CommitMessage]) -> tuple[Snapshot, ...]:
+            committable = replace(_committable(number, work, watermark, properties), operation=operation)
+            return self._committer.commit(committable, on_drop=drop)
+
+        snapshots = committed_on_latest(self._facts, folded.messages, publish)
         if dropped and not snapshots:
             raise dropped[0]
         self._after(folded, snapshots)
@@ -117,7 +127,7 @@ class BatchCommit:
         if identifier is not None and self.is_committed(number):
             return ()
         folded = fold(messages)
-        committable = _committable(number, folded, watermark, properties)
+        committable = _committable(number, folded.messages, watermark, properties)
         snapshots = self._committer.overwrite(committable, partition=partition)
         self._after(folded, snapshots)
         return snapshots
@@ -239,8 +249,8 @@ def _attempt(facts: TableFacts, what: str, work: Callable[[TableFacts], object])
 
 
 def _committable(
-    identifier: int, folded: Folded, watermark: int | None, properties: Mapping[str, str] | None
+    identifier: int, messages: Sequence[CommitMessage], watermark: int | None, properties: Mapping[str, str] | None
 ) -> Committable:
     return Committable(
-        identifier=identifier, messages=folded.messages, watermark=watermark, properties=dict(properties or {})
+        identifier=identifier, messages=tuple(messages), watermark=watermark, properties=dict(properties or {})
     )

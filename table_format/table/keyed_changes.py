@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import closing
+from dataclasses import replace
 
 import pyarrow as pa
 
 from table_format.errors import UnsupportedFeature
+from table_format.metastore.key_places import snapshot_identity
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.commit import CommitMessage
 from table_format.model.row_kind import ROW_KIND_COLUMN, RowKind
@@ -29,7 +31,11 @@ _REPEATABLE = (LAST_VALUE, LAST_NON_NULL_VALUE)
 
 
 class KeyedChanges:
-    """One attempt at the work of a statement, on the rows of one scan: one split and one batch after the other."""
+    """One attempt at the work of a statement, on the rows of one scan: one split and one batch after the other.
+
+    The scan shows all that was committed (``whole_state``). What it read goes with the messages, so that the commit
+    finds out when others have written the same keys since.
+    """
 
     def __init__(self, facts: TableFacts, scan: Scan, work: RowWork) -> None:
         self._facts = facts
@@ -49,8 +55,10 @@ class KeyedChanges:
         schema = arrow_schema(self._facts.schema.fields)
         if self._kind_column not in schema.names:
             schema = schema.append(pa.field(self._kind_column, pa.string()))
+        base = snapshot_identity(self._scan.plan().snapshot)
         with closing(self._rows()) as rows:
-            return TableWrite(self._facts).write(pa.RecordBatchReader.from_batches(schema, rows))
+            messages = TableWrite(self._facts).write(pa.RecordBatchReader.from_batches(schema, rows))
+        return tuple(replace(message, rows_base=base, numbers_base=None) for message in messages)
 
     def _rows(self) -> Generator[pa.RecordBatch]:
         for batch in self._scan.to_batches(threads=1):

@@ -1,23 +1,25 @@
 """Writing and committing as one: what is left of a failure, and when the work is done again.
 
 Rows of a table with dynamic buckets rest on the hash index they were given their buckets by, where keys may change
-their partition on the snapshot that told where they lie, and changes of rows on the files the rows were found in. When
-another writer has changed these meanwhile, the work is done anew, a bounded number of times.
+their partition on the snapshot that told where they lie, and changes of rows on the files or the keys that were found.
+When another writer has changed these meanwhile, the work is done again, a bounded number of times.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from table_format.errors import ConflictError, HashIndexChanged, InvalidInputError, KeyPlacesChanged
+from table_format.errors import ConflictError, HashIndexChanged, InvalidInputError, KeyPlacesChanged, RowsChanged
 from table_format.io.table_store import TableStore
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
 from table_format.table.commit import BatchCommit
 from table_format.table.input import Rows
+from table_format.table.turns import Turns
 
 MAX_ATTEMPTS: Final = 30
 """Times that work is done; each time another writer was faster."""
@@ -35,12 +37,13 @@ def land(
     write: Callable[[], Messages],
     publish: Callable[[Messages], tuple[Snapshot, ...]],
     is_repeatable: bool,
-    repaired: tuple[type[ConflictError], ...] = (HashIndexChanged, KeyPlacesChanged),
+    repaired: tuple[type[ConflictError], ...] = (HashIndexChanged, KeyPlacesChanged, RowsChanged),
     max_attempts: int = MAX_ATTEMPTS,
+    turns: Turns | None = None,
 ) -> tuple[Snapshot, ...]:
     """Write rows and publish them; the files of an attempt that surely failed are deleted.
 
-    Conflicts of the kinds ``repaired`` are answered by writing again.
+    Conflicts of the kinds ``repaired`` are answered by writing again, in ``turns`` with other writers of this machine.
 
     Raises:
         ConflictError: another commit made this one impossible; nothing is visible.
@@ -50,8 +53,9 @@ def land(
     while True:
         messages: Messages = ()
         try:
-            messages = write()
-            return publish(messages)
+            with turns.taken(alone=attempt > 1) if turns else nullcontext():
+                messages = write()
+                return publish(messages)
         except repaired as error:
             commit.abort(messages)
             if not is_repeatable:

@@ -22,6 +22,8 @@ _NOT_JOINED: Final = (
     "compact_after",
     "hash_index_base",
     "key_places_base",
+    "rows_base",
+    "numbers_base",
 )
 
 
@@ -100,5 +102,7 @@ def _sum(
         compact_after=tuple(after),
         hash_index_base=first.hash_index_base,
         key_places_base=first.key_places_base,
+        rows_base=first.rows_base,
+        numbers_base=first.numbers_base,
         **joined,
     )

@@ -1,9 +1,12 @@
 """The methods of a table that change rows: DELETE, UPDATE and MERGE (Java ``PaimonRowLevelCommand``).
 
 A statement reads the latest snapshot and lands in one commit. On a table without primary key a commit that changed the
-same files meanwhile is a conflict: the work is done again on the snapshot there is then, a bounded number of times. A
-primary key table takes the rows in whatever was written meanwhile, as with the reference: of two statements on one row
-the later commit wins.
+same files meanwhile is a conflict, on a primary key table one that wrote the same keys: the work is done again on the
+snapshot there is then, a bounded number of times. So two statements on one row both take effect, one after the other,
+where with the reference the later commit wins.
+
+A statement on a primary key table sees all that was committed, also what readers see only once it is compacted
+(``table/whole_state.py``): it would overwrite what it does not see.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from table_format.errors import FileConflict, HashIndexChanged, InvalidInputError, KeyPlacesChanged
+from table_format.errors import FileConflict, HashIndexChanged, InvalidInputError, KeyPlacesChanged, RowsChanged
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.expression import TARGET
 from table_format.model.predicate import Predicate
@@ -29,20 +32,28 @@ from table_format.table.landing import Messages, land
 from table_format.table.merge_rows import Insert, MatchedClause, Merge, MergeWork, On
 from table_format.table.row_changes import DeleteWork, RowChanges, RowWork, UpdateWork
 from table_format.table.scan import Scan
+from table_format.table.turns import Turns
+from table_format.table.whole_state import whole_state
 
 _C = TypeVar("_C", Insert, MatchedClause)
 
 MAX_ATTEMPTS: Final = 10
 """Times that a statement is carried out; each time another commit changed the same files first."""
 
+MAX_ATTEMPTS_BY_KEY: Final = 30
+"""The same on a primary key table, where another commit wrote the same keys: many clients may raise one counter."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+_REPAIRED: Final = (HashIndexChanged, KeyPlacesChanged, RowsChanged)
+
+
+@dataclass(frozen=True, slots=True)
 class _Landing:
-    """Under which name a statement lands."""
+    """Which statement it is, and under which name it lands."""
 
-    commit_user: str | None = None
-    identifier: int | None = None
-    properties: Mapping[str, str] | None = None
+    operation: str
+    commit_user: str | None
+    identifier: int | None
+    properties: Mapping[str, str] | None
 
 
 def delete(
@@ -60,14 +71,14 @@ def delete(
 
     Raises:
         UnsupportedFeature: the merge engine of the table removes no rows.
-        ConflictError: other commits changed the same files of a table without primary key, again and again.
+        ConflictError: other commits changed the same files, or on a primary key table the same keys, again and again.
         CommitOutcomeUnknown: it may have landed; repeat it under the same user and identifier.
     """
     facts = table.facts
     if facts.schema.is_primary_key_table:
         check_deletable(facts, "delete")
     predicate = bound_filter(where, facts.schema.fields)
-    landing = _Landing(commit_user=commit_user, identifier=identifier, properties=properties)
+    landing = _Landing("DELETE", commit_user, identifier, properties)
     return _changed(facts, lambda: DeleteWork(facts.schema, predicate), landing)
 
 
@@ -102,7 +113,7 @@ def update(
     if facts.schema.is_primary_key_table:
         check_updatable(facts, "update", assignments.names)
     predicate = bound_filter(where, facts.schema.fields)
-    landing = _Landing(commit_user=commit_user, identifier=identifier, properties=properties)
+    landing = _Landing("UPDATE", commit_user, identifier, properties)
     return _changed(facts, lambda: UpdateWork(facts.schema, predicate, assignments), landing)
 
 
@@ -153,7 +164,7 @@ def merge(
         check_updatable(facts, "merge", bound.assigned)
         if bound.deletes:
             check_deletable(facts, "merge with a delete clause")
-    landing = _Landing(commit_user=commit_user, identifier=identifier, properties=properties)
+    landing = _Landing("MERGE", commit_user, identifier, properties)
     return _changed(facts, lambda: MergeWork(bound), landing)
 
 
@@ -170,21 +181,28 @@ def _changed(facts: TableFacts, begin: Callable[[], RowWork], landing: _Landing)
     def write() -> Messages:
         nonlocal counts
         work = begin()
-        scan = Scan(_latest(facts), None, work.where)
-        keyed = facts.schema.is_primary_key_table
-        changes = KeyedChanges(facts, scan, work) if keyed else AppendChanges(facts, scan.plan(), work)
-        messages = changes.write()
-        counts = changes.counts
+        if facts.schema.is_primary_key_table:
+            keyed = KeyedChanges(facts, whole_state(_latest(facts), work.where), work)
+            messages, counts = keyed.write(), keyed.counts
+        else:
+            appended = AppendChanges(facts, Scan(_latest(facts), None, work.where).plan(), work)
+            messages, counts = appended.write(), appended.counts
         return messages
 
     snapshots = land(
         facts.store,
         commit,
         write=write,
-        publish=lambda messages: commit.commit(messages, identifier=landing.identifier, properties=landing.properties),
+        publish=lambda messages: commit.commit(
+            messages,
+            identifier=landing.identifier,
+            properties=landing.properties,
+            operation=landing.operation if facts.schema.is_primary_key_table else None,
+        ),
         is_repeatable=True,
-        repaired=(HashIndexChanged, KeyPlacesChanged) if facts.schema.is_primary_key_table else (FileConflict,),
-        max_attempts=MAX_ATTEMPTS,
+        repaired=_REPAIRED if facts.schema.is_primary_key_table else (FileConflict,),
+        max_attempts=MAX_ATTEMPTS_BY_KEY if facts.schema.is_primary_key_table else MAX_ATTEMPTS,
+        turns=Turns.of(facts),
     )
     return replace(counts, snapshots=snapshots)
 

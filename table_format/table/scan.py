@@ -38,13 +38,15 @@ class Scan(ArrowRows):
     """One reading of a table; nothing happens before it is planned or read, and it is planned once.
 
     ``columns`` of ``None`` means all; ``filter`` is SQL text or a predicate. With ``levels`` only what lies on these
-    levels is read.
+    levels is read. ``min_level`` is the lowest level that is read, by default what readers of the table see: 0 shows
+    all that was committed, also where level 0 waits for a compaction.
     """
 
     facts: TableFacts
     columns: tuple[str, ...] | None = None
     filter: str | Predicate | None = None
     levels: frozenset[int] | None = None
+    min_level: int | None = None
 
     @cached_property
     def _plan(self) -> Plan:
@@ -94,7 +96,10 @@ def _make_plan(scan: Scan) -> Plan:
             raise UnsupportedFeature(feature)
         return incremental_plan(facts, scan.columns, scan.filter)
     return with_fallback(
-        facts, lambda f: state_plan(f, starting_point(f), scan.columns, scan.filter, levels=scan.levels)
+        facts,
+        lambda f: state_plan(
+            f, starting_point(f), scan.columns, scan.filter, min_level=scan.min_level, levels=scan.levels
+        ),
     )
 
 

@@ -42,6 +42,7 @@ from table_format.table.partition_values import partition_spec, rows_of_partitio
 from table_format.table.rescale import rescale_table
 from table_format.table.scan import Scan, columns_argument
 from table_format.table.stream import StreamScan
+from table_format.table.turns import Turns
 from table_format.table.write import TableWrite
 
 _STARTING_POINTS = tuple(key for option in STARTING_POINTS for key in option.keys)
@@ -161,6 +162,7 @@ class Table:
             write=lambda: self.new_write(commit.commit_user).write(data),
             publish=lambda messages: commit.commit(messages, identifier=identifier, properties=properties),
             is_repeatable=is_repeatable(data),
+            turns=Turns.of(self.facts),
         )
 
     def overwrite(
@@ -193,6 +195,7 @@ class Table:
                 messages, partition=spec, identifier=identifier, properties=properties
             ),
             is_repeatable=False,
+            turns=Turns.of(self.facts),
         )
 
     delete = row_actions.delete

@@ -27,6 +27,7 @@ from table_format.lsm.marks import BucketDeletions
 from table_format.lsm.postpone import PostponeWriter, is_plain_user
 from table_format.lsm.writer import MergeTreeWriter
 from table_format.metastore.file_filter import FileFilter
+from table_format.metastore.key_places import snapshot_identity
 from table_format.metastore.plan import by_bucket, live_files
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind, ManifestEntry
@@ -131,6 +132,7 @@ class TableWrite:
         self._writers: OrderedDict[BucketKey, Writer] = OrderedDict()
         self._open_files: OrderedDict[BucketKey, None] = OrderedDict()
         self._uncommitted: dict[BucketKey, set[str]] = {}
+        self._numbers_bases: dict[BucketKey, str] = {}
         self._flushed: list[CommitMessage] = []
         self._buffered_bytes = 0
         self._base: Snapshot | None = None
@@ -327,6 +329,7 @@ class TableWrite:
         places = self._moving or self._placed
         if places is not None:
             self._flushed = [replace(message, key_places_base=places.base) for message in self._flushed]
+        self._flushed = [self._numbered(message) for message in self._flushed]
         messages, self._flushed = tuple(self._flushed), []
         if self._follows_table:
             for message in messages:
@@ -335,6 +338,11 @@ class TableWrite:
         else:
             self._writers.clear()
         return messages
+
+    def _numbered(self, message: CommitMessage) -> CommitMessage:
+        """The message with the snapshot from which the sequence numbers of its rows go on."""
+        base = self._numbers_bases.get((message.partition, message.bucket))
+        return message if base is None or not message.new_files else replace(message, numbers_base=base)
 
     def _prepare_all(self, *, compact: Compaction, full: Collection[BucketKey] = ()) -> None:
         """Flush all writers; what succeeded is noted even when one of them fails."""
@@ -410,10 +418,13 @@ class TableWrite:
         if not missing:
             return
         existing = self._live(frozenset(partition for partition, _ in missing))
-        if self._facts.schema.is_primary_key_table and self._follows_table:
+        keyed = self._facts.schema.is_primary_key_table and self._follows_table
+        if keyed:
             self._deletions = self._facts.bucket_deletions(self._base)
         for key in missing:
             self._writers[key] = self._writer(key, existing.get(key, ()))
+            if keyed and self._stored is None:
+                self._numbers_bases[key] = snapshot_identity(self._base)
 
     def _live(self, partitions: frozenset[bytes]) -> dict[BucketKey, list[ManifestEntry]]:
         if not self._follows_table or self._base is None:
