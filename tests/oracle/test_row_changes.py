@@ -56,3 +56,24 @@ def opened(warehouse: Path) -> Table:
     table = load_catalog({"warehouse": str(warehouse)}).load_table("db.t")
     assert isinstance(table, Table)
     return table
+
+
+@pytest.mark.parametrize(
+    "options", [{"bucket": "1", **MARKS}, {"bucket": "1", "changelog-producer": "lookup", **MARKS}, {"bucket": "-2"}]
+)
+def test_what_java_left_uncompacted_is_what_we_change(
+    paimon: PaimonPeer, tmp_path: Path, options: dict[str, str]
+) -> None:
+    if options["bucket"] == "-2" and paimon.version.startswith("0."):
+        pytest.skip("Paimon 0.9 does not postpone buckets")
+    catalog = load_catalog({"warehouse": str(tmp_path)})
+    catalog.create_database("db")
+    catalog.create_table("db.t", Schema.from_arrow(SCHEMA, ["k", "pt"], ["pt"], options))
+    paimon.write(tmp_path, "db.t", [["+I", [k, "a", "old"]] for k in range(3)])
+    opened(tmp_path).compact(full=True)
+    paimon.write(tmp_path, "db.t", [["+I", [1, "a", "new"]], ["-D", [2, "a", "old"]]], **{"write-only": "true"})
+    assert opened(tmp_path).update({"v": "v || '+'"}, "k > 0").updated == 1
+    opened(tmp_path).compact(full=True)
+    rows = [[0, "a", "old"], [1, "a", "new+"]]
+    assert sorted(paimon.read(tmp_path, "db.t")["rows"]) == rows
+    assert sorted(map(list, zip(*opened(tmp_path).scan().to_arrow().to_pydict().values(), strict=True))) == rows
