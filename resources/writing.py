@@ -16,7 +16,7 @@ from resources.engines import FrameWriter, Messages
 from resources.evolution import SchemaEvolution, changes_for, described, option_changes, other_buckets
 from resources.tables import committed_by, partition_key, partition_value
 from table_format.catalog.protocol import Catalog
-from table_format.errors import ConflictError, InvalidData, InvalidInputError
+from table_format.errors import InvalidData, InvalidInputError, OutcomeUnknownError
 from table_format.model.identifier import Identifier
 from table_format.model.row_kind import ROW_KIND_COLUMN
 from table_format.model.schema import Schema
@@ -199,9 +199,10 @@ def _commit(
     commit = table.new_commit(who.user)
     try:
         return _publish(commit, table, spec, messages, who, partitions)
-    except (ConflictError, InvalidInputError):
-        # Nothing of it is visible, so its files are nobody's.
-        commit.abort(messages)
+    except OutcomeUnknownError:
+        raise
+    except BaseException:  # a run that is terminated leaves files as an error does; what was published stays
+        commit.abandon(messages)
         raise
 
 

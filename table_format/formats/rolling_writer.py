@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_format.codecs.binary_row import serialize_row
-from table_format.errors import InvalidData, TableFormatError
+from table_format.errors import InvalidData
 from table_format.formats.index_writer import DataFileIndexWriter, index_writer
 from table_format.formats.protocol import FormatWriter, WrittenFile
 from table_format.formats.registry import format_of
@@ -127,7 +127,7 @@ class RollingDataFileWriter:
         sink = self._store.io.open_output(path)
         try:
             writer = self._format.open_writer(sink, self._fields, self._files)
-        except TableFormatError:
+        except BaseException:  # an interrupt as well: nobody else knows of this file
             with suppress(OSError):
                 sink.close()
             self._store.io.delete(path)

@@ -43,21 +43,22 @@ class LocalFileIO:
         return pa.OSFile(checked_path(path), "rb")
 
     def create(self, path: str, data: bytes) -> None:
-        temporary = self._write_temporary(path, data)
+        temporary = self._temporary(path)
         try:
+            _write_new(temporary, data)
             _link(temporary, path)
-        finally:
-            Path(temporary).unlink()
+        finally:  # after an interrupt as well; the published name is another one
+            Path(temporary).unlink(missing_ok=True)
         _sync_directory(parent(path))
 
     def overwrite(self, path: str, data: bytes) -> None:
-        temporary = self._write_temporary(path, data)
+        temporary = self._temporary(path)
         try:
+            _write_new(temporary, data)
             # No sync of the directory: after a power cut the old bytes are as good as the new.
             Path(temporary).replace(path)
-        except OSError:
-            Path(temporary).unlink()
-            raise
+        finally:
+            Path(temporary).unlink(missing_ok=True)
 
     def open_output(self, path: str) -> pa.NativeFile:
         os.close(_in_directory_of(path, lambda: _open_new(checked_path(path))))
@@ -107,10 +108,11 @@ class LocalFileIO:
         _in_directory_of(target, lambda: Path(checked_path(target)).mkdir())
         try:
             Path(source).rename(target)
-        except OSError as error:
+        except BaseException as error:  # an interrupt must not leave the name taken by an empty directory
             with suppress(OSError):
-                Path(target).rmdir()
-            if error.errno == errno.ENOTEMPTY:
+                if Path(source).exists():
+                    Path(target).rmdir()
+            if isinstance(error, OSError) and error.errno == errno.ENOTEMPTY:
                 raise FileExistsError(errno.EEXIST, "the target exists", target) from error
             raise
         _sync_directory(parent(source))
@@ -119,17 +121,8 @@ class LocalFileIO:
     def make_directory(self, directory: str) -> None:
         _make_directories(checked_path(directory))
 
-    def _write_temporary(self, path: str, data: bytes) -> str:
-        temporary = sibling(checked_path(path), temporary_name(base_name(path), self.ids.uuid()))
-        handle = _in_directory_of(temporary, lambda: _open_new(temporary))
-        try:
-            with os.fdopen(handle, "wb", buffering=0) as file:
-                _write_all(file.fileno(), data)
-                os.fsync(file.fileno())
-        except OSError:
-            Path(temporary).unlink()
-            raise
-        return temporary
+    def _temporary(self, path: str) -> str:
+        return sibling(checked_path(path), temporary_name(base_name(path), self.ids.uuid()))
 
 
 class _DurableFile(pa.OSFile):  # type: ignore[misc]  # pyarrow has no types
@@ -153,6 +146,13 @@ def absolute_path(path: str) -> str:
 
 def _open_new(path: str) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+
+
+def _write_new(path: str, data: bytes) -> None:
+    """Make a file of these bytes that is on disk when this returns; a failure may leave a part of it."""
+    with os.fdopen(_in_directory_of(path, lambda: _open_new(path)), "wb", buffering=0) as file:
+        _write_all(file.fileno(), data)
+        os.fsync(file.fileno())
 
 
 def _in_directory_of(path: str, action: Callable[[], _T]) -> _T:

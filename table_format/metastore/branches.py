@@ -105,7 +105,7 @@ class BranchStore:
             if ignore_if_exists:
                 return
             raise self._exists_already(name) from error
-        except OSError:
+        except BaseException:  # an interrupt as well; when the branch has its name there is no draft any more
             self._discard(draft)
             raise
         if tag is not None and TagStore(self._store).find(tag) is None:

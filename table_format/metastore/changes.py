@@ -54,6 +54,13 @@ class Changes:
             e.index_file.index_type == DELETION_VECTORS for e in self.index
         )
 
+    @property
+    def added_names(self) -> frozenset[str]:
+        """The names of the files that come into the table, or to another level of it."""
+        data = (e.file.file_name for e in (*self.entries, *self.changelog) if e.kind is FileKind.ADD)
+        index = (e.index_file.file_name for e in self.index if e.kind is FileKind.ADD)
+        return frozenset((*data, *index))
+
     def without_changelog(self) -> Changes:
         """The same without changelog, for overwrites, which have none."""
         return replace(self, changelog=())

@@ -6,7 +6,7 @@ under the same user and identifier. All of it lands once, however often it is tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
@@ -72,6 +72,7 @@ class TableCommit:
             live=LiveState(manifests, snapshots, schema),
         )
         self._loop = CommitLoop(self._context)
+        self._deleted: set[str] = set()
 
     # --- what was committed -----------------------------------------------------------------------------------------
 
@@ -141,7 +142,7 @@ class TableCommit:
             kind = CommitKind.OVERWRITE if appended.removes else CommitKind.APPEND
             check = check_append_files or appended.removes
             job = self._job(committable, kind, appended, check_conflicts=check)
-            snapshots.append(self._loop.land(job))
+            snapshots.append(self._land(job))
         return (*snapshots, *self._commit_compaction(committable, snapshots, on_drop=on_drop, whole=whole))
 
     def rearrange(self, committable: Committable) -> tuple[Snapshot, ...]:
@@ -157,7 +158,7 @@ class TableCommit:
         if changes.is_empty:
             return ()
         job = self._job(committable, CommitKind.COMPACT, changes, check_conflicts=True)
-        return (self._loop.land(replace(job, propose=lambda latest: self._propose_rearranged(latest, changes))),)
+        return (self._land(replace(job, propose=lambda latest: self._propose_rearranged(latest, changes))),)
 
     def overwrite(
         self,
@@ -190,9 +191,9 @@ class TableCommit:
         if dynamic and c.schema.partition_keys:
             touched = frozenset(entry.partition for entry in new.entries)
             if touched:
-                snapshots.append(self._loop.land(self._overwrite_job(committable, new, touched)))
+                snapshots.append(self._land(self._overwrite_job(committable, new, touched)))
         else:
-            snapshots.append(self._loop.land(self._overwrite_job(committable, new, specs)))
+            snapshots.append(self._land(self._overwrite_job(committable, new, specs)))
         return (*snapshots, *self._commit_compaction(replace(committable, messages=compacted), snapshots))
 
     def rewrite(self, committable: Committable, base: Snapshot, partitions: frozenset[bytes]) -> Snapshot:
@@ -223,8 +224,9 @@ class TableCommit:
             propose=propose,
             check_conflicts=True,
             properties=committable.properties,
+            files=new.added_names,
         )
-        return self._loop.land(job)
+        return self._land(job)
 
     def drop_partitions(
         self, specs: Sequence[PartitionSpec], *, identifier: int = BATCH_COMMIT_IDENTIFIER
@@ -257,9 +259,10 @@ class TableCommit:
             propose=lambda _latest: nothing,
             check_conflicts=False,
             statistics=name,
+            files=frozenset((name,)),
         )
         try:
-            return self._loop.land(job)
+            return self._land(job)
         except OutcomeUnknownError:
             raise
         except (OSError, TableFormatError):
@@ -267,28 +270,42 @@ class TableCommit:
                 c.store.io.delete(c.store.paths.statistics(name))
             raise
 
-    def abort(self, messages: Iterable[CommitMessage]) -> None:
-        """Delete the files of messages that were surely not committed; what cannot be deleted stays as an orphan.
+    def abort(self, messages: Iterable[CommitMessage], *, named: Collection[str] = ()) -> None:
+        """Delete the files of messages as far as no commit of this committer has published them.
+
+        After an interrupt the store is asked what became of the commit. Files that are ``named`` stay. What cannot be
+        deleted stays as an orphan.
 
         Raises:
-            CommitOutcomeUnknown: a commit of this committer with an unknown outcome may hold them.
+            CommitOutcomeUnknown: a commit of this committer with an unknown outcome may hold them; nothing is deleted.
         """
-        self._loop.refuse_unresolved()
-        self._delete_new_files(messages)
+        self._delete_unpublished(messages, self._loop.named_files().union(named))
 
-    def _delete_new_files(self, messages: Iterable[CommitMessage]) -> None:
-        c = self._context
+    def _delete_unpublished(self, messages: Iterable[CommitMessage], named: frozenset[str]) -> None:
+        io, paths = self._context.store.io, self._context.store.paths
         for m in messages:
-            text = c.partitions.text(m.partition)
+            text = self._context.partitions.text(m.partition)
             # An upgraded file is input and result of a compaction: it belongs to the table.
-            live = {file.file_name for file in (*m.compact_before, *m.deleted_files)}
+            kept = named.union(file.file_name for file in (*m.compact_before, *m.deleted_files))
             new = (*m.new_files, *m.changelog_files, *m.compact_after, *m.compact_changelog_files)
             for file in new:
-                if file.file_name not in live:
+                if file.file_name not in kept:
+                    self._deleted.add(file.file_name)
                     self._delete_data_file(text, m.bucket, file)
             for index in (*m.new_index_files, *m.compact_new_index_files):
-                with suppress(OSError):
-                    c.store.io.delete(c.store.paths.index(index.file_name))
+                if index.file_name not in named:
+                    self._deleted.add(index.file_name)
+                    with suppress(OSError):
+                        io.delete(paths.index(index.file_name))
+
+    def _land(self, job: CommitJob) -> Snapshot:
+        if not self._deleted.isdisjoint(job.files):
+            name = min(self._deleted & job.files)
+            message = (
+                f"file '{name}' is to be committed, but an abort has deleted it; write the rows again and commit those"
+            )
+            raise InvalidInputError(message)
+        return self._loop.land(job)
 
     # --- jobs -------------------------------------------------------------------------------------------------------
 
@@ -302,6 +319,7 @@ class TableCommit:
             watermark=committable.watermark,
             properties=committable.properties,
             operation=None if kind is CommitKind.COMPACT else committable.operation,
+            files=changes.added_names,
         )
 
     def _commit_compaction(
@@ -316,7 +334,7 @@ class TableCommit:
         while not (changes := compact_changes(messages)).is_empty:
             job = self._job(committable, CommitKind.COMPACT, changes, check_conflicts=True)
             try:
-                return (self._loop.land(job),)
+                return (self._land(job),)
             except (OSError, TableFormatError) as e:
                 lost = self._lost(job, messages) if isinstance(e, ConflictError) and not whole else {}
                 left = tuple(m for m in messages if (m.partition, m.bucket) not in lost)
@@ -355,7 +373,7 @@ class TableCommit:
 
     def _drop_compaction(self, messages: Iterable[CommitMessage]) -> None:
         # Files of the part that landed stay, also where the compaction only gave them another level.
-        self._delete_new_files(
+        results = [
             replace(
                 m,
                 compact_before=(*m.compact_before, *m.new_files),
@@ -364,11 +382,14 @@ class TableCommit:
                 new_index_files=(),
             )
             for m in messages
-        )
+        ]
+        # The rows have landed, whatever became of earlier commits: the files stay then.
+        with suppress(CommitOutcomeUnknown):
+            self._delete_unpublished(results, self._loop.named_files())
 
     def _remove(self, specs: tuple[PartitionSpec, ...], identifier: int) -> tuple[Snapshot, ...]:
         nothing = Committable(identifier=identifier, messages=())
-        return (self._loop.land(self._overwrite_job(nothing, Changes(), specs)),)
+        return (self._land(self._overwrite_job(nothing, Changes(), specs)),)
 
     def _overwrite_job(
         self, committable: Committable, new: Changes, target: frozenset[bytes] | tuple[PartitionSpec, ...]
@@ -380,6 +401,7 @@ class TableCommit:
             check_conflicts=True,
             watermark=committable.watermark,
             properties=committable.properties,
+            files=new.added_names,
         )
 
     def _propose_rearranged(self, latest: Snapshot | None, changes: Changes) -> Proposal:

@@ -4,11 +4,15 @@ The effects of one attempt, in order; a crash between any two leaves files nobod
 
 1. delta manifests and their list, 2. changelog manifests and their list, 3. merged manifests, 4. the base list,
 5. the index manifest, 6. ``snapshot-<id>``: the commit point, 7. the link is verified, 8. the hints (advisory).
+
+An interrupt (Ctrl-C, ``MemoryError``, ``SystemExit``) may come between any two of them, and the process may go on. So
+the publication is noted before 6, and nothing it names is deleted before the store was asked (``publications``).
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from table_format.codecs.snapshot_json import encode_snapshot
@@ -21,6 +25,7 @@ from table_format.errors import (
 )
 from table_format.metastore.commit_link import Link, verify_link
 from table_format.metastore.commit_prepare import CommitContext, CommitJob, Work, prepare
+from table_format.metastore.publications import Publication, Publications
 from table_format.metastore.publish import PutOutcome, put_if_absent
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, FIRST_SNAPSHOT_ID, CommitKind, Snapshot
 
@@ -33,7 +38,7 @@ class CommitLoop:
 
     def __init__(self, context: CommitContext) -> None:
         self._context = context
-        self._unresolved: dict[tuple[int, CommitKind], int] = {}
+        self._publications = Publications(context.snapshots, context.store.runtime.clock, context.user)
 
     def land(self, job: CommitJob) -> Snapshot:
         """Make the job's snapshot, or find that an earlier attempt has made it.
@@ -44,43 +49,41 @@ class CommitLoop:
             OSError: the store failed before the snapshot was published; nothing is visible.
             CorruptionError: the table's metadata cannot be read; nothing is visible.
         """
+        landed = self._publications.landed_as(job.key, job.files)
+        if landed is not None:
+            return landed
+        before = self._publications.begun_before(job.key, job.files)
         work = Work(self._context.store)
         try:
-            snapshot = self._until_landed(job, work)
+            return self._until_landed(job, work, before)
         except OutcomeUnknownError:
             raise
         except (OSError, TableFormatError):
             work.discard_all()
-            raise
-        self._unresolved.pop((job.identifier, job.kind), None)
-        return snapshot
+            if before is None:
+                raise
+            # This call has failed; it is not told yet whether the one before it landed.
+            landed = self._publications.outcome(job.key)
+            if landed is None:
+                raise
+            return landed
 
     def leave_unresolved(self, identifier: int, kind: CommitKind) -> None:
         """Ask no more about a commit whose outcome is unknown; its files stay, named by a snapshot or not."""
-        self._unresolved.pop((identifier, kind), None)
+        self._publications.leave((identifier, kind))
 
-    def refuse_unresolved(self) -> None:
-        """Refuse to go on while the outcome of a commit is unknown.
-
-        Raises:
-            CommitOutcomeUnknown: for the first such commit.
-        """
-        for (identifier, kind), since in self._unresolved.items():
-            user = self._context.user
-            message = (
-                f"It is not known whether the {kind.value} of user '{user}' with identifier {identifier} was published "
-                f"after snapshot {since}; its files must stay. Ask filter_committed"
-            )
-            raise CommitOutcomeUnknown(user, identifier, since + 1, message)
+    def named_files(self) -> frozenset[str]:
+        """The names of files that snapshots of this committer name; see ``Publications.named_files``."""
+        return self._publications.named_files()
 
     # --- the loop ---------------------------------------------------------------------------------------------------
 
-    def _until_landed(self, job: CommitJob, work: Work) -> Snapshot:
+    def _until_landed(self, job: CommitJob, work: Work, before: Publication | None) -> Snapshot:
         c = self._context
         clock = c.store.runtime.clock
         options = c.options.commit
         started_ms = clock.monotonic_ms()
-        since = self._unresolved.get((job.identifier, job.kind))
+        since = None if before is None else before.since
         # Attempts of this call are known to have failed before the next begins. A twin exists only where the user
         # outlives the process, or after an attempt without answer.
         is_new = since is None and job.identifier == BATCH_COMMIT_IDENTIFIER
@@ -91,10 +94,11 @@ class CommitLoop:
             latest_id = 0 if latest is None else latest.id
             landed = None if since is None else self._find_landed(job, since, latest_id, is_new=is_new)
             if landed is not None:
+                self._note_landed(job, landed, before)
                 work.discard_all()
                 return landed
             since = latest_id if since is None else since
-            snapshot = self._attempt(job, work, latest, since, read_at_ms)
+            snapshot = self._attempt(job, work, latest, since, read_at_ms, before)
             if snapshot is not None:
                 return snapshot
             spent_ms = clock.monotonic_ms() - started_ms
@@ -107,6 +111,9 @@ class CommitLoop:
             self._wait(retries)
             retries += 1
 
+    def _note_landed(self, job: CommitJob, landed: Snapshot, before: Publication | None) -> None:
+        self._publications.landed(self._publication(job, landed.id - 1, landed.id, 0).after(before), landed)
+
     def _wait(self, retries: int) -> None:
         c = self._context
         options = c.options.commit
@@ -115,25 +122,15 @@ class CommitLoop:
 
     def _find_landed(self, job: CommitJob, since: int, latest_id: int, *, is_new: bool) -> Snapshot | None:
         """The snapshot of this job among those after ``since``: an attempt whose answer was lost, or a twin's."""
-        for snapshot_id in range(latest_id, since, -1):
-            snapshot = self._context.snapshots.find(snapshot_id)
-            if snapshot is None:
-                if is_new:
-                    return None
-                message = (
-                    f"the snapshots after {since} have been expired, so it cannot be told whether it is among them"
-                )
-                raise self._unknown(job, since, snapshot_id, message)
-            if (snapshot.commit_user, snapshot.commit_identifier, snapshot.commit_kind) == (
-                self._context.user,
-                job.identifier,
-                job.kind,
-            ):
-                return snapshot
-        return None
+        snapshot, expired_id = self._publications.find(job.key, since, latest_id)
+        if expired_id is None or is_new:
+            return snapshot
+        message = f"the snapshots after {since} have been expired, so it cannot be told whether it is among them"
+        raise self._unknown(job, since, expired_id, message)
 
     def _unknown(self, job: CommitJob, since: int, attempted_id: int, why: str) -> CommitOutcomeUnknown:
-        self._unresolved[job.identifier, job.kind] = since
+        begun = self._publications.open(job.key) or self._publication(job, since, attempted_id, 0)
+        self._publications.begin(replace(begun, is_reported=True))
         user = self._context.user
         message = (
             f"It is not known whether the {job.kind.value} of user '{user}' with identifier {job.identifier} was "
@@ -142,12 +139,27 @@ class CommitLoop:
         )
         return CommitOutcomeUnknown(user, job.identifier, attempted_id, message)
 
+    def _publication(self, job: CommitJob, since: int, attempted_id: int, give_up_ms: int) -> Publication:
+        return Publication(
+            key=job.key,
+            files=job.files,
+            since=since,
+            attempted_id=attempted_id,
+            last_effect_ms=give_up_ms + self._context.options.commit.request_ms,
+        )
+
     # --- one attempt ------------------------------------------------------------------------------------------------
 
     def _attempt(
-        self, job: CommitJob, work: Work, latest: Snapshot | None, since: int, read_at_ms: int
+        self,
+        job: CommitJob,
+        work: Work,
+        latest: Snapshot | None,
+        since: int,
+        read_at_ms: int,
+        before: Publication | None,
     ) -> Snapshot | None:
-        c = self._context
+        c, publications = self._context, self._publications
         clock = c.store.runtime.clock
         try:
             snapshot = prepare(c, job, work, latest)  # 1 to 5
@@ -163,20 +175,27 @@ class CommitLoop:
             work.discard(work.passing)
             return None
         path = c.store.paths.snapshot(snapshot.id)
+        publication = self._publication(job, since, snapshot.id, give_up_ms).after(before)
+        publications.begin(publication)
         put = put_if_absent(c.store, path, encode_snapshot(snapshot), give_up_ms=give_up_ms)  # 6
         match put.outcome:
             case PutOutcome.OTHERS:
+                publications.refused(job.key, before)
                 work.discard(work.passing)
                 return None
             case PutOutcome.REFUSED if put.error is not None:
+                publications.refused(job.key, before)
                 raise put.error
             case PutOutcome.UNKNOWN | PutOutcome.REFUSED:
                 raise self._unknown(job, since, snapshot.id, f"the store does not answer ({put.error})") from put.error
         if not self._is_linked(job, snapshot, since):  # 7
+            publications.refused(job.key, before)
             work.discard(work.passing)
             return None
         self._write_hints(snapshot)  # 8
         c.live.advance(snapshot)
+        # Last: until then a repetition of this call asks the store, and finds the snapshot.
+        publications.landed(publication, snapshot)
         return snapshot
 
     def _is_linked(self, job: CommitJob, snapshot: Snapshot, since: int) -> bool:

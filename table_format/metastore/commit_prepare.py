@@ -52,6 +52,13 @@ class CommitJob:
     properties: Mapping[str, str] = field(default_factory=dict)
     statistics: str | None = None
     operation: str | None = None
+    files: frozenset[str] = frozenset()
+    """Names of the files that the snapshot adds to the table."""
+
+    @property
+    def key(self) -> tuple[int, CommitKind]:
+        """What tells this snapshot from the others of its user."""
+        return self.identifier, self.kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,6 +152,8 @@ class LiveState:
         return [*steps[1:], snapshot]
 
     def _apply(self, snapshot: Snapshot) -> None:
+        # Until all of it is applied the state is that of no snapshot: an interrupt must not let it be applied twice.
+        self._at = None
         try:
             for entry in self._manifests.delta_entries(snapshot):
                 if entry.partition in self._partitions:

@@ -236,8 +236,8 @@ def _collector_at_rest(size: int) -> Iterator[None]:
     if size < _LARGE_MANIFEST_BYTES or not gc.isenabled():
         yield
         return
-    gc.disable()
     try:
+        gc.disable()
         yield
     finally:
         gc.enable()

@@ -85,6 +85,17 @@ def remove_orphan_files(
     return report
 
 
+def reached_names(store: TableStore, options: TableOptions, wanted: frozenset[str]) -> frozenset[str]:
+    """Those of some file names that a snapshot, tag, branch or changelog of the table reaches.
+
+    Raises:
+        CorruptionError: what is reached cannot be determined.
+        ConflictError: others go on committing faster than history can be read.
+        OSError: the store failed.
+    """
+    return wanted & _names(_needs(store, options, wanted))
+
+
 def _delete(report: OrphanReport, store: TableStore, paths: DataPaths, places: _Places) -> None:
     for path in report.paths:
         store.io.delete(path)

@@ -7,8 +7,9 @@ reference; that never makes the commit fail.
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Final
 
@@ -24,7 +25,9 @@ from table_format.metastore.changelog_expiry import expire_changelogs
 from table_format.metastore.commit import TableCommit
 from table_format.metastore.consumers import expire_consumers
 from table_format.metastore.expire import expire_snapshots
+from table_format.metastore.orphans import reached_names
 from table_format.metastore.partitions import PartitionSpec
+from table_format.metastore.publications import REMEMBERED
 from table_format.metastore.tag_expiry import expire_tags
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
@@ -34,23 +37,24 @@ from table_format.table.rebase import committed_on_latest
 
 _log = logging.getLogger(__name__)
 
+_REMEMBERED_CALLS: Final = REMEMBERED // 2
+"""Commits whose files are known by name; each makes two snapshots at most."""
+
 
 @contextmanager
 def aborting_on_failure(committer: TableCommit, messages: Iterable[CommitMessage]) -> Iterator[None]:
-    """Delete the files of these messages when the block that makes and commits them fails.
+    """Delete the files of these messages when the block that makes and commits them fails or is interrupted.
 
-    The messages may still be growing. What may have landed stays: ``CommitOutcomeUnknown`` deletes nothing.
+    The messages may still be growing. The committer was made for them. What it has published stays, and all of it where
+    that cannot be told.
     """
-    settled = False
     try:
         yield
-        settled = True
-    except CommitOutcomeUnknown:
-        settled = True
-        raise
-    finally:
-        if not settled:
+    except BaseException:  # an interrupt leaves files as an error does
+        # What stopped the block is what the caller has to know.
+        with suppress(CommitOutcomeUnknown):
             committer.abort(messages)
+        raise
 
 
 class BatchCommit:
@@ -61,6 +65,7 @@ class BatchCommit:
         self.commit_user = fresh_user(facts) if commit_user is None else commit_user
         self._may_commit_once = commit_user is None
         self._committer = facts.committer(self.commit_user)
+        self._handed: deque[frozenset[str]] = deque(maxlen=_REMEMBERED_CALLS)
 
     def commit(
         self,
@@ -85,9 +90,10 @@ class BatchCommit:
             CommitOutcomeUnknown: it may have landed; ask ``is_committed``.
         """
         number = self._number(identifier)
+        listed = self._noted(messages)
         if identifier is not None and self.is_committed(number):
             return ()
-        folded = fold(messages)
+        folded = fold(listed)
         dropped: list[ConflictError] = []
 
         def drop(partition: bytes, bucket: int, reason: ConflictError) -> None:
@@ -124,9 +130,10 @@ class BatchCommit:
         """
         refuse_partial_overwrite(self._facts, partition)
         number = self._number(identifier)
+        listed = self._noted(messages)
         if identifier is not None and self.is_committed(number):
             return ()
-        folded = fold(messages)
+        folded = fold(listed)
         committable = _committable(number, folded.messages, watermark, properties)
         snapshots = self._committer.overwrite(committable, partition=partition)
         self._after(folded, snapshots)
@@ -141,12 +148,31 @@ class BatchCommit:
         return self._committer.filter_committed(identifiers, since=since)
 
     def abort(self, messages: Iterable[CommitMessage]) -> None:
-        """Delete the files of messages that were surely not committed.
+        """Delete the files of messages as far as they are surely not committed.
+
+        After an interrupt the store is asked what became of the commit. Of messages that this object did not commit all
+        files stay that the table names.
 
         Raises:
-            CommitOutcomeUnknown: a commit with an unknown outcome may hold them.
+            CommitOutcomeUnknown: a commit with an unknown outcome may hold them; nothing was deleted.
+            CorruptionError, ConflictError, OSError: it cannot be told what the table names; nothing was deleted.
         """
-        self._committer.abort(messages)
+        listed = tuple(messages)
+        foreign = _file_names(listed).difference(*self._handed)
+        named = reached_names(self._facts.store, self._facts.options, foreign) if foreign else frozenset[str]()
+        self._committer.abort(listed, named=named)
+
+    def abandon(self, messages: Iterable[CommitMessage]) -> None:
+        """``abort`` on the way out of an error or an interrupt: what may have landed stays, and nothing is raised."""
+        # What stopped the work is what the caller has to know; files that stay are orphans at worst.
+        with suppress(TableFormatError, OSError):
+            self.abort(messages)
+
+    def _noted(self, messages: Iterable[CommitMessage]) -> tuple[CommitMessage, ...]:
+        """The messages; of those noted the committer knows whether they were published."""
+        listed = tuple(messages)
+        self._handed.append(_file_names(listed))
+        return listed
 
     def _number(self, identifier: int | None) -> int:
         if identifier is not None:
@@ -160,7 +186,6 @@ class BatchCommit:
         return BATCH_COMMIT_IDENTIFIER
 
     def _after(self, folded: Folded, snapshots: tuple[Snapshot, ...]) -> None:
-        self._may_commit_once = False
         for left in folded.left_over:
             self._facts.delete_file(left.partition, left.bucket, left.file)
         for index in folded.left_over_indexes:
@@ -168,6 +193,8 @@ class BatchCommit:
         if snapshots:
             expire_after_commit(self._facts)
             tag_after_batch(self._facts)
+        # Last: a caller that is interrupted before may hand the same messages over again, and they land once.
+        self._may_commit_once = False
 
 
 def refuse_partial_overwrite(
@@ -246,6 +273,18 @@ def _attempt(facts: TableFacts, what: str, work: Callable[[TableFacts], object])
         work(facts)
     except (TableFormatError, OSError):
         _log.warning("%s: %s after a commit", facts.name, what, exc_info=True)
+
+
+def _file_names(messages: Iterable[CommitMessage]) -> frozenset[str]:
+    """The names of the files that messages would add to the table."""
+    return frozenset(
+        name
+        for m in messages
+        for name in (
+            *(f.file_name for f in (*m.new_files, *m.changelog_files, *m.compact_after, *m.compact_changelog_files)),
+            *(f.file_name for f in (*m.new_index_files, *m.compact_new_index_files)),
+        )
+    )
 
 
 def _committable(

@@ -13,7 +13,13 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from table_format.errors import ConflictError, HashIndexChanged, InvalidInputError, KeyPlacesChanged, RowsChanged
+from table_format.errors import (
+    ConflictError,
+    HashIndexChanged,
+    KeyPlacesChanged,
+    OutcomeUnknownError,
+    RowsChanged,
+)
 from table_format.io.table_store import TableStore
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
@@ -43,7 +49,8 @@ def land(
 ) -> tuple[Snapshot, ...]:
     """Write rows and publish them; the files of an attempt that surely failed are deleted.
 
-    Conflicts of the kinds ``repaired`` are answered by writing again, in ``turns`` with other writers of this machine.
+    So are those of an attempt that was interrupted, as far as the store says that it did not land. Conflicts of the
+    kinds ``repaired`` are answered by writing again, in ``turns`` with other writers of this machine.
 
     Raises:
         ConflictError: another commit made this one impossible; nothing is visible.
@@ -56,16 +63,17 @@ def land(
             with turns.taken(alone=attempt > 1) if turns else nullcontext():
                 messages = write()
                 return publish(messages)
+        except OutcomeUnknownError:
+            raise
         except repaired as error:
-            commit.abort(messages)
+            commit.abandon(messages)
             if not is_repeatable:
                 raise
             if attempt == max_attempts:
                 message = f"given up after {attempt} attempts, each of which met another commit: {error}"
                 raise type(error)(message) from error
-        except (ConflictError, InvalidInputError, OSError):
-            # Nothing is visible after these; after any other error something may be.
-            commit.abort(messages)
+        except BaseException:  # an interrupt leaves files as an error does; what was published stays
+            commit.abandon(messages)
             raise
         wait_ms = min(_FIRST_WAIT_MS << min(attempt, 10), _LONGEST_WAIT_MS)
         store.runtime.clock.sleep_ms(int(wait_ms * store.runtime.random.random()))

@@ -101,6 +101,15 @@ class StreamScan:
             self._record(self._next)  # who asks for more is done with what it had
         if self.is_finished:
             return None
+        before = self._next, self.watermark
+        try:
+            return self._plan_at_position()
+        except BaseException:  # an interrupt as well: a plan that nobody got is planned again
+            self._next, self.watermark = before
+            self.is_finished = False
+            raise
+
+    def _plan_at_position(self) -> Plan | None:
         if self._next is None:
             plan = self._start()
             if plan is not None and len(plan):

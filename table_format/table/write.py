@@ -63,6 +63,7 @@ MAX_FLUSH_THREADS: Final = 4
 """... by so many threads at most: each sorts a copy of its rows."""
 
 _GIVEN: Final = "__given_bucket__"
+_BROKEN: Final = "an earlier write failed half way; commit or abort its messages and begin with a new write"
 
 BucketKey: TypeAlias = tuple[bytes, int]
 Writer: TypeAlias = MergeTreeWriter | AppendWriter | PostponeWriter
@@ -133,11 +134,13 @@ class TableWrite:
         self._open_files: OrderedDict[BucketKey, None] = OrderedDict()
         self._uncommitted: dict[BucketKey, set[str]] = {}
         self._numbers_bases: dict[BucketKey, str] = {}
+        self._results: dict[BucketKey, set[str]] = {}
         self._flushed: list[CommitMessage] = []
         self._buffered_bytes = 0
         self._base: Snapshot | None = None
         self._deletions: Mapping[BucketKey, BucketDeletions] = {}
         self._is_broken = False
+        self._is_torn = False
         self._given_column = given.column if isinstance(given, GivenBuckets) else None
         self._chosen_by = given
         self._stored = stored
@@ -186,9 +189,9 @@ class TableWrite:
             yield self._rules.conform(bare, first_row=first_row), given
 
     def _written(self, batches: Iterable[tuple[pa.RecordBatch, pa.Array | None]]) -> tuple[CommitMessage, ...]:
+        self._mend()
         if self._is_broken:
-            message = "an earlier write failed half way; commit or abort its messages and begin with a new write"
-            raise InvalidInputError(message)
+            raise InvalidInputError(_BROKEN)
         if self._moving is not None:
             # Before the latest snapshot is looked up: the index never stands for a later one.
             self._moving.open()
@@ -199,18 +202,20 @@ class TableWrite:
         if self._dynamic is not None:
             waiting = frozenset(partition for (partition, _), names in self._uncommitted.items() if names)
             self._dynamic.begin(self._chosen_by.base if self._chosen_by else self._base, waiting)
-        begun, complete = False, False
+        if self._stored is not None:
+            self._open_writers(self._stored.buckets)
         try:
-            if self._stored is not None:
-                self._open_writers(self._stored.buckets)
             for rows, given in batches:
-                begun = True
+                self._is_torn = True
                 self._take_in(rows, given)
+            self._is_torn = True
             messages = self._hand_over()
-            complete = True
+            self._is_torn = False
+        except MissingFile as error:
+            self._check_own(error)
+            raise
         finally:
-            if begun and not complete:
-                self.abort()
+            self._mend()
         return messages
 
     def finish(self) -> tuple[CommitMessage, ...]:
@@ -221,17 +226,29 @@ class TableWrite:
         Raises:
             CorruptionError: a file to be compacted is missing or damaged.
         """
+        self._mend()
         if self._follows_table:
             self._begin_anew()
-        for writer in self._writers.values():
-            if isinstance(writer, MergeTreeWriter):
-                self._flushed.append(writer.finish())
-        return self._handed_over()
+        try:
+            self._is_torn = True
+            for writer in self._writers.values():
+                if isinstance(writer, MergeTreeWriter):
+                    self._flushed.append(writer.finish())
+            messages = self._handed_over()
+            self._is_torn = False
+        except MissingFile as error:
+            self._check_own(error)
+            raise
+        finally:
+            self._mend()
+        return messages
 
     def abort(self) -> None:
         """Delete the files of rows and compactions that were not handed over yet, and forget all writers."""
+        # An interrupt may come before the end; the next call then begins with what was left to do.
+        self._is_torn = True
         # Sequence numbers of rows that were handed over and not committed are known to the writers only.
-        self._is_broken = any(self._uncommitted.values())
+        self._is_broken = self._is_broken or any(self._uncommitted.values())
         for writer in self._writers.values():
             writer.abort()
         if self._flushed:
@@ -243,6 +260,28 @@ class TableWrite:
             self._dynamic.forget()
         if self._moving is not None:
             self._moving.forget()
+        self._is_torn = False
+
+    def _mend(self) -> None:
+        """Abort the call that has failed, or an earlier one whose abort was interrupted: no row of it may stay.
+
+        No context manager does this: one that an interrupt cuts off may run when its generator is collected, in the
+        middle of the next call.
+        """
+        if self._is_torn:
+            self.abort()
+
+    def _check_own(self, error: MissingFile) -> None:
+        """Say what a missing file means that this write has made.
+
+        Raises:
+            InvalidInputError: it was deleted: its message was aborted, or has never arrived anywhere.
+        """
+        name = error.path.rpartition("/")[2]
+        if any(name in names for names in (*self._results.values(), *self._uncommitted.values())):
+            self._is_broken = True
+            message = f"{error.path}, which this write handed over, was deleted without being committed: {_BROKEN}"
+            raise InvalidInputError(message) from error
 
     @property
     def _follows_table(self) -> bool:
@@ -335,6 +374,8 @@ class TableWrite:
             for message in messages:
                 names = self._uncommitted.setdefault((message.partition, message.bucket), set())
                 names.update(file.file_name for file in message.new_files)
+                results = self._results.setdefault((message.partition, message.bucket), set())
+                results.update(file.file_name for file in message.compact_after)
         else:
             self._writers.clear()
         return messages
@@ -384,6 +425,7 @@ class TableWrite:
                         writer.were_committed(handed_over & committed)
                     continue
                 del self._writers[key]
+                self._results.pop(key, None)
                 if isinstance(writer, MergeTreeWriter) and (compaction := writer.release()) is not None:
                     running[key] = compaction
         self._base = latest
@@ -391,18 +433,18 @@ class TableWrite:
 
     def _resume(self, running: Mapping[BucketKey, RunningCompaction]) -> None:
         """Let new writers go on with compactions that old ones have begun; none is lost when that fails."""
-        resumed = False
         try:
             self._open_writers(list(running))
             for key, compaction in running.items():
                 writer = self._writers[key]
                 if isinstance(writer, MergeTreeWriter):
                     writer.resume(compaction)
-            resumed = True
-        finally:
-            if not resumed:
-                for compaction in running.values():
-                    compaction.discard()
+        except BaseException:  # an interrupt as well: no writer may go on with what is deleted here
+            for key in running:
+                self._writers.pop(key, None)
+            for compaction in running.values():
+                compaction.discard()
+            raise
 
     def _committed_since(self, base: Snapshot | None, latest: Snapshot) -> set[str]:
         names: set[str] = set()

@@ -135,3 +135,53 @@ def test_files_in_memory_have_the_time_of_the_given_clock():
     clock.now = 2000
     io.overwrite("/b", b"")
     assert [(s.name, s.modified_ms) for s in io.list("/")] == [("a", 1000), ("b", 2000)]
+
+
+@pytest.mark.parametrize("verb", ["create", "overwrite"])
+@pytest.mark.parametrize("step", ["open", "write", "fsync", "link", "replace"])
+@pytest.mark.parametrize("takes_effect", [False, True])
+def test_an_interrupt_leaves_no_temporary_file_and_takes_back_nothing_published(
+    tmp_path, monkeypatch, verb, step, takes_effect
+):
+    real = getattr(os, step)
+    calls = []
+
+    def interrupted(*arguments, **options):
+        calls.append(step)
+        # The syncs and opens after the first are those of the directory.
+        if len(calls) > 1 or takes_effect:
+            result = real(*arguments, **options)
+            if len(calls) > 1:
+                return result
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, step, interrupted)
+    try:
+        getattr(LocalFileIO(), verb)(f"{tmp_path}/f", b"1")
+    except KeyboardInterrupt:
+        monkeypatch.undo()
+        published = takes_effect and (verb, step) in {("create", "link"), ("overwrite", "replace")}
+        assert entries(tmp_path) == (["f"] if published else [])
+    else:
+        monkeypatch.undo()
+        assert not calls
+        assert entries(tmp_path) == ["f"]
+    LocalFileIO().overwrite(f"{tmp_path}/f", b"2")
+    assert entries(tmp_path) == ["f"]
+    assert (tmp_path / "f").read_bytes() == b"2"
+
+
+def test_an_interrupted_rename_of_a_directory_can_be_repeated(tmp_path, monkeypatch):
+    io = LocalFileIO()
+    io.create(f"{tmp_path}/a/f", b"1")
+
+    def interrupted(source, target):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        io.rename_directory(f"{tmp_path}/a", f"{tmp_path}/b")
+    monkeypatch.undo()
+    assert entries(tmp_path) == ["a"]
+    io.rename_directory(f"{tmp_path}/a", f"{tmp_path}/b")
+    assert entries(tmp_path) == ["b"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 
@@ -22,6 +24,15 @@ class Worker:
     def kill(self) -> None:
         """End the process by SIGKILL, wherever it is."""
         self._process.kill()
+
+    def interrupt(self) -> None:
+        """Send SIGINT, as Ctrl-C does."""
+        if self._process.pid is not None and self._process.is_alive():
+            os.kill(self._process.pid, signal.SIGINT)
+
+    def reports_within(self, seconds: float) -> bool:
+        """Wait for a report for so long at most; whether there is one, or the process has ended."""
+        return self._reports.poll(seconds)
 
     def next_report(self) -> object:
         """The next thing the process sent; raises ``EOFError`` when it is dead and has sent no more."""

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from table_format.errors import TableFormatError
-from tests.simulation.faults import CRASHES, Fault, FaultKind, PlannedFault
+from tests.simulation.faults import CRASHES, INTERRUPTS, Fault, FaultKind, PlannedFault
 from tests.simulation.history import History, Rules
+from tests.simulation.interrupting_io import KINDS
 from tests.simulation.operations import Operation
 from tests.simulation.process import Process
 from tests.simulation.quiescence import check_exactly_once, files_nothing_needs
@@ -28,6 +29,9 @@ MODES = (
     Fault(FaultKind.PERMISSION),
     Fault(FaultKind.DISK_FULL),
     Fault(FaultKind.SLOW_AFTER, 4 * FLOOR_MS),
+    Fault(FaultKind.INTERRUPT_BEFORE),
+    Fault(FaultKind.INTERRUPT_AFTER),
+    Fault(FaultKind.INTERRUPT_LATE, 200),
 )
 
 
@@ -76,10 +80,16 @@ def run_trial(trial: Trial) -> bool:
     begun = len(world.trace)
 
     def live(actor: Actor) -> None:
-        try:
-            trial.operation.act(Process.start(shared, actor, history, settings))
-        except (OSError, TableFormatError) as error:
-            raise Violation(f"I12 the operation dies of {error!r}") from error
+        process = Process.start(shared, actor, history, settings)
+        while True:
+            try:
+                trial.operation.act(process)
+            except (OSError, TableFormatError) as error:
+                raise Violation(f"I12 the operation dies of {error!r}") from error
+            except KINDS:
+                process.note_interrupt()
+            else:
+                return
 
     world.add_actor("op", live, faults)
     world.run(calm_calls=20_000)
@@ -105,7 +115,7 @@ def _check(trial: Trial, world: World, shared: SharedStore, history: History, be
         history.check_complete(snapshot_id, f"snapshot {snapshot_id}")
     if not operation.done(history):
         raise Violation(f"the operation is not done; retained {sorted(history.retained)}, tags {history.tags}")
-    if struck and trial.fault.kind in CRASHES and not operation.finds_rest:
+    if struck and trial.fault.kind in CRASHES | INTERRUPTS and not operation.finds_rest:
         return
     # What was struck itself may stay: a deletion that failed, a file that came after its maker had given it up.
     spared = {e.path for e in world.trace[begun:] if e.fault is not None and not operation.finds_rest}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -30,9 +30,13 @@ class FaultKind(StrEnum):
     PERMISSION = "permission"  # refused, and will be
     DISK_FULL = "disk_full"  # no room for what is written
     CLOCK_JUMP = "clock_jump"  # the wall clock of the process is set
+    INTERRUPT_BEFORE = "interrupt_before"  # Ctrl-C or the like; the process lives on with the objects it has
+    INTERRUPT_AFTER = "interrupt_after"
+    INTERRUPT_LATE = "interrupt_late"  # while the request is on its way, which takes effect a while later
 
 
 CRASHES = frozenset({FaultKind.CRASH_BEFORE, FaultKind.CRASH_AFTER, FaultKind.PARTIAL})
+INTERRUPTS = frozenset({FaultKind.INTERRUPT_BEFORE, FaultKind.INTERRUPT_AFTER, FaultKind.INTERRUPT_LATE})
 STALLS = frozenset({FaultKind.SLOW_BEFORE, FaultKind.SLOW_AFTER})
 HARMLESS_TO_FILES = STALLS | {FaultKind.CLOCK_JUMP, FaultKind.STALE_LIST, FaultKind.STALE_READ}
 
@@ -40,6 +44,7 @@ HARMLESS_TO_FILES = STALLS | {FaultKind.CLOCK_JUMP, FaultKind.STALE_LIST, FaultK
 _WRITING = frozenset({"create", "overwrite", "open_output", "close"})
 _ONLY_FOR = {
     FaultKind.LATE: frozenset({"create", "overwrite", "delete"}),
+    FaultKind.INTERRUPT_LATE: frozenset({"create", "overwrite", "delete"}),
     FaultKind.DUPLICATE: frozenset({"create"}),
     FaultKind.PARTIAL: _WRITING,
     FaultKind.STALE_LIST: frozenset({"list"}),
@@ -80,9 +85,14 @@ class FaultMix:
     def draw(cls, rng: random.Random, *, longest_stall_ms: int, widest_jump_ms: int = 0) -> FaultMix:
         if rng.random() < 1 / 3:
             return cls()
-        kinds = [kind for kind in FaultKind if rng.random() < 0.5]
+        kinds = [kind for kind in FaultKind if kind not in INTERRUPTS and rng.random() < 0.5]
         chances = {kind: rng.choice((0.001, 0.004, 0.015)) for kind in kinds}
         return cls(chances, longest_stall_ms, widest_jump_ms)
+
+    def with_interrupts(self, rng: random.Random) -> FaultMix:
+        """The mix with interrupts besides, which all the other draws know nothing of."""
+        more = {kind: rng.choice((0.002, 0.008, 0.02)) for kind in sorted(INTERRUPTS)}
+        return replace(self, chances={**self.chances, **more})
 
     def sample(self, rng: random.Random, verb: str, weight: int = 1) -> Fault | None:
         """Draw the fault of one call. Always the same number of draws, so that leaving one out moves no other."""
@@ -103,7 +113,7 @@ class FaultMix:
             return 1 + int(amount * 4)
         if kind is FaultKind.OUTAGE:
             return 1 + int(amount * 16)
-        if kind in (FaultKind.STALE_LIST, FaultKind.LATE):
+        if kind in (FaultKind.STALE_LIST, FaultKind.LATE, FaultKind.INTERRUPT_LATE):
             return 1 + int(amount * 400)
         return 0
 

@@ -20,11 +20,13 @@ from table_format.metastore.tags import TagStore
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER
+from tests.simulation.interrupting_io import KINDS
 from tests.simulation.process import Process
 from tests.simulation.readers import check_content
 from tests.simulation.settings import GRACE_MS
 from tests.simulation.sum_table import MAX_LEVEL, message, write_rows
 from tests.simulation.world import Violation
+from tests.simulation.writers import abort
 
 
 def compactor(p: Process) -> None:
@@ -62,6 +64,10 @@ def compact(p: Process, user: str) -> None:
         work = _rewrite(p, row, bucket, files)
     try:
         made = commit.commit(Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=(work,)))
+    except KINDS:
+        p.note_interrupt()
+        if not abort(p, commit, [work]):
+            p.history.leave_unknown(user, BATCH_COMMIT_IDENTIFIER)
     except CommitOutcomeUnknown:
         p.history.leave_unknown(user, BATCH_COMMIT_IDENTIFIER)
     except (ConflictError, OSError, CorruptionError, SnapshotNotFound) as error:
@@ -69,7 +75,7 @@ def compact(p: Process, user: str) -> None:
             p.excuse("committing a compaction", error)
         p.world.note("compaction_conflict")
         p.history.reject_compaction(user, BATCH_COMMIT_IDENTIFIER)
-        commit.abort([work])
+        abort(p, commit, [work])
     else:
         p.world.note("compacted")
         if [s.id for s in made] != [i for _, i in p.history.landed[user, BATCH_COMMIT_IDENTIFIER]]:

@@ -25,6 +25,7 @@ from table_format.metastore import (
     expiry_facts,
     live_state,
     manifest_merge,
+    publications,
     publish,
     snapshots,
     tag_deletion,
@@ -192,6 +193,24 @@ def _abort_lifted_files(self, messages) -> None:
 ABORT = commit.TableCommit.abort
 
 
+# --- interrupts -----------------------------------------------------------------------------------------------------
+
+
+def _noted_when_answered(self, publication) -> None:
+    if publication.is_reported:
+        BEGIN(self, publication)
+
+
+BEGIN = publications.Publications.begin
+
+
+def _over_when_interrupted(self, *arguments):
+    return replace(PUBLICATION(self, *arguments), last_effect_ms=-1)
+
+
+PUBLICATION = commit_loop.CommitLoop._publication
+
+
 # --- expiry and tags ------------------------------------------------------------------------------------------------
 
 
@@ -281,6 +300,10 @@ def _under(settings: Callable[[int], Settings], mutant: Mutant) -> Mutant:
     return replace(mutant, settings=settings)
 
 
+def _interrupted(name: str, *substitutions: Substitution) -> Mutant:
+    return Mutant(name, substitutions, Settings.draw_interrupted)
+
+
 def _nothing(*_: object, **__: object) -> None:
     return None
 
@@ -323,6 +346,13 @@ MUTANTS: tuple[Mutant, ...] = (
     _mutant("discard nothing", (commit_prepare.Work, "discard", _nothing)),
     _mutant("abort lifted files", (commit.TableCommit, "abort", _abort_lifted_files)),
     _mutant("abort nothing", (commit.TableCommit, "abort", _nothing)),
+    # Interrupts.
+    _interrupted("abort without asking", (publications.Publications, "named_files", lambda *_: frozenset())),
+    _interrupted("publication noted when answered", (publications.Publications, "begin", _noted_when_answered)),
+    _interrupted("no request is under way", (commit_loop.CommitLoop, "_publication", _over_when_interrupted)),
+    _interrupted("repetition without looking", (publications.Publications, "begun_before", _nothing)),
+    _interrupted("failed repetition is a failure", (publications.Publications, "outcome", _nothing)),
+    _interrupted("landed and forgotten", (publications.Publications, "landed_as", _nothing)),
     # Expiry and tags.
     _mutant(
         "lifted files are removed",

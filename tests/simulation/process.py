@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from table_format.errors import CorruptionError, SnapshotNotFound, TableFormatError
 from table_format.io.table_store import TableStore
@@ -16,8 +16,9 @@ from table_format.metastore.snapshots import SnapshotStore
 from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import Snapshot
 from table_format.options.table_options import TableOptions
-from tests.simulation.faults import NoFaults
+from tests.simulation.faults import INTERRUPTS, NoFaults, PlannedFault
 from tests.simulation.history import History
+from tests.simulation.interrupting_io import KINDS
 from tests.simulation.settings import LONGEST_STALL_MS, REQUEST_MS, Settings
 from tests.simulation.store import FaultyFileIO, SharedStore
 from tests.simulation.sum_table import PATHS, Content, decode_rows, path_of, schema_with
@@ -35,6 +36,8 @@ class Process:
     store: TableStore
     options: TableOptions
     rng: random.Random
+    interrupted: dict[str, TableCommit] = field(default_factory=dict)
+    """Committers, by user, whose commit was interrupted and that are to be used again."""
 
     @classmethod
     def start(cls, shared: SharedStore, actor: Actor, history: History, settings: Settings) -> Process:
@@ -97,7 +100,19 @@ class Process:
                     return
             except (OSError, CorruptionError, SnapshotNotFound) as error:
                 self.excuse(what, error)
+            except KINDS:
+                self.note_interrupt()
             self.sleep(50, 400)
+
+    def note_interrupt(self) -> None:
+        """Somebody was interrupted and goes on; ``MemoryError`` or Ctrl-C of this process itself is none.
+
+        Raises:
+            Violation: no fault was asked for.
+        """
+        if not INTERRUPTS & self.settings.faults.chances.keys() and not isinstance(self.actor.faults, PlannedFault):
+            raise Violation(f"I12 {self.actor.name} was interrupted by nobody")
+        self.world.note("went_on_after_interrupt")
 
     def excuse(self, what: str, error: OSError | TableFormatError) -> None:
         """Pass over an error that a fault may have caused.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from table_format.errors import TableFormatError
 from tests.simulation.faults import NoFaults, SampledFaults
 from tests.simulation.history import History, Rules
+from tests.simulation.interrupting_io import KINDS
 from tests.simulation.legacy import legacy_writer
 from tests.simulation.maintenance import cleaner, compactor, expirer, tagger
 from tests.simulation.process import Process
@@ -96,10 +97,16 @@ def _add(
     faults = SampledFaults(settings.faults, rng, spared) if settings.faults.chances else NoFaults()
 
     def live(actor: Actor) -> None:
-        try:
-            body(Process.start(shared, actor, history, settings))
-        except (OSError, TableFormatError) as error:
-            raise Violation(f"I12 {actor.name} dies of {error!r}") from error
+        process = Process.start(shared, actor, history, settings)
+        while True:
+            try:
+                body(process)
+            except (OSError, TableFormatError) as error:
+                raise Violation(f"I12 {actor.name} dies of {error!r}") from error
+            except KINDS:
+                process.note_interrupt()  # the process lives on, with what it has in memory
+            else:
+                return
 
     actor = world.add_actor(name, live, faults)
     if settings.skewed_clocks:

@@ -128,6 +128,7 @@ def main() -> int:
     parser.add_argument("--mutant")
     parser.add_argument("--mutants", action="store_true")
     parser.add_argument("--stalling", action="store_true", help="processes sleep for longer than snapshots live")
+    parser.add_argument("--interrupting", action="store_true", help="calls are interrupted and processes live on")
     parser.add_argument("--every-fault", action="store_true", help="one fault at every call of every operation")
     parser.add_argument("--legacy", action="store_true", help="with a writer that has no fence")
     arguments = parser.parse_args()
@@ -148,6 +149,8 @@ def main() -> int:
         return try_every_operation()
     if arguments.stalling:
         return search(arguments.first, arguments.seeds, Settings.draw_stalling, arguments.processes)
+    if arguments.interrupting:
+        return search(arguments.first, arguments.seeds, Settings.draw_interrupted, arguments.processes)
     drawn = partial(Settings.draw, legacy=arguments.legacy)
     return search(arguments.first, arguments.seeds, drawn, arguments.processes)
 

@@ -75,6 +75,13 @@ class Settings:
         )
 
     @classmethod
+    def draw_interrupted(cls, seed: int) -> Settings:
+        """Settings in which calls are interrupted, beside other faults or alone, and processes live on."""
+        drawn = cls.draw(seed)
+        faults = drawn.faults.with_interrupts(random.Random(f"{seed}/interrupts"))
+        return replace(drawn, batch_writers=2, jobs=6, faults=faults)
+
+    @classmethod
     def draw_outages(cls, seed: int) -> Settings:
         """Settings in which the answer to a commit is often lost, and then all is silence."""
         return replace(cls.draw(seed), batch_writers=2, jobs=6, faults=FaultMix({FaultKind.OUTAGE: 0.03}))

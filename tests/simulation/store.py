@@ -15,7 +15,8 @@ import pyarrow as pa
 from table_format.io.file_io import FileStatus
 from table_format.io.memory import MemoryFileIO
 from table_format.io.paths import base_name, parent, sibling, temporary_name
-from tests.simulation.faults import CRASHES, Fault, FaultKind
+from tests.simulation.faults import CRASHES, INTERRUPTS, Fault, FaultKind
+from tests.simulation.interrupting_io import KINDS
 from tests.simulation.world import Actor, Crash, World
 
 T = TypeVar("T")
@@ -209,6 +210,8 @@ class FaultyFileIO:
         if kind is FaultKind.LATE:
             self._world.later(fault.amount, f"late {path}", lambda: _quietly(effect))
             raise _error(errno.ETIMEDOUT, "no answer", path)
+        if kind in INTERRUPTS:
+            self._interrupt(fault, path, effect)
         if kind in CRASHES:
             self._crash(kind, effect, partial)
         if kind in (FaultKind.STALE_LIST, FaultKind.STALE_READ) and stale is not None:
@@ -222,6 +225,13 @@ class FaultyFileIO:
         if kind is FaultKind.DUPLICATE:
             raise FileExistsError(errno.EEXIST, "the file exists", path)
         return result
+
+    def _interrupt(self, fault: Fault, path: str, effect: Callable[[], T]) -> None:
+        if fault.kind is FaultKind.INTERRUPT_AFTER:
+            _quietly(effect)
+        if fault.kind is FaultKind.INTERRUPT_LATE:
+            self._world.later(fault.amount, f"late {path}", lambda: _quietly(effect))
+        raise KINDS[self._actor.calls % len(KINDS)]
 
     def _crash(self, kind: FaultKind, effect: Callable[[], T], partial: Callable[[], None] | None) -> None:
         if kind is FaultKind.CRASH_AFTER:

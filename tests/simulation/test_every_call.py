@@ -65,6 +65,7 @@ class Operation:
     keyed: bool = True
     options: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[Table], object] | None = None
+    keys: tuple[str, ...] = ("k", "p")
 
 
 def expire_everything(table: Table) -> None:
@@ -197,7 +198,7 @@ def world(operation: Operation) -> MemoryFileIO:
         **({"bucket": "1"} if operation.keyed else {}),
         **operation.options,
     }
-    keys = ["k", "p"] if operation.keyed else []
+    keys = operation.keys if operation.keyed else ()
     catalog.create_table("db.t", Schema.from_arrow(SCHEMA, primary_keys=keys, partition_keys=["p"], options=options))
     table = catalog.load_table("db.t")
     assert isinstance(table, Table)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from table_format.codecs.commit_message import decode_messages, encode_messages
 from table_format.errors import CommitOutcomeUnknown, ConflictError, CorruptionError, SnapshotNotFound
 from table_format.metastore.commit import TableCommit
 from table_format.model.commit import CommitMessage, Committable
-from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER
+from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
+from tests.simulation.interrupting_io import KINDS
 from tests.simulation.process import Process
+from tests.simulation.settings import REQUEST_MS
 from tests.simulation.states import Intent
 from tests.simulation.sum_table import BUCKETS, MAX_LEVEL, Content, message, partition, path_of, write_rows
 from tests.simulation.world import Violation
@@ -52,18 +54,28 @@ def commit_checkpoint(p: Process) -> bool:
     """Commit the checkpoint, once whatever happens; ``False`` to try again."""
     durable, user = p.actor.durable, p.actor.name
     identifier = durable["next"]
-    commit = p.committer(user)
+    commit = p.interrupted.pop(user, None)
+    knows = commit is not None or not durable["tried"]
+    commit = commit or p.committer(user)
     try:
-        if durable["tried"] and not must_commit(p, commit, identifier, durable["since"]):
+        if not knows and not must_commit(p, commit, identifier, durable["since"]):
             p.world.note("restart_filtered")
         else:
-            durable["tried"] = True
+            durable["tried"] = knows = True
             _commit_twice_if_unknown(p, commit, identifier)
         p.history.acknowledge(user, identifier)
     except ConflictError:
         # Surely nothing of it landed up to now, so that is where to look from the next time.
         p.world.note("streaming_retries_exhausted")
         durable["since"] = commit.latest_id()
+        return False
+    except KINDS:
+        p.note_interrupt()
+        if knows and p.rng.random() < 0.6:
+            p.interrupted[user] = commit  # which remembers what it does not know
+        else:
+            # Another committer knows nothing of a request that is still on its way.
+            p.sleep(REQUEST_MS, 2 * REQUEST_MS)
         return False
     except CommitOutcomeUnknown:
         if not is_unknown_for_ever(p, user, identifier, durable["since"]):
@@ -136,20 +148,55 @@ def batch_job(p: Process, user: str, work: str) -> None:
     except (OSError, CorruptionError, SnapshotNotFound) as error:
         p.excuse("preparing a batch", error)
         return
-    try:
-        _publish(commit, work, Committable(identifier=identifier, messages=messages))
-    except CommitOutcomeUnknown:
-        _ask_later(p, commit, user)
+    committable = Committable(identifier=identifier, messages=messages)
+    while True:
+        try:
+            _publish(commit, work, committable)
+        except KINDS:
+            p.note_interrupt()
+            if p.rng.random() < 0.5:
+                continue  # with the same committer
+            _give_up(p, commit, user, messages)
+            return
+        except CommitOutcomeUnknown:
+            _ask_later(p, commit, user)
+            return
+        except (ConflictError, OSError, CorruptionError, SnapshotNotFound) as error:
+            if not isinstance(error, ConflictError):
+                p.excuse("committing a batch", error)
+            p.world.note("batch_rejected")
+            p.history.reject(user, identifier)
+            abort(p, commit, messages)
+            return
+        p.history.acknowledge(user, identifier)
+        p.persistently("looking at the own commit", lambda: check_reads_own_write(p))
         return
-    except (ConflictError, OSError, CorruptionError, SnapshotNotFound) as error:
-        if not isinstance(error, ConflictError):
-            p.excuse("committing a batch", error)
-        p.world.note("batch_rejected")
-        p.history.reject(user, identifier)
-        commit.abort(messages)
+
+
+def abort(p: Process, commit: TableCommit, messages: Sequence[CommitMessage]) -> bool:
+    """Delete what was not published, again after each interrupt; whether it is known what was."""
+    while True:
+        try:
+            commit.abort(messages)
+        except KINDS:
+            p.note_interrupt()
+        except CommitOutcomeUnknown:
+            p.world.note("abort_refused")
+            return False
+        else:
+            return True
+
+
+def _give_up(p: Process, commit: TableCommit, user: str, messages: Sequence[CommitMessage]) -> None:
+    """Delete what an interrupted commit has left, and say what became of it."""
+    identifier = BATCH_COMMIT_IDENTIFIER
+    if not abort(p, commit, messages):
+        p.history.leave_unknown(user, identifier)
         return
-    p.history.acknowledge(user, identifier)
-    p.persistently("looking at the own commit", lambda: check_reads_own_write(p))
+    landed = any(kind is not CommitKind.COMPACT for kind, _ in p.history.landed.get((user, identifier), ()))
+    p.world.note("given_up_after_landing" if landed else "given_up")
+    if not landed:
+        p.history.reject(user, identifier)  # nor may it land later
 
 
 def _publish(commit: TableCommit, work: str, committable: Committable) -> None:

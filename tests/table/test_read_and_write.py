@@ -396,3 +396,13 @@ def test_a_large_batch_is_cut_by_rows_and_by_bytes(monkeypatch: pytest.MonkeyPat
 
 def test_the_schema_of_the_shared_rows_is_the_one_of_the_tables() -> None:
     assert keyed([]).schema.names == KEYED.names
+
+
+def test_an_abort_by_another_committer_keeps_what_the_table_names(memory: Warehouse) -> None:
+    table = memory.table(primary_keys=["id"])
+    committed = table.new_write().write(keyed([(1, "a", 1)]))
+    table.new_commit("job").commit(committed, identifier=1)
+    left = table.new_write().write(keyed([(2, "b", 2)]))
+    table.new_commit("job").abort([*committed, *left])
+    assert rows_of(table) == [(1, "a", 1)]
+    assert not [f for m in left for f in m.new_files if any(f.file_name in path for path in memory.files(table))]

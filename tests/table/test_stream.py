@@ -11,6 +11,7 @@ from table_format import Table, load_catalog
 from table_format.errors import InvalidOption, MissingFile, SnapshotExpired, SnapshotNotFound
 from table_format.metastore.consumers import next_snapshot, reset_consumer
 from table_format.table.stream import StreamScan
+from tests.simulation.tracing import Instructions
 from tests.support.golden import golden_case
 from tests.support.tables import Warehouse, disk_warehouse, keyed, memory_warehouse
 
@@ -291,3 +292,20 @@ def test_a_delay_leaves_out_what_is_too_young(three_commits: Table) -> None:
     assert (delayed.next_plan(), delayed.checkpoint()) == (None, 1)
     at_once = three_commits.stream(options={"scan.snapshot-id": "1", "streaming.read.snapshot.delay": "0 s"})
     assert len(all_plans(at_once)) == 3
+
+
+@pytest.mark.parametrize("step", range(40))
+def test_a_stream_that_was_interrupted_shows_every_change_once(three_commits: Table, step: int) -> None:
+    stream = three_commits.stream(options={"scan.mode": "from-snapshot", "scan.snapshot-id": "1"})
+    found = []
+    while True:
+        instructions = Instructions(("table/stream.py",), len(found) * 7 + step * 11, KeyboardInterrupt)
+        plans: list[Any] = []
+        instructions.run(lambda plans=plans: plans.append(stream.next_plan()))
+        if not plans:
+            plans.append(stream.next_plan())
+        if plans[0] is None:
+            break
+        found.append(plans[0].snapshot.id)
+    assert found == sorted(set(found))
+    assert len(found) == 3

@@ -1,0 +1,43 @@
+"""Interrupts between any two instructions, not only at calls of the store: where a signal of the system strikes too."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+
+class Instructions:
+    """Raise ``error`` before instruction number ``at`` of some modules, counted while ``run`` runs; ``None`` counts."""
+
+    def __init__(self, modules: tuple[str, ...], at: int | None, error: type[BaseException]) -> None:
+        self._modules = modules
+        self._at = at
+        self._error = error
+        self.count = 0
+
+    def run(self, action: Callable[[], object]) -> bool:
+        """Whether the action was interrupted, or ended in an error because of it."""
+        before = sys.gettrace()
+        sys.settrace(self._called)
+        try:
+            action()
+        except self._error:
+            return True
+        finally:
+            sys.settrace(before)
+        return self._at is not None and self.count > self._at
+
+    def _called(self, frame: FrameType, event: str, _argument: Any) -> Any:
+        if not frame.f_code.co_filename.endswith(self._modules):
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        return self._traced
+
+    def _traced(self, _frame: FrameType, event: str, _argument: Any) -> Any:
+        if event == "opcode":
+            number, self.count = self.count, self.count + 1
+            if number == self._at:
+                raise self._error
+        return self._traced
