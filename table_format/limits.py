@@ -12,6 +12,15 @@ MAX_JSON_BYTES: Final = 64 * MIB
 
 MAX_JSON_DEPTH: Final = 64
 
+MAX_JSON_MARKS: Final = 1_000_000
+"""Commas and colons of one JSON file: as many members and items at most. A schema of ``MAX_COLUMNS`` has a tenth."""
+
+MAX_HINT_BYTES: Final = 1 * MIB
+"""The hints ``LATEST`` and ``EARLIEST``, which hold one number."""
+
+MAX_UNANNOUNCED_BYTES: Final = 16 * MIB
+"""A manifest or index up to this size is read before its size is compared with what is announced."""
+
 MAX_AVRO_BYTES: Final = 512 * MIB
 """One manifest, manifest list or index manifest, as stored."""
 
@@ -23,6 +32,23 @@ MAX_AVRO_BLOCK_BYTES: Final = 256 * MIB
 
 MIN_AVRO_BLOCK_ALLOWANCE: Final = 1 * MIB
 """A block may always expand to this much, whatever its stored size."""
+
+MAX_AVRO_EXPANSION: Final = 256
+"""Decompressed bytes of all blocks of an Avro file for each byte of it ..."""
+
+MIN_AVRO_ALLOWANCE: Final = 64 * MIB
+"""... or this much: entries of wide tables may be long and all but equal."""
+
+MIN_LIST_ALLOWANCE: Final = 8 * MIB
+"""What a manifest list may always expand to, whose entries are short."""
+
+MIN_ENTRIES_ALLOWANCE: Final = 65_536
+"""A manifest or index manifest may always have so many entries, and one more for each of its bytes."""
+
+MIN_LISTED_ALLOWANCE: Final = 16_384
+"""A manifest list may always name so many manifests, and one more for each 8 of its bytes: names hold UUIDs."""
+
+LISTED_BYTES: Final = 8
 
 MAX_DELETION_VECTOR_BYTES: Final = 544 * MIB
 """One deletion vector: a bitmap of 2 to the 32 rows without any saving."""

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from table_format.catalog.deletion_vector_switch import check_deletion_vector_switch
+from table_format.catalog.dropping import delete_all_remains, delete_remains, drop_directory
 from table_format.catalog.fallback import check_fallback_branch
 from table_format.catalog.global_tables import GlobalTable, global_tables, open_global_table
 from table_format.catalog.new_schema import check_changed, first_schema
@@ -84,22 +85,28 @@ class FileSystemCatalog:
         if name == SYSTEM_DATABASE:
             message = f"database '{name}' belongs to the catalog and cannot be dropped"
             raise InvalidIdentifier(message)
-        if not self.database_exists(name):
-            if ignore_if_not_exists:
+        directory = database_directory(self.warehouse, name)
+        found = self.io.status(directory)
+        linked = found is not None and found.is_link
+        if found is None or not (found.is_directory or found.is_broken_link):
+            if delete_remains(self.io, directory) or ignore_if_not_exists:
                 return
             raise self._no_database(name)
-        directory = database_directory(self.warehouse, name)
-        tables = self.list_tables(name)
+        tables = self.list_tables(name) if found.is_directory else ()
         if tables and not cascade:
             message = f"database '{name}' is not empty, it has {', '.join(tables)}; drop them, or say cascade=True"
             raise InvalidInputError(message)
+        if cascade or linked:
+            drop_directory(self.io, directory, self.runtime.ids)
+        else:
+            delete_all_remains(self.io, directory)
+            if not self.io.delete_empty_directory(directory):
+                message = (
+                    f"database '{name}' has no table but other files in {directory}; say cascade=True to delete them"
+                )
+                raise InvalidInputError(message)
         for table in tables:
-            self._delete_table(table_root(self.warehouse, name, table))
-        if cascade:
-            self.io.delete_tree(directory)
-        elif not self.io.delete_empty_directory(directory):
-            message = f"database '{name}' has no table but other files in {directory}; say cascade=True to delete them"
-            raise InvalidInputError(message)
+            forget_key_indexes(self.runtime, table_root(self.warehouse, name, table))
 
     # --- tables -----------------------------------------------------------------------------------------------------
 
@@ -173,6 +180,9 @@ class FileSystemCatalog:
         self._open(old)
         if not self.database_exists(new.database):
             raise self._no_database(new.database)
+        if not self._has_schema(self._paths(new)):
+            # What a rename that was killed has left of the new name.
+            self.io.delete_empty_directory(self._paths(new).root)
         try:
             self.io.rename_directory(self._paths(old).root, self._paths(new).root)
         except FileExistsError as error:
@@ -183,10 +193,14 @@ class FileSystemCatalog:
     def drop_table(self, name: str, *, ignore_if_not_exists: bool = False) -> None:
         """Remove a table with all its files; see ``Catalog``."""
         identifier = _main_table(name, "drop")
-        paths = self._paths(identifier)
-        if self._has_schema(paths):
-            self._delete_table(paths.root)
-        elif not ignore_if_not_exists:
+        root = self._paths(identifier).root
+        found = self.io.status(root)
+        with suppress(FileNotFoundError):  # somebody else has just dropped it
+            if found is not None and (found.is_broken_link or self._has_schema(self._paths(identifier))):
+                drop_directory(self.io, root, self.runtime.ids)
+                forget_key_indexes(self.runtime, root)
+                return
+        if not delete_remains(self.io, root) and not ignore_if_not_exists:
             raise self._no_table(identifier)
 
     # --- the database of the catalog's own tables -------------------------------------------------------------------
@@ -224,22 +238,6 @@ class FileSystemCatalog:
         directory = (PATH_DIRECTORY.read(schema.options) or "").strip("/")
         opened = replace(store, paths=replace(store.paths, data_directory=directory))
         return Table(Identifier(identifier.database, identifier.table, identifier.branch), opened, schema)
-
-    def _delete_table(self, root: str) -> None:
-        # 1 snapshots: the table is empty  2 everything else  3 schemas: the table is gone. Whoever makes the table
-        # anew after a crash must not find snapshots of the old one.
-        paths = TablePaths(root)
-        self.io.delete_tree(paths.snapshot_directory)
-        for child in self.io.list(root):
-            path = f"{root}/{child.name}"
-            if path == paths.schema_directory:
-                continue
-            if child.is_directory:
-                self.io.delete_tree(path)
-            else:
-                self.io.delete(path)
-        self.io.delete_tree(root)
-        forget_key_indexes(self.runtime, root)
 
     def _no_database(self, name: str) -> DatabaseNotFound:
         return DatabaseNotFound(f"database '{name}' does not exist in {self.warehouse}; create it first")

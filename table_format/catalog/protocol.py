@@ -34,9 +34,13 @@ class Catalog(Protocol):
     def drop_database(self, name: str, *, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
         """Remove a database; with ``cascade`` together with its tables.
 
+        It disappears in one step. Symbolic links are removed and not followed; see ``drop_table``.
+
         Raises:
             DatabaseNotFound: there is none of that name.
             InvalidInputError: it is not empty.
+            OSError: the store failed; either nothing happened, or the database is gone and the message says that files
+                are left, which the same call deletes when it is made again.
         """
         ...
 
@@ -93,7 +97,12 @@ class Catalog(Protocol):
     def drop_table(self, name: str, *, ignore_if_not_exists: bool = False) -> None:
         """Remove a table with all its files.
 
+        It disappears in one step. A table directory that is a symbolic link is removed as a link, and what it leads to
+        stays; links inside the directory are removed and not followed.
+
         Raises:
             TableNotFound: there is no such table.
+            OSError: the store failed; either nothing happened, or the table is gone and the message says that files are
+                left, which the same call deletes when it is made again.
         """
         ...

@@ -18,11 +18,20 @@ import fastavro
 from table_format.codecs.avro_schema import reading_schema
 from table_format.codecs.block_compression import avro_codec, compress, decompress
 from table_format.errors import BadEncoding, LimitExceeded, Truncated
-from table_format.limits import MAX_AVRO_BYTES
+from table_format.limits import (
+    MAX_AVRO_BYTES,
+    MAX_AVRO_EXPANSION,
+    MIN_AVRO_ALLOWANCE,
+    MIN_AVRO_BLOCK_ALLOWANCE,
+    MIN_ENTRIES_ALLOWANCE,
+)
 
 AVRO_MAGIC: Final = b"Obj\x01"
 SYNC_BYTES: Final = 16
 _RECORDS_PER_BLOCK: Final = 4096
+_SAMPLE: Final = 64
+"""Records that are encoded to see how long they are."""
+
 _MAX_HEADER_ENTRIES: Final = 1024
 _MAX_VARINT_BYTES: Final = 10
 
@@ -48,28 +57,57 @@ def write_container(schema: ContainerSchema, records: Sequence[Mapping[str, obje
         UnsupportedFeature: no such compression.
     """
     codec = avro_codec(compression)
+    step = _records_per_block(schema, records)
     blocks = [
-        _encode_block(schema, records[start : start + _RECORDS_PER_BLOCK], codec)
-        for start in range(0, len(records), _RECORDS_PER_BLOCK)
+        block
+        for start in range(0, len(records), step)
+        for block in _encode_blocks(schema, records[start : start + step], codec)
     ]
     sync = hashlib.blake2b(b"".join(blocks), digest_size=SYNC_BYTES).digest()
     header = container_header(schema.text, codec, sync)
     return b"".join([header, *(part for block in blocks for part in (block, sync))])
 
 
-def _encode_block(schema: ContainerSchema, records: Sequence[Mapping[str, object]], codec: str) -> bytes:
+def _records_per_block(schema: ContainerSchema, records: Sequence[Mapping[str, object]]) -> int:
+    if len(records) <= _SAMPLE:
+        return _RECORDS_PER_BLOCK
+    sample = records[:_SAMPLE]
+    size = max(1, len(_items(schema, sample)) // max(1, len(sample)))
+    return max(1, min(_RECORDS_PER_BLOCK, MIN_AVRO_BLOCK_ALLOWANCE // size))
+
+
+def _encode_blocks(schema: ContainerSchema, records: Sequence[Mapping[str, object]], codec: str) -> Iterator[bytes]:
+    """The records as one block, or as several where one would be larger than readers let every block expand to."""
+    items = _items(schema, records)
+    if len(items) > MIN_AVRO_BLOCK_ALLOWANCE and len(records) > 1:
+        half = len(records) // 2
+        yield from _encode_blocks(schema, records[:half], codec)
+        yield from _encode_blocks(schema, records[half:], codec)
+        return
+    stored = compress(codec, items)
+    yield b"".join((long_bytes(len(records)), long_bytes(len(stored)), stored))
+
+
+def _items(schema: ContainerSchema, records: Sequence[Mapping[str, object]]) -> bytes:
     out = BytesIO()
     fastavro.schemaless_writer(out, schema.array, records)
-    count = long_bytes(len(records))
     # The array is its count, the items, and a zero; the block is the items alone.
-    stored = compress(codec, out.getvalue()[len(count) : -1])
-    return b"".join((count, long_bytes(len(stored)), stored))
+    return out.getvalue()[len(long_bytes(len(records))) : -1]
 
 
-def read_container(data: bytes, schema: ContainerSchema, *, path: str) -> Iterator[dict[str, Any]]:
+def read_container(
+    data: bytes,
+    schema: ContainerSchema,
+    *,
+    path: str,
+    max_records: int | None = None,
+    allowance: int = MIN_AVRO_ALLOWANCE,
+) -> Iterator[dict[str, Any]]:
     """The records of a file one by one, in the shape of the file's own schema, timestamps as integers.
 
-    Every field of ``schema`` that is not nullable is there with its type; a nullable one may be missing.
+    Every field of ``schema`` that is not nullable is there with its type; a nullable one may be missing. The records of
+    a block are counted before they are made: there may be ``max_records``, or else as many as so many bytes can hold.
+    ``allowance`` is how many bytes they may expand to however small the file is.
 
     Raises:
         BadEncoding: the bytes are no Avro file, or not one that sound writers make.
@@ -83,7 +121,9 @@ def read_container(data: bytes, schema: ContainerSchema, *, path: str) -> Iterat
     cursor = Cursor(data, path)
     header = read_header(cursor)
     array = reading_schema(header.schema, schema.text, path=path)
-    expanded = 0
+    most = MIN_ENTRIES_ALLOWANCE + len(data) if max_records is None else max_records
+    most_bytes = min(MAX_AVRO_BYTES, max(allowance, MAX_AVRO_EXPANSION * len(data)))
+    expanded = records = 0
     while not cursor.at_end:
         count, size = cursor.long(), cursor.long()
         block = decompress(header.codec, cursor.take(size), path=path)
@@ -91,8 +131,12 @@ def read_container(data: bytes, schema: ContainerSchema, *, path: str) -> Iterat
             message = f"the sync marker is missing at byte {cursor.at - SYNC_BYTES}"
             raise BadEncoding(path, message)
         expanded += len(block)
-        if expanded > MAX_AVRO_BYTES:
-            message = f"the blocks expand to more than {MAX_AVRO_BYTES} bytes"
+        if expanded > most_bytes:
+            message = f"the blocks of a file of {len(data)} bytes expand to more than {most_bytes}"
+            raise LimitExceeded(path, message)
+        records += count
+        if records > most and count <= len(block):
+            message = f"expected {most} entries at most, found {records} in the first {cursor.at} of {len(data)} bytes"
             raise LimitExceeded(path, message)
         yield from decode_block(array, block, count, path)
 

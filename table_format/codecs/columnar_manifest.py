@@ -14,7 +14,7 @@ import pyarrow.parquet
 
 from table_format.codecs.avro import ContainerSchema, write_container
 from table_format.errors import BadEncoding, LimitExceeded
-from table_format.limits import MAX_AVRO_BYTES
+from table_format.limits import MAX_AVRO_BYTES, MIN_ENTRIES_ALLOWANCE
 
 _PARQUET_MAGIC: Final = b"PAR1"
 _ORC_MAGIC: Final = b"ORC"
@@ -27,8 +27,8 @@ def is_columnar(data: bytes) -> bool:
     return data.startswith((_PARQUET_MAGIC, _ORC_MAGIC))
 
 
-def as_container(data: bytes, schema: ContainerSchema, *, path: str) -> bytes:
-    """The same records as an uncompressed Avro container.
+def as_container(data: bytes, schema: ContainerSchema, *, path: str, most: int | None = None) -> bytes:
+    """The same records as an uncompressed Avro container; ``most`` is how many there may be, if that is known.
 
     Raises:
         BadEncoding: the file cannot be decoded, or its columns do not fit the schema.
@@ -38,7 +38,7 @@ def as_container(data: bytes, schema: ContainerSchema, *, path: str) -> bytes:
         message = f"a manifest of {len(data)} bytes; at most {MAX_AVRO_BYTES} are read"
         raise LimitExceeded(path, message)
     try:
-        rows = _read_rows(data, path)
+        rows = _read_rows(data, path, MIN_ENTRIES_ALLOWANCE + len(data) if most is None else most)
     except (pa.ArrowException, OSError, ValueError) as e:
         message = f"expected a manifest as Parquet or ORC, found {len(data)} bytes that cannot be decoded: {e}"
         raise BadEncoding(path, message) from e
@@ -49,23 +49,23 @@ def as_container(data: bytes, schema: ContainerSchema, *, path: str) -> bytes:
         raise BadEncoding(path, message) from e
 
 
-def _read_rows(data: bytes, path: str) -> list[dict[str, Any]]:
+def _read_rows(data: bytes, path: str, most: int) -> list[dict[str, Any]]:
     source = pa.BufferReader(data)
     if data.startswith(_ORC_MAGIC):
         orc_file = pyarrow.orc.ORCFile(source)
-        _check_rows(orc_file.nrows, data, path)
+        _check_rows(orc_file.nrows, data, path, most)
         table = orc_file.read()
     else:
         parquet_file = pyarrow.parquet.ParquetFile(source)
-        _check_rows(parquet_file.metadata.num_rows, data, path)
+        _check_rows(parquet_file.metadata.num_rows, data, path, most)
         table = parquet_file.read(use_threads=False)
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows
 
 
-def _check_rows(rows: int, data: bytes, path: str) -> None:
+def _check_rows(rows: int, data: bytes, path: str, most: int) -> None:
     # No two entries are equal, so each takes a byte at the very least.
-    if rows > len(data):
+    if rows > min(most, len(data)):
         message = f"a manifest of {len(data)} bytes declares {rows} entries"
         raise LimitExceeded(path, message)
 

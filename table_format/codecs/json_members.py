@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NoReturn
+from functools import lru_cache
+from typing import Final, NoReturn
 
 from table_format.codecs.file_names import is_safe_file_name
 from table_format.errors import BadEncoding
 from table_format.model.types import InternalValue
+
+_CHARACTER_BITS: Final = 21
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +106,10 @@ class JsonMembers:
         Raises:
             BadEncoding: there is one, and what it says would be taken for absent.
         """
+        meant = _one_bit_away(known)
         for name in self.values.keys() - known:
-            meant = next((candidate for candidate in known if _is_one_bit_away(name, candidate)), None)
-            if meant is not None:
-                self._refuse(meant, "to stand under its name", name)
+            if name in meant:
+                self._refuse(meant[name], "to stand under its name", name)
 
     def _scalar_text(self, key: str, member: InternalValue) -> str:
         if isinstance(member, str):
@@ -122,8 +126,13 @@ class JsonMembers:
         raise BadEncoding(self.path, message)
 
 
-def _is_one_bit_away(name: str, other: str) -> bool:
-    if len(name) != len(other):
-        return False
-    differences = [ord(a) ^ ord(b) for a, b in zip(name, other, strict=True) if a != b]
-    return len(differences) == 1 and differences[0].bit_count() == 1
+@lru_cache(maxsize=16)
+def _one_bit_away(known: frozenset[str]) -> Mapping[str, str]:
+    """Every name that differs from a known one in a single bit of a character, with that one."""
+    return {
+        f"{name[:at]}{chr(ord(character) ^ 1 << bit)}{name[at + 1 :]}": name
+        for name in sorted(known)
+        for at, character in enumerate(name)
+        for bit in range(_CHARACTER_BITS)
+        if ord(character) ^ 1 << bit <= sys.maxunicode
+    }

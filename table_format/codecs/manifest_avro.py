@@ -24,6 +24,7 @@ from table_format.codecs.data_file_avro import (
 )
 from table_format.codecs.index_file_avro import index_file_fields, index_file_members, index_file_of
 from table_format.errors import BadEncoding
+from table_format.limits import LISTED_BYTES, MIN_AVRO_ALLOWANCE, MIN_LIST_ALLOWANCE, MIN_LISTED_ALLOWANCE
 from table_format.model.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 
 _Fact = TypeVar("_Fact")
@@ -96,14 +97,14 @@ def encode_manifest(entries: Sequence[ManifestEntry], *, compression: str = "zst
     return write_container(_MANIFEST, records, compression=compression)
 
 
-def decode_manifest(data: bytes, *, path: str) -> list[ManifestEntry]:
-    """The entries of a manifest file, in file order.
+def decode_manifest(data: bytes, *, path: str, entries: int | None = None) -> list[ManifestEntry]:
+    """The entries of a manifest file, in file order; ``entries`` is how many its list announces, if that is known.
 
     Raises:
         CorruptionError: the bytes are no manifest, or end early, or declare too much.
         UnsupportedFeature: they are compressed with a codec outside the format.
     """
-    return _decode(data, path, _MANIFEST, _MANIFEST_VERSION, _manifest_entry)
+    return _decode(data, path, _MANIFEST, _MANIFEST_VERSION, _manifest_entry, entries)
 
 
 def encode_manifest_list(manifests: Sequence[ManifestFileMeta], *, compression: str = "zstd") -> bytes:
@@ -131,7 +132,8 @@ def encode_manifest_list(manifests: Sequence[ManifestFileMeta], *, compression: 
 
 def decode_manifest_list(data: bytes, *, path: str) -> list[ManifestFileMeta]:
     """The manifests of a list, in replay order; raises as ``decode_manifest``."""
-    return _decode(data, path, _MANIFEST_LIST, _MANIFEST_VERSION, _manifest_file)
+    most = MIN_LISTED_ALLOWANCE + len(data) // LISTED_BYTES
+    return _decode(data, path, _MANIFEST_LIST, _MANIFEST_VERSION, _manifest_file, most, MIN_LIST_ALLOWANCE)
 
 
 def encode_index_manifest(entries: Sequence[IndexManifestEntry], *, compression: str = "zstd") -> bytes:
@@ -155,12 +157,18 @@ def decode_index_manifest(data: bytes, *, path: str) -> list[IndexManifestEntry]
 
 
 def _decode(
-    data: bytes, path: str, schema: ContainerSchema, version: int, fact: Callable[[dict[str, Any], str], _Fact]
+    data: bytes,
+    path: str,
+    schema: ContainerSchema,
+    version: int,
+    fact: Callable[[dict[str, Any], str], _Fact],
+    most: int | None = None,
+    allowance: int = MIN_AVRO_ALLOWANCE,
 ) -> list[_Fact]:
     if is_columnar(data):
-        data = as_container(data, schema, path=path)
+        data = as_container(data, schema, path=path, most=most)
     facts = []
-    for record in read_container(data, schema, path=path):
+    for record in read_container(data, schema, path=path, max_records=most, allowance=allowance):
         if record["_VERSION"] != version:
             message = f"expected entries of version {version}, found version {record['_VERSION']}"
             raise BadEncoding(path, message)

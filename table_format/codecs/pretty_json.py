@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Final, NoReturn
 
 from table_format.errors import BadEncoding, LimitExceeded
-from table_format.limits import MAX_JSON_BYTES, MAX_JSON_DEPTH
+from table_format.limits import MAX_JSON_BYTES, MAX_JSON_DEPTH, MAX_JSON_MARKS
 
 _ESCAPED: Final = re.compile(r'[\x00-\x1f"\\]')
 _ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -108,6 +108,10 @@ def load_json_value(data: bytes, *, path: str) -> object:
     """Any JSON value; raises as ``load_json``."""
     if len(data) > MAX_JSON_BYTES:
         message = f"{len(data)} bytes of JSON; at most {MAX_JSON_BYTES} are read"
+        raise LimitExceeded(path, message)
+    # Counted before anything is parsed: each member and item is an object of Python.
+    if (marks := data.count(b",") + data.count(b":")) > MAX_JSON_MARKS:
+        message = f"{marks} commas and colons in {len(data)} bytes of JSON; at most {MAX_JSON_MARKS} are read"
         raise LimitExceeded(path, message)
     try:
         value: object = json.loads(data.decode(), parse_float=Decimal, parse_constant=_refuse_constant)

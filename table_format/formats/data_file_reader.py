@@ -17,13 +17,15 @@ import pyarrow as pa
 
 from table_format.codecs.binary_row import deserialize_row
 from table_format.codecs.deletion_vector import DeletionVector
-from table_format.errors import BadEncoding, MissingFile, Truncated
+from table_format.errors import BadEncoding
+from table_format.formats.batch_rows import sliced
 from table_format.formats.deleted_rows import with_positions as numbered
 from table_format.formats.deleted_rows import without_deleted
 from table_format.formats.evolution import BoundsEvolution, Evolution
 from table_format.formats.protocol import FormatReader, RowGroupFilter, RowGroupReader, RowGroups
 from table_format.formats.registry import format_of
 from table_format.io.paths import partition_text
+from table_format.io.sound_files import opened_file
 from table_format.io.table_store import TableStore
 from table_format.kernels.pruning import ColumnBounds, may_match
 from table_format.model.data_file import DataFileMeta
@@ -85,7 +87,7 @@ class DataFileReader:
         batch_rows: int = DEFAULT_BATCH_ROWS,
         with_positions: bool = False,
     ) -> Iterator[pa.RecordBatch]:
-        """The columns ``fields`` of a file, in file order, at most ``batch_rows`` rows at a time.
+        """The columns ``fields`` of a file, in file order, at most ``batch_rows`` and ``MAX_BATCH_BYTES`` at once.
 
         Rows marked in ``deleted`` are left out. ``with_positions`` adds a column ``_POSITION``: which row of the file
         it is, counted from 0. ``fields`` are columns of the read schema or system columns
@@ -101,7 +103,8 @@ class DataFileReader:
             rows = self._rows(
                 reader, file, path, tuple(fields), predicate, deleted, batch_rows, positioned=with_positions
             )
-            yield from rows
+            for batch in rows:
+                yield from sliced(batch)
 
     def row_groups(self, partition: bytes, bucket: int, file: DataFileMeta, predicate: Predicate | None) -> RowGroups:
         """What a predicate makes of the row groups of a file; only the footer is read.
@@ -125,14 +128,7 @@ class DataFileReader:
     def _opened(self, partition: bytes, bucket: int, file: DataFileMeta) -> Iterator[tuple[FormatReader, str]]:
         path = self._store.paths.data_file(self._partition_text(partition), bucket, file)
         file_format = format_of(file.file_name)
-        try:
-            source = self._store.io.open_input(path)
-        except FileNotFoundError as error:
-            raise MissingFile(path) from error
-        with source:
-            size = source.size()
-            if size != file.file_size:
-                raise Truncated(path, expected_bytes=file.file_size, found_bytes=size)
+        with opened_file(self._store.io, path, size=file.file_size) as source:
             use_threads = self._use_threads and file.row_count > _MIN_ROWS_FOR_THREADS
             reader = file_format.open_reader(source, path, use_threads=use_threads)
             if reader.row_count != file.row_count:

@@ -7,19 +7,25 @@ its path; errors of the store pass through as ``OSError``. ORC has no checksums:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import pyarrow as pa
 from pyarrow import orc
 
 from table_format.errors import BadEncoding
+from table_format.formats.batch_rows import MAX_BATCH_BYTES, is_of_any_width
 from table_format.formats.decoding import decoding
 from table_format.formats.nested import empty_columns
 from table_format.formats.orc_tail import Tail, check_postscript
 from table_format.formats.orc_timestamps import holds_timestamps, read_wide_stripe
 from table_format.formats.orc_types import from_storage
+from table_format.formats.orc_wide_columns import WideColumns
 from table_format.formats.protocol import RowGroupFilter
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.types import DataField
+
+_MAX_STRIPE_BYTES: Final = 4 * MAX_BATCH_BYTES
+"""Texts of a stripe up to this size are decoded at once."""
 
 
 class OrcFileReader:
@@ -55,17 +61,34 @@ class OrcFileReader:
         batch_rows: int,
     ) -> Iterator[pa.RecordBatch]:
         schema = arrow_schema(fields)
+        wide = self._wide_columns(fields, batch_rows)
+        narrow = [f for f in fields if wide is None or f.name not in wide.names]
         for index, stripe in enumerate(self._stripes):
-            columns = self._columns(index, fields) if fields else {}
-            for start in range(0, stripe.rows, batch_rows):
+            columns = self._columns(index, narrow) if narrow else {}
+            start = 0
+            while start < stripe.rows:
                 rows = min(batch_rows, stripe.rows - start)
                 if not fields:
                     yield empty_columns(rows)
+                    start += rows
                     continue
                 with decoding(self._path, "ORC"):
-                    arrays = [from_storage(columns[f.name].slice(start, rows), f.type) for f in fields]
+                    taken = {} if wide is None else wide.take(rows)
+                    rows = len(next(iter(taken.values()))) if taken else rows
+                    found = {f.name: columns[f.name].slice(start, rows) for f in narrow} | taken
+                    arrays = [from_storage(found[f.name], f.type) for f in fields]
                     batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
+                start += rows
                 yield batch
+
+    def _wide_columns(self, fields: Sequence[DataField], batch_rows: int) -> WideColumns | None:
+        """A stream of the columns that are too wide to decode a whole stripe of them; ``None`` without such."""
+        rows = max((stripe.rows for stripe in self._stripes), default=0)
+        names = {f.name for f in fields if is_of_any_width(f) and not holds_timestamps(f.type) and "." not in f.name}
+        row_bytes = -(-self._tail.text_bytes // max(1, self.row_count))
+        if not names or rows * row_bytes <= _MAX_STRIPE_BYTES:
+            return None
+        return WideColumns(self._source, tuple(sorted(names)), max(1, min(batch_rows, MAX_BATCH_BYTES // row_bytes)))
 
     def _columns(self, index: int, fields: Sequence[DataField]) -> dict[str, pa.Array]:
         """The columns of one stripe by name."""

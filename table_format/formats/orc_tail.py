@@ -24,6 +24,7 @@ _TAIL_POSTSCRIPT, _TAIL_FOOTER = 1, 2
 _FOOTER_LENGTH, _COMPRESSION, _BLOCK_SIZE, _METADATA_LENGTH, _STATISTICS_LENGTH, _MAGIC = 1, 2, 3, 5, 7, 8000
 _HEADER_LENGTH, _CONTENT_LENGTH, _STRIPES, _TYPES, _ROWS, _STATISTICS = 1, 2, 3, 4, 6, 7
 _STRIPE_OFFSET, _STRIPE_INDEX, _STRIPE_DATA, _STRIPE_FOOTER, _STRIPE_ROWS = 1, 2, 3, 4, 5
+_STRING_STATISTICS, _BINARY_STATISTICS, _STRING_SUM, _BINARY_SUM = 4, 8, 3, 1
 _TYPE_KIND, _TYPE_CHILDREN, _TYPE_NAMES = 1, 2, 3
 _STREAM_KIND, _STREAM_COLUMN, _STREAM_LENGTH = 1, 2, 3
 _STREAMS, _ENCODINGS, _TIME_ZONE = 1, 2, 3
@@ -83,6 +84,17 @@ class Tail:
             )
             for t in self.footer.messages(_TYPES)
         )
+
+    @property
+    def text_bytes(self) -> int:
+        """The bytes of all texts and binaries of the file as values, as far as its statistics say it; else 0."""
+        total = 0
+        for column in self.footer.messages(_STATISTICS):
+            for kind, member in ((_STRING_STATISTICS, _STRING_SUM), (_BINARY_STATISTICS, _BINARY_SUM)):
+                for found in column.messages(kind):
+                    stored = found.number(member)
+                    total += max(0, (stored >> 1) ^ -(stored & 1))
+        return total
 
     def plain(self, data: bytes) -> bytes:
         """A part of the file without its compression."""

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from table_format.errors import BadEncoding
+from table_format.formats.batch_rows import UNMEASURED_BYTES, MeasuredRows, is_of_any_width
 from table_format.formats.decoding import decoding
 from table_format.formats.nested import empty_columns
 from table_format.formats.parquet_bounds import footer_bounds, leaf_positions
@@ -87,13 +88,35 @@ class ParquetFileReader:
         wanted = {f.name for f in fields}
         leaves = [leaf for name in self._names if name in wanted for leaf in self._leaves[name]]
         schema = arrow_schema(fields)
+        widest, rows = self._widest_row(fields, groups)
+        is_bounded = min(batch_rows, rows) * widest <= UNMEASURED_BYTES
+        measured = None if is_bounded else MeasuredRows(batch_rows, widest_bytes=widest)
         with decoding(self._path, "Parquet"):
             stream = self._file.reader.iter_batches(
-                batch_rows, row_groups=groups, column_indices=leaves, use_threads=self._use_threads
+                batch_rows if measured is None else measured.rows,
+                row_groups=groups,
+                column_indices=leaves,
+                use_threads=self._use_threads,
             )
             for batch in stream:
+                if measured is not None:
+                    measured.add(batch)
+                    # Arrow asks for it before each batch.
+                    self._file.reader.set_batch_size(measured.rows)
                 columns = [from_storage(batch.column(f.name), f.type) for f in fields]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def _widest_row(self, fields: Sequence[DataField], groups: list[int]) -> tuple[int, int]:
+        """What a row may take at most, and the rows of the largest row group.
+
+        No value is longer than the pages of its column together.
+        """
+        leaves = [leaf for f in fields if is_of_any_width(f) for leaf in self._leaves[f.name]]
+        if not leaves:
+            return 0, 0
+        found = [self._metadata.row_group(index) for index in groups]
+        widest = max((sum(g.column(leaf).total_uncompressed_size for leaf in leaves) for g in found), default=0)
+        return widest, max((g.num_rows for g in found), default=0)
 
     def _may_match(self, index: int, row_groups: RowGroupFilter | None) -> bool:
         if row_groups is None:

@@ -19,9 +19,10 @@ from table_format.codecs.deletion_vector import (
     decode_vector,
     stored_bytes,
 )
-from table_format.errors import BadEncoding, MissingFile, UnsupportedFeature
+from table_format.errors import BadEncoding, UnsupportedFeature
 from table_format.io.file_io import FileIO
 from table_format.io.paths import TablePaths, is_plain_path, without_scheme
+from table_format.io.sound_files import opened_file
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta, IndexManifestEntry
 from table_format.model.split import DeletionFile
@@ -82,11 +83,7 @@ def read_deletion_vector(io: FileIO, file: DeletionFile, row_count: int) -> Dele
         CorruptionError: the index file is missing or damaged, or does not fit the data file.
     """
     check_length(file.range, row_count, path=file.path)
-    try:
-        source = io.open_input(file.path)
-    except FileNotFoundError as error:
-        raise MissingFile(file.path) from error
-    with source:
+    with opened_file(io, file.path) as source:
         check_version(source.read(1), path=file.path)
         if file.range.offset > source.size():
             raise BadEncoding(file.path, f"expected a deletion vector at offset {file.range.offset}, found the end")

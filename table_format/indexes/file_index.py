@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.codecs.file_index import IndexPlaces, decode_head, head_length
-from table_format.errors import BadEncoding, InvalidData, LimitExceeded, MissingFile, Truncated
+from table_format.errors import BadEncoding, InvalidData, LimitExceeded, Truncated
+from table_format.io.sound_files import opened_file
 from table_format.io.table_store import TableStore
 from table_format.kernels.file_index import INDEX_TYPES
 from table_format.kernels.file_index.protocol import IndexReader, IndexType
@@ -117,11 +118,7 @@ class FileIndexes:
             yield FileIndex(self, _container(file.embedded_file_index, path), schema, file)
             return
         path = self._store.paths.file_in_bucket(partition_text, bucket, name)
-        try:
-            source = self._store.io.open_input(path)
-        except FileNotFoundError as error:
-            raise MissingFile(path) from error
-        with source:
+        with opened_file(self._store.io, path) as source:
             container = _opened(lambda start, length: source.read_at(length, start), source.size(), path)
             yield FileIndex(self, container, schema, file)
 

@@ -14,6 +14,7 @@ from table_format.codecs.hash_index import decode_hashes, encode_hashes
 from table_format.errors import MissingFile
 from table_format.indexes.deletion_vectors import index_file_path
 from table_format.io.paths import index_name
+from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.model.manifest import HASH, IndexFileMeta, IndexManifestEntry
 
@@ -29,7 +30,7 @@ def read_hashes(
     """
     path = index_file_path(entry, store.paths, partition_text, beside_data=beside_data)
     try:
-        data = store.io.read(path)
+        data = read_file(store.io, path, size=entry.index_file.file_size)
     except FileNotFoundError as error:
         raise MissingFile(path) from error
     return decode_hashes(data, count=entry.index_file.row_count, path=path)

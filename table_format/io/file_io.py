@@ -6,31 +6,65 @@ commit point of everything (docs/adr). Listing may lag on some stores, so correc
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
 
 
+class UnexpectedKind(OSError):
+    """A pipe, a socket, a device or a link that leads nowhere, where a file or a directory is expected."""
+
+
+class FileTooLarge(OSError):
+    """The file has more bytes than are read at once; it was not read. ``size`` and ``limit`` are bytes."""
+
+    def __init__(self, path: str, size: int, limit: int) -> None:
+        super().__init__(errno.EFBIG, f"the file has {size} bytes, and at most {limit} are read", path)
+        self.size = size
+        self.limit = limit
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (FileTooLarge, (self.filename, self.size, self.limit))
+
+
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """One child of a directory. ``size`` is bytes, ``modified_ms`` epoch milliseconds; both 0 for directories."""
+    """What lies at a path. ``size`` is bytes, ``modified_ms`` epoch milliseconds; both 0 for directories.
+
+    A symbolic link has the facts of what it leads to, and ``is_link``. ``is_odd`` is whatever is neither a file nor a
+    directory: a pipe, a socket, a device, a link that leads nowhere.
+    """
 
     name: str
     size: int
     modified_ms: int
     is_directory: bool
+    is_link: bool = False
+    is_odd: bool = False
+
+    @property
+    def is_broken_link(self) -> bool:
+        """Whether it is a link that leads to nothing that could be opened."""
+        return self.is_link and self.is_odd
 
 
 class FileIO(Protocol):
     """Few verbs, each with one meaning."""
 
     def read(self, path: str) -> bytes:
-        """The whole file. Raises ``FileNotFoundError``."""
+        """The whole file, unless it is larger than ``read_limit``.
+
+        Raises:
+            FileNotFoundError: there is none.
+            FileTooLarge: it is larger than that; nothing was read.
+            UnexpectedKind: it is a pipe, a socket, a device or a link that leads nowhere.
+        """
         ...
 
     def open_input(self, path: str) -> pa.NativeFile:
-        """A seekable file for columnar readers; the caller closes it. Raises ``FileNotFoundError``."""
+        """A seekable file for columnar readers; the caller closes it. Raises as ``read``, but of any size."""
         ...
 
     def create(self, path: str, data: bytes) -> None:
@@ -60,23 +94,30 @@ class FileIO(Protocol):
         ...
 
     def list(self, directory: str) -> list[FileStatus]:
-        """The children of a directory but hidden ones, sorted by name; empty when there is no such directory."""
+        """The children of a directory but hidden ones, sorted by name; empty when there is no such directory.
+
+        Raises:
+            UnexpectedKind: the path leads through a link that leads nowhere, so what lies there is not known.
+        """
         ...
 
     def delete(self, path: str) -> None:
-        """Delete a file; nothing happens when there is none."""
+        """Delete a file or a link, never what a link leads to; nothing happens when there is none."""
         ...
 
     def delete_tree(self, directory: str) -> None:
-        """Delete a directory and all below it; nothing happens when there is none."""
+        """Delete a directory and all below it; nothing happens when there is none.
+
+        A link is removed wherever it is met, at ``directory`` itself too, and never followed.
+        """
         ...
 
     def delete_empty_directory(self, directory: str) -> bool:
-        """Delete a directory if it is empty; whether it was deleted."""
+        """Delete a directory if it is empty and no link; whether it was deleted."""
         ...
 
     def rename_directory(self, source: str, target: str) -> None:
-        """Move a directory. Raises ``FileExistsError`` when the target exists."""
+        """Move a directory, or the link to one. Raises ``FileExistsError`` when the target exists."""
         ...
 
     def make_directory(self, directory: str) -> None:

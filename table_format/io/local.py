@@ -19,13 +19,15 @@ from typing import Final, TypeVar
 
 import pyarrow as pa
 
-from table_format.io.file_io import FileStatus
+from table_format.io.file_io import FileStatus, FileTooLarge, UnexpectedKind
+from table_format.io.file_limits import read_limit
 from table_format.io.paths import base_name, checked_path, is_hidden, parent, sibling, temporary_name
 from table_format.runtime import Ids, SystemIds
 
 _T = TypeVar("_T")
 
 _NO_HARD_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
+_LEADS_NOWHERE: Final = frozenset({errno.ENOENT, errno.ELOOP, errno.ENOTDIR})
 _ATTEMPTS: Final = 8
 """How often a directory may vanish between making it and using it before that is an error."""
 
@@ -37,10 +39,18 @@ class LocalFileIO:
     ids: Ids = field(default_factory=SystemIds)
 
     def read(self, path: str) -> bytes:
-        return Path(checked_path(path)).read_bytes()
+        handle = _open_file(path)
+        try:
+            size, limit = os.fstat(handle).st_size, read_limit(path)
+            if size > limit:
+                raise FileTooLarge(path, size, limit)
+            return _read_all(handle, path, size, limit)
+        finally:
+            os.close(handle)
 
     def open_input(self, path: str) -> pa.NativeFile:
-        return pa.OSFile(checked_path(path), "rb")
+        os.close(_open_file(path))
+        return pa.OSFile(path, "rb")
 
     def create(self, path: str, data: bytes) -> None:
         temporary = self._temporary(path)
@@ -66,10 +76,10 @@ class LocalFileIO:
 
     def status(self, path: str) -> FileStatus | None:
         try:
-            found = Path(checked_path(path)).stat()
+            own = os.lstat(checked_path(path))
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return _status(base_name(path), found)
+        return _status(path, base_name(path), own)
 
     def list_hidden(self, directory: str) -> list[FileStatus]:
         return _children(directory, is_hidden)
@@ -81,7 +91,9 @@ class LocalFileIO:
         Path(checked_path(path)).unlink(missing_ok=True)
 
     def delete_tree(self, directory: str) -> None:
-        checked_path(directory)
+        if Path(checked_path(directory)).is_symlink():
+            self.delete(directory)
+            return
         for _ in range(_ATTEMPTS):
             # Others may delete below us, which makes rmtree stop in the middle.
             with suppress(FileNotFoundError):
@@ -95,6 +107,10 @@ class LocalFileIO:
             Path(checked_path(directory)).rmdir()
         except FileNotFoundError:
             return False
+        except NotADirectoryError:
+            if Path(directory).is_symlink():
+                return False
+            raise
         except OSError as error:
             if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
                 return False
@@ -104,6 +120,9 @@ class LocalFileIO:
     def rename_directory(self, source: str, target: str) -> None:
         if not Path(checked_path(source)).is_dir():
             raise FileNotFoundError(errno.ENOENT, "no such directory", source)
+        if Path(source).is_symlink():
+            _move_link(source, checked_path(target))
+            return
         # POSIX replaces an empty directory; making it first is what refuses a target that exists.
         _in_directory_of(target, lambda: Path(checked_path(target)).mkdir())
         try:
@@ -144,6 +163,64 @@ def absolute_path(path: str) -> str:
     return os.path.abspath(Path(path).expanduser())  # noqa: PTH100 - Path.absolute keeps '..'
 
 
+def _open_file(path: str) -> int:
+    """A handle of a regular file: to open a pipe would wait for its writer, and a device has no end."""
+    try:
+        handle = os.open(checked_path(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in _LEADS_NOWHERE:
+            _refuse_broken_links(path)
+        if error.errno == errno.ENXIO:
+            raise UnexpectedKind(errno.EINVAL, "expected a file, found a socket or a device", path) from error
+        raise
+    try:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, "expected a file, found a directory", path)
+        if not stat.S_ISREG(mode):
+            raise UnexpectedKind(errno.EINVAL, f"expected a file, found {_kind(mode)}", path)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _read_all(handle: int, path: str, size: int, limit: int) -> bytes:
+    parts = []
+    read = 0
+    while part := os.read(handle, max(size - read, 0) + 1):
+        parts.append(part)
+        read += len(part)
+        if read > limit:
+            raise FileTooLarge(path, read, limit)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISFIFO(mode):
+        return "a named pipe"
+    return "a socket" if stat.S_ISSOCK(mode) else "a device"
+
+
+def _refuse_broken_links(path: str) -> None:
+    """Raise when the path is, or leads through, a link that leads nowhere: then it is not just missing."""
+    while path != "/" and not Path(path).exists():
+        if Path(path).is_symlink():
+            raise UnexpectedKind(errno.ELOOP, f"the symbolic link to '{Path(path).readlink()}' leads nowhere", path)
+        path = parent(path)
+
+
+def _move_link(source: str, target: str) -> None:
+    # Making the link refuses a target that exists. A crash before the old one is removed leaves two names.
+    text = os.readlink(source)  # noqa: PTH115 - Path would change its text
+    if not text.startswith("/") and parent(source) != parent(target):
+        text = os.path.join(parent(source), text)  # noqa: PTH118 - '..' stays as it is
+    _in_directory_of(target, lambda: Path(target).symlink_to(text))
+    Path(source).unlink()
+    _sync_directory(parent(target))
+    _sync_directory(parent(source))
+
+
 def _open_new(path: str) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
 
@@ -174,8 +251,11 @@ def _make_directories(directory: str) -> None:
     except FileNotFoundError:
         return  # somebody deleted the parent; the caller tries again
     except FileExistsError:
-        if path.is_file():
-            raise NotADirectoryError(errno.ENOTDIR, "a file has the name of a directory", directory) from None
+        _refuse_broken_links(directory)
+        # Somebody may have deleted it meanwhile, or made it again.
+        with suppress(FileNotFoundError):
+            if not stat.S_ISDIR(path.stat().st_mode):
+                raise NotADirectoryError(errno.ENOTDIR, "a file has the name of a directory", directory) from None
     _sync_directory(parent(directory))
 
 
@@ -205,9 +285,14 @@ def _children(directory: str, is_wanted: Callable[[str], bool]) -> list[FileStat
                 if is_wanted(entry.name):
                     # The file may go away while we look: then it is not there.
                     with suppress(FileNotFoundError):
-                        found.append(_status(entry.name, entry.stat()))
+                        found.append(_status(entry.path, entry.name, entry.stat(follow_symlinks=False)))
     except FileNotFoundError:
+        _refuse_broken_links(directory)
         return []
+    except OSError as error:
+        if error.errno in _LEADS_NOWHERE:
+            _refuse_broken_links(directory)
+        raise
     return sorted(found, key=lambda status: status.name)
 
 
@@ -225,7 +310,16 @@ def _sync_directory(directory: str) -> None:
         _sync(directory, os.O_RDONLY | os.O_DIRECTORY)
 
 
-def _status(name: str, found: os.stat_result) -> FileStatus:
+def _status(path: str, name: str, own: os.stat_result) -> FileStatus:
+    found, is_link = own, stat.S_ISLNK(own.st_mode)
+    if is_link:
+        try:
+            found = Path(path).stat()
+        except OSError as error:
+            if error.errno not in _LEADS_NOWHERE:
+                raise
     if stat.S_ISDIR(found.st_mode):
-        return FileStatus(name, 0, 0, is_directory=True)
-    return FileStatus(name, found.st_size, found.st_mtime_ns // 1_000_000, is_directory=False)
+        return FileStatus(name, 0, 0, is_directory=True, is_link=is_link)
+    is_odd = not stat.S_ISREG(found.st_mode)
+    changed_ms = found.st_mtime_ns // 1_000_000
+    return FileStatus(name, 0 if is_odd else found.st_size, changed_ms, False, is_link, is_odd)

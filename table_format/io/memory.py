@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from table_format.io.file_io import FileStatus
+from table_format.io.file_io import FileStatus, FileTooLarge
+from table_format.io.file_limits import read_limit
 from table_format.io.paths import base_name, checked_path, is_hidden, parent
 from table_format.runtime import Clock, SystemClock
 
@@ -36,10 +37,14 @@ class MemoryFileIO:
 
     def read(self, path: str) -> bytes:
         with self._lock:
-            return bytes(self._file(path).data)
+            data = self._file(path).data
+            if len(data) > (limit := read_limit(path)):
+                raise FileTooLarge(path, len(data), limit)
+            return bytes(data)
 
     def open_input(self, path: str) -> pa.NativeFile:
-        return pa.BufferReader(self.read(path))
+        with self._lock:
+            return pa.BufferReader(bytes(self._file(path).data))
 
     def create(self, path: str, data: bytes) -> None:
         with self._lock:

@@ -28,11 +28,13 @@ __all__ = [
     "data_file_name",
     "database_directory",
     "database_name_of",
+    "dropped_directory",
     "escape",
     "extension_of",
     "file_index_name",
     "index_manifest_name",
     "index_name",
+    "is_dropped",
     "is_hidden",
     "is_plain_path",
     "is_temporary",
@@ -60,6 +62,7 @@ _TAG: Final = "tag-"
 _BRANCH: Final = "branch-"
 _CONSUMER: Final = "consumer-"
 _TEMPORARY_SUFFIX: Final = ".tmp"
+_DROPPED: Final = "dropped-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +272,24 @@ def statistics_name(uuid: str, counter: int) -> str:
 def temporary_name(name: str, uuid: str) -> str:
     """The name under which a file is written before it gets its own; hidden from listings."""
     return f".{name}.{uuid}{_TEMPORARY_SUFFIX}"
+
+
+def dropped_directory(directory: str, uuid: str) -> str:
+    """Where the directory of a table or database lies from its drop until its files are deleted; hidden.
+
+    >>> dropped_directory("/w/shop.db/orders", "7f60")
+    '/w/shop.db/.dropped-orders.7f60.tmp'
+    """
+    return sibling(directory, temporary_name(f"{_DROPPED}{base_name(directory)}", uuid))
+
+
+def is_dropped(name: str, of: str = "") -> bool:
+    """Whether the name is that of something dropped: of the table or database directory ``of``, or of any.
+
+    >>> [is_dropped(".dropped-orders.7f60.tmp", of) for of in ("orders", "", "other")]
+    [True, True, False]
+    """
+    return is_temporary(name) and name.startswith(f".{_DROPPED}{of}." if of else f".{_DROPPED}")
 
 
 # --- names of the warehouse -----------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_format.formats.batch_rows import batch_rows_of
+from table_format.formats.batch_rows import MAX_BATCH_BYTES, batch_rows_of
 from table_format.formats.data_file_reader import DataFileReader
 from table_format.indexes.deletion_vectors import Deletions
 from table_format.kernels.merge import LEVEL, MergeSpec, merge_batches
@@ -59,9 +59,10 @@ class RunSource:
                 deleted=None if self.deletions is None else self.deletions.of(file),
                 batch_rows=batch_rows,
             )
-            # A file of one batch is closed before the batch is used: a merge of a thousand small files must not hold
-            # a thousand of them open.
-            yield from batches if file.row_count > batch_rows else list(batches)
+            if file.row_count <= batch_rows:
+                # A small file is closed before its rows are used: a merge of a thousand must not hold a thousand open.
+                yield from _read_ahead(batches)
+            yield from batches
 
 
 def merge_section(
@@ -134,6 +135,16 @@ def is_add(kinds: pa.Array) -> pa.BooleanArray:
 
 def _sequence_range(run: Run) -> tuple[int, int]:
     return min(file.min_sequence_number for file in run), max(file.max_sequence_number for file in run)
+
+
+def _read_ahead(batches: Iterator[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """The next batches, to the end of the file if they fit in memory."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    while size < MAX_BATCH_BYTES and (batch := next(batches, None)) is not None:
+        held.append(batch)
+        size += batch.nbytes
+    return held
 
 
 def _merge_tree(

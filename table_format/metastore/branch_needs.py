@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from table_format.errors import MissingFile
+from table_format.errors import BadEncoding, MissingFile
 from table_format.io.paths import branch_name_of
 from table_format.io.table_store import TableStore
 from table_format.metastore.changelogs import ChangelogStore
@@ -136,8 +136,18 @@ def histories(store: TableStore) -> Iterator[BranchHistory]:
 
 
 def branch_names(store: TableStore) -> tuple[str, ...]:
-    """All branches that have a directory, sorted, without the main one."""
-    children = store.io.list(store.paths.branch_directory)
+    """All branches that have a directory, sorted, without the main one.
+
+    Raises:
+        BadEncoding: a branch is a link that leads nowhere, so what it needs is not known.
+    """
+    directory = store.paths.branch_directory
+    children = store.io.list(directory)
+    for child in children:
+        if child.is_broken_link and branch_name_of(child.name) is not None:
+            path = f"{directory}/{child.name}"
+            message = "the branch is a symbolic link that leads nowhere; mend it, or remove it to give the branch up"
+            raise BadEncoding(path, message)
     names = (branch_name_of(child.name) for child in children if child.is_directory)
     return tuple(sorted(name for name in names if name is not None))
 

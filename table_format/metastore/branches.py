@@ -21,6 +21,7 @@ from table_format.errors import (
     UnsupportedFeature,
 )
 from table_format.io.paths import schema_id_of
+from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.branch_needs import branch_names
 from table_format.metastore.changelogs import ChangelogStore
@@ -154,15 +155,15 @@ class BranchStore:
         if tag is not None:
             snapshot = TagStore(self._store).load(tag).snapshot
             last_schema = snapshot.schema_id
-            files.append((paths.tag(tag), io.read(paths.tag(tag))))
+            files.append((paths.tag(tag), read_file(io, paths.tag(tag))))
             files.append((paths.snapshot(snapshot.id), self._snapshot_file(snapshot)))
-        files += [(path, io.read(path)) for i in schemas.ids() if i <= last_schema for path in (paths.schema(i),)]
+        files += [(path, read_file(io, path)) for i in schemas.ids() if i <= last_schema for path in (paths.schema(i),)]
         return [(path.removeprefix(paths.branch_root(paths.branch)), data) for path, data in files]
 
     def _snapshot_file(self, snapshot: Snapshot) -> bytes:
         path = self._store.paths.snapshot(snapshot.id)
         with suppress(FileNotFoundError, CorruptionError):
-            data = self._store.io.read(path)
+            data = read_file(self._store.io, path)
             # As it is, with whatever its writer put into it; unless it is a later one that was given the id again.
             if decode_snapshot(data, path=path) == snapshot:
                 return data

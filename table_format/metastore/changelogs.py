@@ -14,6 +14,7 @@ from enum import Enum
 from table_format.codecs.snapshot_json import decode_snapshot
 from table_format.errors import BadEncoding
 from table_format.io.paths import changelog_id_of
+from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.model.snapshot import Snapshot
@@ -67,7 +68,7 @@ class ChangelogStore:
         """
         path = self.store.paths.changelog(changelog_id)
         try:
-            data = self.store.io.read(path)
+            data = read_file(self.store.io, path)
         except FileNotFoundError:
             return None
         snapshot = decode_snapshot(data, path=path)
@@ -82,7 +83,7 @@ class ChangelogStore:
         Raises ``OSError``.
         """
         with suppress(FileNotFoundError):
-            data = self.store.io.read(self.store.paths.snapshot(snapshot_id))
+            data = read_file(self.store.io, self.store.paths.snapshot(snapshot_id))
             self.store.io.overwrite(self.store.paths.changelog(snapshot_id), data)
             self.write_latest_hint(snapshot_id)
 

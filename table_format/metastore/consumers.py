@@ -11,6 +11,7 @@ from table_format.codecs.pretty_json import dump_pretty, load_json
 from table_format.errors import BadEncoding, InvalidInputError
 from table_format.io.file_io import FileStatus
 from table_format.io.paths import consumer_name_of
+from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID
 
@@ -35,7 +36,7 @@ def next_snapshot(store: TableStore, name: str) -> int | None:
     """
     path = store.paths.consumer(name)
     try:
-        data = store.io.read(path)
+        data = read_file(store.io, path)
     except FileNotFoundError:
         return None
     found = load_json(data, path=path).get(_NEXT)

@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from table_format.errors import BranchNotFound, CorruptionError, InvalidIdentifier, SnapshotNotFound
+from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.branches import BranchStore
 from table_format.metastore.deletions import Deletions
@@ -70,14 +71,14 @@ class _FastForward:
             message = f"branch '{source.paths.branch}' has no snapshot, so nothing can be fast-forwarded to it"
             raise SnapshotNotFound(message)
         self._first, self._last = source_snapshots.load(ids[0]), ids[-1]
-        self._new = {i: source.io.read(source.paths.snapshot(i)) for i in ids}
-        self._old = {i: target.io.read(target.paths.snapshot(i)) for i in self._listed(ids[0])}
+        self._new = {i: read_file(source.io, source.paths.snapshot(i)) for i in ids}
+        self._old = {i: read_file(target.io, target.paths.snapshot(i)) for i in self._listed(ids[0])}
         self._new_schemas = _schema_files(source)
         self._old_schemas = {i: d for i, d in _schema_files(target).items() if i >= self._first.schema_id}
         if not self._new_schemas:
             message = f"branch '{source.paths.branch}' has no schema"
             raise BranchNotFound(message)
-        self._new_tags = {n: source.io.read(source.paths.tag(n)) for n in TagStore(source).names()}
+        self._new_tags = {n: read_file(source.io, source.paths.tag(n)) for n in TagStore(source).names()}
         self._old_tags = {n: t for n, t in TagStore(target).all().items() if t.snapshot.id >= self._first.id}
 
     def run(self) -> FastForwardReport:
@@ -153,4 +154,4 @@ class _FastForward:
 
 
 def _schema_files(store: TableStore) -> Mapping[int, bytes]:
-    return {i: store.io.read(store.paths.schema(i)) for i in SchemaStore(store).ids()}
+    return {i: read_file(store.io, store.paths.schema(i)) for i in SchemaStore(store).ids()}

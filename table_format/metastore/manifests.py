@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import Final, Generic, TypeVar
 
@@ -22,8 +23,9 @@ from table_format.codecs.manifest_avro import (
     encode_manifest,
     encode_manifest_list,
 )
-from table_format.errors import BadEncoding, MissingFile, Truncated
+from table_format.errors import BadEncoding, MissingFile
 from table_format.io.paths import index_manifest_name, manifest_list_name, manifest_name
+from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.limits import KIB
 from table_format.metastore.partitions import partition_stats
@@ -181,8 +183,8 @@ class ManifestStore:
         return name
 
     def _load_manifest(self, manifest: ManifestFileMeta) -> Sequence[ManifestEntry]:
-        entries = self._load(manifest.file_name, manifest.file_size, decode_manifest)
         expected = manifest.num_added_files + manifest.num_deleted_files
+        entries = self._load(manifest.file_name, manifest.file_size, partial(decode_manifest, entries=expected))
         if len(entries) != expected:
             path = self._store.paths.manifest(manifest.file_name)
             raise BadEncoding(path, f"expected {expected} entries, found {len(entries)}")
@@ -191,11 +193,9 @@ class ManifestStore:
     def _load(self, name: str, size: int | None, decode: Callable[..., list[_Fact]]) -> Sequence[_Fact]:
         path = self._store.paths.manifest(name)
         try:
-            data = self._store.io.read(path)
+            data = read_file(self._store.io, path, size=size)
         except FileNotFoundError as e:
             raise MissingFile(path) from e
-        if size is not None and len(data) != size:
-            raise Truncated(path, expected_bytes=size, found_bytes=len(data))
         with _collector_at_rest(len(data)):
             return tuple(decode(data, path=path))
 

@@ -4,6 +4,9 @@ An orphan lies where a table keeps its files, is older than any writer may be th
 reached by no snapshot, tag or long-lived changelog of any branch; or it is a temporary file of that age. Unlike in the
 reference a file is reached only by what needs it: that a retained commit says it removed the file keeps no file.
 
+Symbolic links are neither followed nor deleted: what lies behind one, and under how many names, is not known here, so
+it is never taken for the table's own. The root itself may be a link, and so may the directories above it.
+
 What there is, is listed before what is reached is read, and history is read until nothing new is found in it, so a file
 that is committed meanwhile is seen. Whatever must stay and cannot be read is an error, and nothing is deleted.
 """
@@ -16,7 +19,7 @@ from typing import Final
 
 from table_format.errors import ConflictError
 from table_format.io.file_io import FileStatus
-from table_format.io.paths import base_name, changelog_id_of, is_temporary, parent, snapshot_id_of
+from table_format.io.paths import TablePaths, base_name, changelog_id_of, is_temporary, parent, snapshot_id_of
 from table_format.io.table_store import TableStore
 from table_format.metastore.branch_needs import BranchHistory, BranchNeeds, branch_names, histories, needs_of
 from table_format.metastore.deletions import DataPaths
@@ -45,10 +48,11 @@ class OrphanFile:
 
 @dataclass(frozen=True, slots=True)
 class OrphanReport:
-    """The orphans that were deleted, or would be."""
+    """The orphans that were deleted, or would be; ``links`` were met, and nothing behind them was looked at."""
 
     files: tuple[OrphanFile, ...] = ()
     dry_run: bool = False
+    links: tuple[str, ...] = ()
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -79,7 +83,8 @@ def remove_orphan_files(
     wanted = frozenset(base_name(orphan.path) for orphan in candidates)
     reached = _names(_needs(store, options, wanted)) if wanted else frozenset()
     orphans = (*(c for c in candidates if base_name(c.path) not in reached), *leftovers)
-    report = OrphanReport(tuple(sorted(orphans, key=lambda orphan: orphan.path)), dry_run)
+    links = tuple(sorted(places.links))
+    report = OrphanReport(tuple(sorted(orphans, key=lambda orphan: orphan.path)), dry_run, links)
     if not dry_run:
         _delete(report, store, DataPaths(store, Partitions(schema, options)), places)
     return report
@@ -104,9 +109,8 @@ def _delete(report: OrphanReport, store: TableStore, paths: DataPaths, places: _
         store.io.delete_empty_directory(directory)
     # A draft that somebody still fills is not empty.
     for draft in places.drafts():
-        for part in store.io.list(draft):
-            store.io.delete_empty_directory(f"{draft}/{part.name}")
-        store.io.delete_empty_directory(draft)
+        for directory in reversed([draft, *places.directories_below(draft)]):
+            store.io.delete_empty_directory(directory)
 
 
 def _needs(store: TableStore, options: TableOptions, wanted: frozenset[str]) -> BranchNeeds:
@@ -150,62 +154,114 @@ def _names(needs: BranchNeeds) -> frozenset[str]:
 
 
 class _Places:
-    """Where a table keeps its files. What lies elsewhere is not the table's."""
+    """Where a table keeps its files. What lies elsewhere, or behind a link, is not the table's."""
 
     def __init__(self, store: TableStore, schema: TableSchema) -> None:
         self._store = store
+        self.links: set[str] = set()
+        """The links that were met."""
         paths = store.paths
-        shared = (paths.manifest_directory, paths.index_directory, paths.statistics_directory)
-        self._shared = (*shared, *self._buckets(paths.partition_directory(""), schema.partition_keys))
+        shared = self._own(paths.root, paths.manifest_directory, paths.index_directory, paths.statistics_directory)
+        self._shared = (*shared, *self._data(schema.partition_keys))
 
     def candidates(self) -> Iterator[tuple[OrphanFile, int]]:
         """The files that history may reach, with the times they were changed."""
         for directory in self._shared:
-            for child in self._store.io.list(directory):
+            for child in self._children(directory):
                 if not child.is_directory:
                     yield _file(directory, child)
 
     def leftovers(self) -> Iterator[tuple[OrphanFile, int]]:
         """Temporary files, and what else does not belong among snapshots and changelogs."""
-        branches = [self._store.paths.for_branch(name) for name in (MAIN_BRANCH, *branch_names(self._store))]
         for directory in self._shared:
             yield from self._temporary(directory)
-        for paths in branches:
-            for directory in (paths.schema_directory, paths.tag_directory, paths.consumer_directory):
+        for paths in self._branches():
+            root = paths.branch_root(paths.branch)
+            for directory in self._own(root, paths.schema_directory, paths.tag_directory, paths.consumer_directory):
                 yield from self._temporary(directory)
-            for directory in (paths.snapshot_directory, paths.changelog_directory):
+            for directory in self._own(root, paths.snapshot_directory, paths.changelog_directory):
                 yield from self._temporary(directory)
-                for child in self._store.io.list(directory):
+                for child in self._children(directory):
                     known = snapshot_id_of(child.name) or changelog_id_of(child.name) or child.name in _HINTS
                     if not known and not child.is_directory:
                         yield _file(directory, child)
         for draft in self.drafts():
-            parts = [f"{draft}/{part.name}" for part in self._store.io.list(draft)]
-            found = [_file(part, child) for part in parts for child in self._store.io.list(part)]
+            found = [
+                _file(directory, child)
+                for directory in (draft, *self.directories_below(draft))
+                for child in self._everything(directory)
+                if child.is_link or not child.is_directory
+            ]
             # Somebody may still be filling it: it goes as a whole.
             newest_ms = max((changed_ms for _, changed_ms in found), default=0)
             yield from ((orphan, newest_ms) for orphan, _ in found)
 
     def drafts(self) -> Sequence[str]:
         """Directories of branches that were being made, or deleted."""
-        directory = self._store.paths.branch_directory
-        found = (c for c in self._store.io.list_hidden(directory) if c.is_directory and is_temporary(c.name))
-        return [f"{directory}/{child.name}" for child in found]
+        paths = self._store.paths
+        return [
+            f"{directory}/{child.name}"
+            for directory in self._own(paths.root, paths.branch_directory)
+            for child in self._store.io.list_hidden(directory)
+            if child.is_directory and not child.is_link and is_temporary(child.name)
+        ]
 
-    def _temporary(self, directory: str) -> Iterator[tuple[OrphanFile, int]]:
-        for child in self._store.io.list_hidden(directory):
-            if is_temporary(child.name) and not child.is_directory:
-                yield _file(directory, child)
+    def directories_below(self, directory: str) -> Iterator[str]:
+        """All directories below one, hidden ones too, each before those below it."""
+        for child in self._everything(directory):
+            if child.is_directory and not child.is_link:
+                path = f"{directory}/{child.name}"
+                yield path
+                yield from self.directories_below(path)
+
+    def _branches(self) -> Iterator[TablePaths]:
+        paths = self._store.paths
+        yield paths.for_branch(MAIN_BRANCH)
+        for directory in self._own(paths.root, paths.branch_directory):
+            own = {f"{directory}/{child.name}" for child in self._children(directory)}
+            branches = [paths.for_branch(name) for name in branch_names(self._store)]
+            yield from (branch for branch in branches if branch.branch_root(branch.branch) in own)
+
+    def _own(self, parent_directory: str, *directories: str) -> list[str]:
+        """Those of the directories in another that are there and no links."""
+        own = {f"{parent_directory}/{child.name}" for child in self._children(parent_directory) if child.is_directory}
+        return [directory for directory in directories if directory in own]
+
+    def _data(self, keys: tuple[str, ...]) -> Iterator[str]:
+        """The bucket directories of all partitions."""
+        root, directory = self._store.paths.root, self._store.paths.partition_directory("")
+        at = root
+        for name in directory.removeprefix(root).split("/")[1:]:
+            if not self._own(at, f"{at}/{name}"):
+                return
+            at = f"{at}/{name}"
+        yield from self._buckets(directory, keys)
 
     def _buckets(self, directory: str, keys: tuple[str, ...]) -> Iterator[str]:
         prefix = f"{keys[0]}=" if keys else _BUCKET
-        for child in self._store.io.list(directory):
+        for child in self._children(directory):
             if child.is_directory and child.name.startswith(prefix):
                 path = f"{directory}/{child.name}"
                 if keys:
                     yield from self._buckets(path, keys[1:])
                 else:
                     yield path
+
+    def _temporary(self, directory: str) -> Iterator[tuple[OrphanFile, int]]:
+        for child in self._store.io.list_hidden(directory):
+            if is_temporary(child.name) and not (child.is_directory or child.is_link):
+                yield _file(directory, child)
+
+    def _children(self, directory: str) -> Iterator[FileStatus]:
+        """The files and directories in a directory; links are noted and left out."""
+        for child in self._store.io.list(directory):
+            if child.is_link:
+                self.links.add(f"{directory}/{child.name}")
+            elif not child.is_odd:
+                yield child
+
+    def _everything(self, directory: str) -> list[FileStatus]:
+        return [*self._store.io.list(directory), *self._store.io.list_hidden(directory)]
 
 
 def _file(directory: str, child: FileStatus) -> tuple[OrphanFile, int]:

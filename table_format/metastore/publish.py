@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from table_format.errors import BadEncoding
+from table_format.errors import BadEncoding, CorruptionError
+from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
 
 _TRIES: Final = 6
@@ -84,14 +85,16 @@ def create_unique(store: TableStore, path: str, data: bytes) -> None:
         store.io.create(path, data)
     except FileExistsError as e:
         # The store repeated a request whose answer it had lost, and met its own file.
-        if store.io.read(path) != data:
+        if read_file(store.io, path) != data:
             raise BadEncoding(path, "expected an unused name, found a file with other content") from e
 
 
 def _look(store: TableStore, path: str) -> bytes | OSError | None:
     try:
-        return store.io.read(path)
+        return read_file(store.io, path)
     except FileNotFoundError:
         return None
+    except CorruptionError:
+        return b""  # a pipe, a directory, or a file of another size than any of ours
     except OSError as e:
         return e

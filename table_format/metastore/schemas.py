@@ -19,6 +19,7 @@ from table_format.errors import (
     TableNotFound,
 )
 from table_format.io.paths import schema_id_of
+from table_format.io.sound_files import file_exists, read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.publish import PutOutcome, put_if_absent
 from table_format.metastore.schema_changes import apply_changes
@@ -70,7 +71,7 @@ class SchemaStore:
         if schema_id not in self._known:
             path = self._store.paths.schema(schema_id)
             try:
-                data = self._store.io.read(path)
+                data = read_file(self._store.io, path)
             except FileNotFoundError as e:
                 raise MissingFile(path) from e
             schema = decode_schema(data, path=path)
@@ -143,4 +144,4 @@ class SchemaStore:
         raise CommitRetriesExhausted(message)
 
     def _exists(self, schema_id: int) -> bool:
-        return self._store.io.status(self._store.paths.schema(schema_id)) is not None
+        return file_exists(self._store.io, self._store.paths.schema(schema_id))

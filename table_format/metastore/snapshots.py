@@ -21,6 +21,7 @@ from table_format.errors import (
     TableFormatError,
 )
 from table_format.io.paths import snapshot_id_of
+from table_format.io.sound_files import file_exists, read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.publish import PutOutcome, put_if_absent
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
@@ -42,8 +43,8 @@ class SnapshotStore:
         return (SnapshotStore, (self._store,))
 
     def exists(self, snapshot_id: int) -> bool:
-        """Whether the snapshot's file is there."""
-        return self._store.io.status(self._store.paths.snapshot(snapshot_id)) is not None
+        """Whether the snapshot's file is there. Raises ``BadEncoding`` when something else has its name."""
+        return file_exists(self._store.io, self._store.paths.snapshot(snapshot_id))
 
     def latest_id(self) -> int | None:
         """The id of the latest snapshot; ``None`` for a table without any.
@@ -162,7 +163,7 @@ class SnapshotStore:
         """
         path = self._store.paths.snapshot(snapshot_id)
         try:
-            data = self._store.io.read(path)
+            data = read_file(self._store.io, path)
         except FileNotFoundError:
             return None
         snapshot = decode_snapshot(data, path=path)
@@ -295,14 +296,14 @@ class SnapshotStore:
 
     def _announced_earliest(self) -> int:
         try:
-            return _hinted_id(self._store.io.read(self._store.paths.earliest_hint)) or 0
-        except FileNotFoundError:
-            return 0
+            return _hinted_id(read_file(self._store.io, self._store.paths.earliest_hint)) or 0
+        except (FileNotFoundError, CorruptionError):
+            return 0  # what is no file, or larger than any hint, says as little as a hint without a number
 
     def _read_hint(self, path: str) -> int | None:
         try:
-            return _hinted_id(self._store.io.read(path))
-        except OSError:
+            return _hinted_id(read_file(self._store.io, path))
+        except (OSError, CorruptionError):
             return None  # a hint that cannot be read is no hint
 
     def _listed_latest(self) -> int | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from table_format.codecs.statistics_json import decode_statistics, encode_statistics
 from table_format.errors import MissingFile
 from table_format.io.paths import statistics_name
+from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.model.snapshot import Snapshot
 from table_format.model.statistics import Statistics
@@ -23,7 +24,7 @@ def read_statistics(store: TableStore, snapshot: Snapshot | None) -> Statistics 
         return None
     path = store.paths.statistics(snapshot.statistics)
     try:
-        data = store.io.read(path)
+        data = read_file(store.io, path)
     except FileNotFoundError as error:
         raise MissingFile(path) from error
     return decode_statistics(data, path=path)

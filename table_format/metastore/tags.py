@@ -8,6 +8,7 @@ from typing import Final
 from table_format.codecs.tag_json import decode_tag, encode_tag
 from table_format.errors import AlreadyExistsError, OutcomeUnknownError, SnapshotExpired, TagNotFound
 from table_format.io.paths import tag_name_of
+from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.publish import PutOutcome, put_if_absent
 from table_format.metastore.snapshots import SnapshotStore
@@ -46,7 +47,7 @@ class TagStore:
         """The tag of that name, or ``None``."""
         path = self._store.paths.tag(name)
         try:
-            data = self._store.io.read(path)
+            data = read_file(self._store.io, path)
         except FileNotFoundError:
             return None
         return decode_tag(data, path=path)

@@ -45,7 +45,7 @@ def remove_orphan_files(table: HasFacts, *, older_than_ms: int | None = None, dr
     """Delete files that nothing in any branch reaches: what crashes and failed deletions have left behind.
 
     Only what was last changed before ``older_than_ms`` (epoch time), or a day ago, goes: give a later time only when
-    nobody writes.
+    nobody writes. Symbolic links below the root of the table are neither followed nor deleted; the report names them.
 
     Raises:
         CorruptionError: what is reached cannot be determined; nothing was deleted.

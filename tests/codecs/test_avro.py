@@ -297,3 +297,33 @@ def test_snappy_blocks_are_checked_against_their_declared_size_and_checksum():
     assert decompress("snappy", stored + zlib.crc32(b"abc").to_bytes(4, "big"), path="f") == b"abc"
     with pytest.raises(BadEncoding, match="checksum"):
         decompress("snappy", stored + bytes(4), path="f")
+
+
+def test_records_of_a_file_are_counted_before_they_are_made():
+    schema = {"type": "record", "name": "r", "fields": [{"name": "number", "type": "long"}]}
+    data = container(schema, [(4000, bytes(4000))] * 40)
+    wanted = ContainerSchema.of(schema)
+    assert len(list(read_container(data, wanted, path="f"))) == 160_000
+    with pytest.raises(LimitExceeded, match="expected 100000 entries at most, found 104000"):
+        list(read_container(data, wanted, path="f", max_records=100_000))
+    tiny = container(schema, [(4000, compress("zstandard", bytes(4000)))] * 40, codec="zstandard")
+    with pytest.raises(LimitExceeded, match="entries at most"):
+        list(read_container(tiny, wanted, path="f"))
+
+
+def test_blocks_that_are_small_one_by_one_may_not_expand_beyond_measure_together():
+    schema = {"type": "record", "name": "r", "fields": [{"name": "text", "type": "string"}]}
+    text = varint(1_000_000) + b"x" * 1_000_000
+    data = container(schema, [(1, compress("zstandard", text))] * 70, codec="zstandard")
+    wanted = ContainerSchema.of(schema)
+    with pytest.raises(LimitExceeded, match="expand to more than"):
+        list(read_container(data, wanted, path="f"))
+    with pytest.raises(LimitExceeded, match="expand to more than 2000000"):
+        list(read_container(data, wanted, path="f", allowance=2_000_000))
+
+
+@pytest.mark.parametrize("size", [300, 5_000, 50_000])
+def test_long_records_that_are_all_but_equal_are_written_so_that_they_can_be_read(size):
+    written = [{"number": i, "text": "x" * size, "array": []} for i in range(2_000_000 // size)]
+    written += [{"number": 0, "text": "y" * 20 * size, "array": []}] * 20
+    assert read(write_container(CONTAINER, written, compression="zstd")) == written

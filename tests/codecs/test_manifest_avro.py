@@ -30,6 +30,7 @@ from table_format.model.manifest import (
     IndexFileMeta,
     IndexManifestEntry,
     ManifestEntry,
+    ManifestFileMeta,
 )
 from tests.codecs.facts import index_files, manifest_entries, manifest_files, some_examples
 from tests.support.golden import golden_case
@@ -325,3 +326,25 @@ def test_a_parquet_file_that_is_no_manifest_is_refused():
     pyarrow.parquet.write_table(pa.table({"_VERSION": pa.array([2] * 1_000_000, pa.int32())}), out)
     with pytest.raises(LimitExceeded, match="declares 1000000 entries"):
         decode_manifest(out.getvalue(), path="f")
+
+
+def test_a_small_manifest_list_does_not_make_millions_of_entries():
+    entry = ManifestFileMeta(
+        file_name="manifest-a",
+        file_size=1,
+        num_added_files=1,
+        num_deleted_files=0,
+        partition_stats=EMPTY_STATS,
+        schema_id=0,
+    )
+    data = encode_manifest_list([entry] * 20_000)
+    assert len(data) < 4_000
+    with pytest.raises(LimitExceeded, match="entries at most, found 20000"):
+        decode_manifest_list(data, path="f")
+
+
+def test_a_manifest_holds_no_more_entries_than_its_list_announces():
+    data = encode_manifest([ENTRY] * 6)
+    assert len(decode_manifest(data, path="f", entries=6)) == 6
+    with pytest.raises(LimitExceeded, match="expected 5 entries at most, found 6"):
+        decode_manifest(data, path="f", entries=5)

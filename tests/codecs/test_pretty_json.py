@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from table_format.codecs.json_members import JsonMembers
 from table_format.codecs.pretty_json import dump_pretty, load_json, load_json_value
 from table_format.errors import BadEncoding, LimitExceeded
 from table_format.limits import MAX_JSON_BYTES, MAX_JSON_DEPTH
@@ -107,3 +108,18 @@ def test_nesting_up_to_the_bound_is_read():
 def test_an_enormous_file_is_refused_before_it_is_parsed():
     with pytest.raises(LimitExceeded, match="at most"):
         load_json(bytes(MAX_JSON_BYTES + 1), path="f")
+
+
+@pytest.mark.parametrize("text", [b'{"a":1,' + b'"b":1,' * 600_000 + b'"c":1}', b"[" + b"1," * 1_000_001 + b"1]"])
+def test_members_and_items_are_counted_before_they_are_made(text):
+    with pytest.raises(LimitExceeded, match="commas and colons"):
+        load_json_value(text, path="f")
+
+
+def test_a_member_one_bit_away_from_a_known_one_is_found_among_many():
+    known = frozenset({"indexManifest", "id"})
+    many = {f"member{number}": 1 for number in range(50_000)}
+    JsonMembers("f", many).refuse_damaged_names(known)
+    for damaged in ("indexManiFest", "indexLanifest", "md", "\u4069d"):
+        with pytest.raises(BadEncoding, match="to stand under its name"):
+            JsonMembers("f", many | {damaged: 1}).refuse_damaged_names(known)

@@ -6,6 +6,11 @@ import threading
 
 import pytest
 
+from table_format.errors import Truncated
+from table_format.io.file_io import FileTooLarge
+from table_format.io.sound_files import read_file
+from table_format.limits import MAX_JSON_BYTES, MAX_UNANNOUNCED_BYTES, MIB
+
 ODD_NAMES = ["a b", "100%25", "a%2Fb", "ä€中文😀", "~!@$&(),;+", "data-x.zstd.parquet", "trailing.", "q'uote\"", "-"]
 ALL_VERBS = [
     ("read", ()),
@@ -345,3 +350,27 @@ def test_threads_that_create_and_delete_in_one_directory_do_not_disturb_each_oth
 
     assert race([lambda i=i: work(i) for i in range(4)]) == [None] * 4
     assert place.names("d") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"), [("LATEST", MIB), ("snapshot-1", MAX_JSON_BYTES), ("manifest-1", MAX_UNANNOUNCED_BYTES)]
+)
+def test_a_file_larger_than_its_name_allows_is_not_read(place, name, limit):
+    place.io.create(place.path(name), b"x" * limit)
+    assert len(place.io.read(place.path(name))) == limit
+    place.io.delete(place.path(name))
+    place.io.create(place.path(name), b"x" * (limit + 1))
+    with pytest.raises(FileTooLarge, match=place.path(name)) as caught:
+        place.io.read(place.path(name))
+    assert (caught.value.size, caught.value.limit) == (limit + 1, limit)
+    with place.io.open_input(place.path(name)) as source:
+        assert source.size() == limit + 1
+
+
+def test_a_large_file_is_read_when_its_size_is_announced_and_only_then_compared(place):
+    path = place.path("manifest-1")
+    data = b"x" * (MAX_UNANNOUNCED_BYTES + 1)
+    place.io.create(path, data)
+    assert read_file(place.io, path, size=len(data)) == read_file(place.io, path) == data
+    with pytest.raises(Truncated, match=f"expected 7 bytes, found {len(data)}"):
+        read_file(place.io, path, size=7)

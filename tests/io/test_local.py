@@ -9,6 +9,7 @@ import stat
 
 import pytest
 
+from table_format.io.file_io import UnexpectedKind
 from table_format.io.local import LocalFileIO, absolute_path
 from table_format.io.memory import MemoryFileIO
 from table_format.io.paths import TablePaths
@@ -185,3 +186,74 @@ def test_an_interrupted_rename_of_a_directory_can_be_repeated(tmp_path, monkeypa
     assert entries(tmp_path) == ["a"]
     io.rename_directory(f"{tmp_path}/a", f"{tmp_path}/b")
     assert entries(tmp_path) == ["b"]
+
+
+def test_a_link_has_the_facts_of_what_it_leads_to_and_says_that_it_is_one(tmp_path):
+    io = LocalFileIO()
+    io.create(f"{tmp_path}/f", b"123")
+    io.make_directory(f"{tmp_path}/d")
+    for name, target in (("to_d", "d"), ("to_f", "f"), ("to_nothing", "gone"), ("to_itself", "to_itself")):
+        (tmp_path / name).symlink_to(target)
+    os.mkfifo(tmp_path / "pipe")
+    found = {s.name: (s.size, s.is_directory, s.is_link, s.is_odd) for s in io.list(str(tmp_path))}
+    assert found == {
+        "d": (0, True, False, False),
+        "f": (3, False, False, False),
+        "pipe": (0, False, False, True),
+        "to_d": (0, True, True, False),
+        "to_f": (3, False, True, False),
+        "to_itself": (0, False, True, True),
+        "to_nothing": (0, False, True, True),
+    }
+    assert all(
+        io.status(f"{tmp_path}/{name}") == status for name, status in zip(found, io.list(str(tmp_path)), strict=True)
+    )
+
+
+@pytest.mark.parametrize("verb", ["read", "open_input"])
+@pytest.mark.parametrize("target", ["/dev/zero", "gone", "odd", "pipe"])
+def test_what_is_no_file_is_not_opened(tmp_path, verb, target):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "odd").symlink_to(target)
+    with pytest.raises(UnexpectedKind, match=f"{tmp_path}/odd"):
+        getattr(LocalFileIO(), verb)(f"{tmp_path}/odd")
+
+
+def test_deletion_takes_a_link_and_never_what_it_leads_to(tmp_path):
+    io = LocalFileIO()
+    io.create(f"{tmp_path}/kept/f", b"1")
+    io.make_directory(f"{tmp_path}/empty")
+    links = {name: tmp_path / name for name in ("file", "tree", "directory", "table/inner")}
+    (tmp_path / "table").mkdir()
+    for name, link in links.items():
+        link.symlink_to(tmp_path / {"file": "kept/f", "directory": "empty"}.get(name, "kept"))
+    assert io.delete_empty_directory(f"{tmp_path}/directory") is False
+    io.delete(f"{tmp_path}/file")
+    io.delete(f"{tmp_path}/directory")
+    io.delete_tree(f"{tmp_path}/tree")
+    io.delete_tree(f"{tmp_path}/table")
+    assert entries(tmp_path) == ["empty", "kept"]
+    assert io.read(f"{tmp_path}/kept/f") == b"1"
+
+
+def test_below_a_link_that_leads_nowhere_nothing_is_known_to_be_missing(tmp_path):
+    (tmp_path / "table").symlink_to("unmounted")
+    for act in (LocalFileIO().list, LocalFileIO().list_hidden, LocalFileIO().read):
+        with pytest.raises(UnexpectedKind, match="leads nowhere"):
+            act(f"{tmp_path}/table/snapshot")
+    assert LocalFileIO().list(f"{tmp_path}/nothing/snapshot") == []
+
+
+@pytest.mark.parametrize("target", ["real", "../outer/real"])
+def test_a_linked_directory_is_moved_as_a_link(tmp_path, target):
+    io = LocalFileIO()
+    outer = tmp_path / "outer"
+    io.create(f"{outer}/real/f", b"1")
+    (outer / "link").symlink_to(target)
+    io.rename_directory(f"{outer}/link", f"{tmp_path}/deep/er/moved")
+    assert io.read(f"{tmp_path}/deep/er/moved/f") == b"1"
+    assert entries(outer) == ["real"]
+    io.rename_directory(f"{tmp_path}/deep/er/moved", f"{outer}/link")
+    with pytest.raises(FileExistsError):
+        io.rename_directory(f"{outer}/link", f"{outer}/real")
+    assert io.read(f"{outer}/link/f") == b"1"

@@ -1,0 +1,44 @@
+"""Columns of an ORC file that expand to far more than the file holds, read some rows at a time.
+
+Arrow's ORC file gives a stripe only as a whole, and a stripe that repeats one long text holds any number of rows. Its
+scanner of data sets reads the same file in batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+
+class WideColumns:
+    """A stream of some columns from the first row of a file on; the caller closes ``source``."""
+
+    def __init__(self, source: pa.NativeFile, names: tuple[str, ...], batch_rows: int) -> None:
+        # Few files need it, and importing it takes longer than opening a table.
+        from pyarrow import dataset
+
+        self.names = names
+        self._batches: Iterator[pa.RecordBatch] = (
+            dataset.OrcFileFormat()
+            .make_fragment(source)
+            .to_batches(
+                columns=list(names), batch_size=batch_rows, batch_readahead=0, fragment_readahead=0, use_threads=False
+            )
+        )
+        self._current: pa.RecordBatch | None = None
+
+    def take(self, rows: int) -> dict[str, pa.Array]:
+        """The next rows by column: at least one, at most so many.
+
+        Raises:
+            ValueError: the file has no more rows.
+        """
+        while self._current is None or not self._current.num_rows:
+            self._current = next(self._batches, None)
+            if self._current is None:
+                message = "it has fewer rows than its footer states"
+                raise ValueError(message)
+        taken = self._current.slice(0, rows)
+        self._current = self._current.slice(taken.num_rows)
+        return {name: taken.column(name) for name in self.names}
