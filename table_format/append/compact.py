@@ -17,7 +17,7 @@ from table_format.formats.bucket_files import BucketFiles
 from table_format.indexes.deletion_vectors import (
     BucketDeletions,
     DeletionVectors,
-    read_deletion_vector,
+    VectorReader,
 )
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
@@ -70,7 +70,7 @@ def concatenate(
     reader, fields = bucket.reader(), bucket.schema.fields
     rows = batch_rows_of(group, fields)
     first = group[0].min_sequence_number
-    marked = DeletionVectors(bucket.store.io, deletions.files if deletions is not None else {})
+    marked = DeletionVectors(VectorReader(bucket.store.io), deletions.files if deletions is not None else {})
     with bucket.writing(level=0, source=FileSource.COMPACT, first_sequence_number=first) as writer:
         for file in group:
             batches = reader.read(
@@ -110,10 +110,9 @@ def _index_without(
         if any(range_.data_file in names for range_ in index.deletion_vector_ranges or ())
     )
     rows = {file.file_name: file.row_count for file in live if file.file_name not in names}
+    reader = VectorReader(bucket.store.io)
     kept = {
-        range_.data_file: read_deletion_vector(
-            bucket.store.io, deletions.files[range_.data_file], rows[range_.data_file]
-        )
+        range_.data_file: reader.read(deletions.files[range_.data_file], rows[range_.data_file])
         for index in touched
         for range_ in index.deletion_vector_ranges or ()
         if range_.data_file in rows

@@ -14,7 +14,7 @@ import pyarrow as pa
 from table_format.append.compact import replacement
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.bucket_files import BucketFiles
-from table_format.indexes.deletion_vectors import BucketDeletions, DeletionVectors
+from table_format.indexes.deletion_vectors import BucketDeletions, DeletionVectors, VectorReader
 from table_format.io.external_sort import ExternalSort
 from table_format.kernels.sort_keys import FirstLook, SortKey, with_sort_key
 from table_format.model.commit import CommitMessage
@@ -75,7 +75,7 @@ def live_rows(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of files one after the other, without those that are marked as deleted."""
     reader = bucket.reader()
-    marked = DeletionVectors(bucket.store.io, deletions.files)
+    marked = DeletionVectors(VectorReader(bucket.store.io), deletions.files)
     batch_rows = batch_rows_of(files, fields)
     for file in files:
         yield from reader.read(

@@ -1,13 +1,26 @@
-"""Errors of decoding a data file name the file."""
+"""Errors of reading a data file: what is wrong with its bytes names the file, what the store said stays what it was.
+
+Arrow's readers lose the type and the number of an error on the way: what is thrown through the ORC library comes out as
+text. Two things bring it back. Errors of Arrow's own files state their number in the text; of files that are objects of
+Python the error itself is kept aside (``Watch``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final, TypeVar
 
 import pyarrow as pa
 
-from table_format.errors import BadEncoding, TableFormatError
+from table_format.errors import BadEncoding, CorruptionError, TableFormatError
+
+_T = TypeVar("_T")
+
+_NUMBER: Final = re.compile(r"\[errno (\d+)\]", re.IGNORECASE)
+"""How Arrow ends the text of an error of the operating system."""
 
 
 @contextmanager
@@ -27,4 +40,57 @@ def decoding(path: str, format_name: str) -> Iterator[None]:
         # Arrow reports a broken file as an OSError without number; one with a number is the store's.
         if error.errno is not None:
             raise
+        stated = _NUMBER.search(str(error))
+        if stated is not None:
+            raise OSError(int(stated[1]), os.strerror(int(stated[1])), path) from error
         raise BadEncoding(path, f"not a sound {format_name} file: {error}") from error
+
+
+class Watch:
+    """A file object that passes reads on to a source, and keeps the error of the first one that failed."""
+
+    def __init__(self, source: pa.NativeFile) -> None:
+        self._source = source
+        self.failure: BaseException | None = None
+        self.closed = False
+
+    def read(self, size: int) -> bytes:
+        """So many bytes, fewer at the end."""
+        data: bytes = self._kept(lambda: self._source.read(size))
+        return data
+
+    def seek(self, position: int, whence: int = 0) -> int:
+        """Go to a position, and say which it is."""
+        reached: int = self._kept(lambda: self._source.seek(position, whence))
+        return reached
+
+    def tell(self) -> int:
+        """The position."""
+        position: int = self._kept(self._source.tell)
+        return position
+
+    def close(self) -> None:
+        """The owner of the source closes it."""
+        self.closed = True
+
+    def _kept(self, ask: Callable[[], _T]) -> _T:
+        try:
+            return ask()
+        except BaseException as error:  # whatever it is, Arrow would make text of it
+            self.failure = self.failure or error
+            raise
+
+
+@contextmanager
+def watched(source: pa.NativeFile) -> Iterator[pa.NativeFile]:
+    """The source as a reader should get it: what the store says when a read fails is raised in place of corruption."""
+    if isinstance(source, pa.OSFile | pa.BufferReader):
+        yield source
+        return
+    watch = Watch(source)
+    try:
+        yield pa.PythonFile(watch, mode="r")
+    except CorruptionError as error:
+        if watch.failure is not None:
+            raise watch.failure from error
+        raise

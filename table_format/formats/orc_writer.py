@@ -1,6 +1,8 @@
 """Writing one ORC file as Java Paimon would: same schema and field ids, stripes and dictionaries of its defaults.
 
-Bounds are measured while rows are written: Arrow does not give out the statistics of its ORC files.
+Bounds are measured while rows are written: Arrow does not give out the statistics of its ORC files. Arrow's writer
+never sees the sink of the file (``EncodedBytes``): what it has encoded is moved there after each batch, so about a
+stripe is held in memory, and a full disk is an ordinary error.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from table_format.formats.codecs import checked_codec
 from table_format.formats.measured_bounds import MeasuredBounds
 from table_format.formats.orc_types import orc_schema, to_storage
 from table_format.formats.protocol import WrittenFile
-from table_format.formats.sinks import CountingSink
+from table_format.formats.sinks import EncodedBytes
 from table_format.model.arrow_types import arrow_type
 from table_format.model.types import DataField
 from table_format.options.files import FileOptions
@@ -37,14 +39,15 @@ class OrcFileWriter:
         self._types = [arrow_type(f.type) for f in fields]
         self._schema = orc_schema(fields)
         self._bounds = MeasuredBounds(fields)
-        self._sink = CountingSink(sink)
+        self._sink = sink
+        self._encoded = EncodedBytes()
         self._rows = 0
         self._buffered = 0
         self._flushed = 0
         codec = checked_codec("orc", options)
         thorough = options.zstd_level >= _LEAST_THOROUGH_LEVEL
         self._writer = orc.ORCWriter(
-            self._sink,
+            self._encoded,
             compression="uncompressed" if codec == "none" else codec,
             compression_strategy="compression" if thorough else "speed",
             compression_block_size=options.orc_compression_block_size,
@@ -60,7 +63,7 @@ class OrcFileWriter:
         self._bounds.add(batch)
         self._write([to_storage(c, f.type) for c, f in zip(batch.columns, self._fields, strict=True)])
         self._rows += batch.num_rows
-        before, after = self._flushed, self._sink.tell()
+        before, after = self._flushed, self._encoded.total
         # A stripe is written when it is full; what came before it is in the file now.
         self._buffered = self._buffered + batch.nbytes if after == before else 0
         self._flushed = after
@@ -73,10 +76,11 @@ class OrcFileWriter:
             # Without a table the writer would not know its columns.
             self._write([pa.array([], f.type) for f in self._schema])
         self._writer.close()
-        return WrittenFile(self._rows, self._sink.tell(), self._bounds.result())
+        self._encoded.moved_to(self._sink)
+        return WrittenFile(self._rows, self._encoded.total, self._bounds.result())
 
     def discard(self) -> None:
-        # Closing writes a footer; nobody needs it, nor what may be wrong with it after a failed write.
+        # Closing writes a footer to memory; nobody needs it, nor what may be wrong with it after a failed write.
         with suppress(pa.ArrowException, OSError, RuntimeError):
             self._writer.close()
 
@@ -86,3 +90,4 @@ class OrcFileWriter:
         except pa.ArrowInvalid as error:
             message = f"rows cannot be stored in an ORC file: {error}"
             raise InvalidData(message) from error
+        self._encoded.moved_to(self._sink)

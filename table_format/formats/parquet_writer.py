@@ -1,7 +1,7 @@
 """Writing one Parquet file as Java Paimon would: same schema and field ids, data pages v1, checksums on every page.
 
-Rows are collected up to a row group and then encoded at once. Bounds come from the footer, except where Arrow's
-statistics are missing or would mislead readers: NaN, INT96, very long values.
+Rows are collected up to a row group, which is encoded in memory at once and then moved to the sink. Bounds come from
+the footer, except where Arrow's statistics are missing or would mislead readers: NaN, INT96, very long values.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from table_format.formats.parquet_dictionary import dictionary_columns
 from table_format.formats.parquet_footer import rewrite_tail
 from table_format.formats.parquet_types import holds_int96, int96_paths, is_int96, parquet_schema, to_storage
 from table_format.formats.protocol import WrittenFile
+from table_format.formats.sinks import EncodedBytes
 from table_format.kernels.pruning import ColumnBounds
 from table_format.kernels.statistics import column_bounds, has_nan, merge_bounds
 from table_format.limits import MIB
@@ -41,7 +42,8 @@ class ParquetFileWriter:
     """Writes one file; see ``FormatWriter``."""
 
     def __init__(self, sink: pa.NativeFile, fields: Sequence[DataField], options: FileOptions) -> None:
-        self._sink = _HeldBackSink(sink)
+        self._sink = sink
+        self._encoded = EncodedBytes()
         self._fields = tuple(fields)
         self._types = [arrow_type(f.type) for f in fields]
         self._options = options
@@ -70,30 +72,29 @@ class ParquetFileWriter:
                 self._encode()
 
     def reaches(self, target_bytes: int) -> bool:
-        ratio = self._sink.tell() / self._encoded_bytes if self._encoded_bytes else 1.0
-        if self._sink.tell() + self._pending_bytes * ratio < target_bytes:
+        ratio = self._encoded.total / self._encoded_bytes if self._encoded_bytes else 1.0
+        if self._encoded.total + self._pending_bytes * ratio < target_bytes:
             return False
         # Only an estimate so far: encode what is there and look.
         self._encode()
-        return self._sink.tell() >= target_bytes * _CLOSE_ENOUGH
+        return self._encoded.total >= target_bytes * _CLOSE_ENOUGH
 
     def close(self) -> WrittenFile:
         self._encode()
         writer = self._open([]) if self._writer is None else self._writer
-        self._sink.hold()
+        self._encoded.moved_to(self._sink)
         writer.close()
-        tail = self._sink.held()
         if self._int96 or self._with_nan:
-            tail = rewrite_tail(tail, int96=self._int96, without_statistics=self._with_nan)
-        self._sink.release(tail)
+            footer = self._encoded.getvalue()
+            self._encoded.exchange(rewrite_tail(footer, int96=self._int96, without_statistics=self._with_nan))
+        self._encoded.moved_to(self._sink)
         metadata = self._metadata[0]
-        return WrittenFile(metadata.num_rows, self._sink.tell(), tuple(self._bounds(metadata)))
+        return WrittenFile(metadata.num_rows, self._encoded.total, tuple(self._bounds(metadata)))
 
     def discard(self) -> None:
         self._pending.clear()
         if self._writer is not None:
-            # Closing writes a footer; nobody needs it, nor what may be wrong with it after a failed write.
-            self._sink.hold()
+            # Closing writes a footer to memory; nobody needs it, nor what may be wrong with it after a failed write.
             with suppress(pa.ArrowException, OSError, RuntimeError):
                 self._writer.close()
 
@@ -123,6 +124,7 @@ class ParquetFileWriter:
         except pa.ArrowInvalid as error:
             message = f"rows cannot be stored in a Parquet file: {error}"
             raise InvalidData(message) from error
+        self._encoded.moved_to(self._sink)
         self._encoded_bytes += self._pending_bytes
         self._pending.clear()
         self._pending_rows = self._pending_bytes = 0
@@ -135,7 +137,7 @@ class ParquetFileWriter:
         compression = checked_codec("parquet", self._options)
         # No delta encodings, small as they are: Java 0.9 cannot read them.
         return pq.ParquetWriter(
-            self._sink,
+            self._encoded,
             self._schema,
             version="1.0",
             data_page_version="1.0",
@@ -167,43 +169,6 @@ class ParquetFileWriter:
                 measured[index] or footer_bounds(group, positions[index], field.type)
                 for group, measured in zip(groups, self._measured, strict=True)
             )
-
-
-class _HeldBackSink:
-    """A sink whose last bytes can be held back and exchanged: the footer, before it is written."""
-
-    def __init__(self, sink: pa.NativeFile) -> None:
-        self._sink = sink
-        self._held: list[bytes] | None = None
-        self._size = 0
-        self.closed = False
-
-    def write(self, data: bytes) -> int:
-        if self._held is None:
-            self._sink.write(data)
-        else:
-            self._held.append(bytes(data))
-        self._size += len(data)
-        return len(data)
-
-    def tell(self) -> int:
-        return self._size
-
-    def flush(self) -> None:
-        """The owner of the sink closes it, which makes it durable."""
-
-    def hold(self) -> None:
-        """Keep everything that is written from now on."""
-        self._held = []
-
-    def held(self) -> bytes:
-        return b"".join(self._held or ())
-
-    def release(self, tail: bytes) -> None:
-        """Write ``tail`` in place of what was kept."""
-        self._size += len(tail) - len(self.held())
-        self._held = None
-        self._sink.write(tail)
 
 
 def _stored(column: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray:

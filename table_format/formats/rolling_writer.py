@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_format.codecs.binary_row import serialize_row
+from table_format.codecs.content_name import content_uuid
 from table_format.errors import InvalidData
 from table_format.formats.index_writer import DataFileIndexWriter, index_writer
 from table_format.formats.protocol import FormatWriter, WrittenFile
@@ -125,13 +126,15 @@ class RollingDataFileWriter:
         path = self._path(name)
         index = index_writer(self._schema, self._options.file_index) if self._has_indexes else None
         sink = self._store.io.open_output(path)
+        is_open = False
         try:
             writer = self._format.open_writer(sink, self._fields, self._files)
-        except BaseException:  # an interrupt as well: nobody else knows of this file
-            with suppress(OSError):
-                sink.close()
-            self._store.io.delete(path)
-            raise
+            is_open = True
+        finally:  # after an interrupt as well: nobody else knows of this file
+            if not is_open:
+                with suppress(OSError):
+                    sink.close()
+                self._store.io.delete(path)
         return _OpenFile(name, sink, writer, self._schema, self._fields, index)
 
     def _finish(self) -> None:
@@ -151,7 +154,7 @@ class RollingDataFileWriter:
         data = file.index.finish()
         if len(data) <= self._options.file_index.in_manifest_threshold:
             return data
-        name = file_index_name(file.name)
+        name = file_index_name(file.name, content_uuid(self._uuid, data))
         file.extra_files = (name,)
         self._store.io.create(self._path(name), data)
         return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
+from table_format.codecs.content_name import content_uuid
 from table_format.codecs.deletion_vector import DeletionVector, EncodedVector, encode_index_file, index_file_of
 from table_format.io.paths import index_name
 from table_format.io.table_store import TableStore
@@ -44,7 +45,7 @@ def write_deletion_vectors(store: TableStore, vectors: Mapping[str, DeletionVect
 
 
 def _written(store: TableStore, data: bytes, ranges: tuple[DeletionVectorRange, ...]) -> IndexFileMeta:
-    name = index_name(store.runtime.ids.uuid(), 0)
+    name = index_name(content_uuid(store.runtime.ids.uuid(), data), 0)
     path = store.paths.index(name)
     is_complete = False
     try:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from table_format.codecs.content_name import check_content, states_content
 from table_format.codecs.deletion_vector import (
     DeletionVector,
     check_length,
@@ -46,11 +47,59 @@ class Deletions(Protocol):
         ...
 
 
+class VectorReader:
+    """Reads deletion vectors; one reader serves data files whose vectors lie in the same index file.
+
+    An index file whose name states its content is read and checked whole, once for all vectors asked for one after the
+    other. Of others only the vector is read, which has a checksum of its own.
+    """
+
+    def __init__(self, io: FileIO) -> None:
+        self._io = io
+        self._last: tuple[str, bytes] | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Another process reads for itself.
+        return (VectorReader, (self._io,))
+
+    def read(self, file: DeletionFile, row_count: int) -> DeletionVector:
+        """The vector of a data file with that many rows.
+
+        Raises:
+            CorruptionError: the index file is missing or damaged, or does not fit the data file.
+        """
+        check_length(file.range, row_count, path=file.path)
+        first, data = self._whole(file) if states_content(file.path) else self._part(file)
+        check_version(first, path=file.path)
+        return decode_vector(data, file.range, row_count, path=file.path)
+
+    def _whole(self, file: DeletionFile) -> tuple[bytes, bytes]:
+        known = self._last  # threads may share a reader
+        if known is not None and known[0] == file.path:
+            data = known[1]
+        else:
+            with opened_file(self._io, file.path, size=file.file_size) as source:
+                data = source.read()
+            check_content(data, path=file.path)
+            self._last = (file.path, data)
+        start = file.range.offset
+        return data[:1], data[start : start + stored_bytes(file.range.length)]
+
+    def _part(self, file: DeletionFile) -> tuple[bytes, bytes]:
+        with opened_file(self._io, file.path, size=file.file_size) as source:
+            first = source.read(1)
+            if file.range.offset > source.size():
+                message = f"expected a deletion vector at offset {file.range.offset}, found the end"
+                raise BadEncoding(file.path, message)
+            source.seek(file.range.offset)
+            return first, source.read(stored_bytes(file.range.length))
+
+
 @dataclass(frozen=True, slots=True)
 class DeletionVectors:
     """The vectors of some data files, by name; each is read when its data file is."""
 
-    io: FileIO
+    reader: VectorReader
     files: Mapping[str, DeletionFile]
 
     def of(self, file: DataFileMeta) -> DeletionVector | None:
@@ -62,7 +111,7 @@ class DeletionVectors:
         found = self.files.get(file.file_name)
         if found is None:
             return None
-        vector = read_deletion_vector(self.io, found, file.row_count)
+        vector = self.reader.read(found, file.row_count)
         return vector if vector.cardinality else None
 
 
@@ -73,23 +122,12 @@ def vectors_of(
     if not any(deletion_files):
         return None
     pairs = zip(files, deletion_files, strict=True)
-    return DeletionVectors(io, {file.file_name: found for file, found in pairs if found is not None})
+    return DeletionVectors(VectorReader(io), {file.file_name: found for file, found in pairs if found is not None})
 
 
 def read_deletion_vector(io: FileIO, file: DeletionFile, row_count: int) -> DeletionVector:
-    """The vector of a data file with that many rows.
-
-    Raises:
-        CorruptionError: the index file is missing or damaged, or does not fit the data file.
-    """
-    check_length(file.range, row_count, path=file.path)
-    with opened_file(io, file.path) as source:
-        check_version(source.read(1), path=file.path)
-        if file.range.offset > source.size():
-            raise BadEncoding(file.path, f"expected a deletion vector at offset {file.range.offset}, found the end")
-        source.seek(file.range.offset)
-        data = source.read(stored_bytes(file.range.length))
-    return decode_vector(data, file.range, row_count, path=file.path)
+    """The vector of one data file with that many rows; raises as ``VectorReader.read``."""
+    return VectorReader(io).read(file, row_count)
 
 
 def deletion_files(
@@ -117,7 +155,7 @@ def deletion_files(
             if range_.data_file in files:
                 other = files[range_.data_file].path
                 raise BadEncoding(path, f"the data file '{range_.data_file}' has another deletion vector in '{other}'")
-            files[range_.data_file] = DeletionFile(path, range_)
+            files[range_.data_file] = DeletionFile(path, range_, entry.index_file.file_size)
     return found
 
 

@@ -2,24 +2,27 @@
 
 Java ``FileIndexEvaluator``, ``FileIndexPredicate``. An index follows the schema its file was written with, so columns
 are matched by field id; where the type has changed in a way that changes hashes the index says nothing. Nothing is
-excluded by an index of a type or version that is not known here.
+excluded by an index of a type or version that is not known here, nor by one that is damaged: an index only saves work,
+and without it the rows are the same.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_format.codecs.content_name import check_content, states_content
 from table_format.codecs.file_index import IndexPlaces, decode_head, head_length
-from table_format.errors import BadEncoding, InvalidData, LimitExceeded, Truncated
+from table_format.errors import BadEncoding, CorruptionError, InvalidData, LimitExceeded, Truncated
 from table_format.io.sound_files import opened_file
 from table_format.io.table_store import TableStore
 from table_format.kernels.file_index import INDEX_TYPES
@@ -46,6 +49,10 @@ _FIRST_READ: Final = 4096
 
 _SHIFTED_IN_ORC_NANOS: Final = -12_000_000_000_000_000_000
 """1589-09-27: what ORC files move between calendars has become no later date than this."""
+
+_log = logging.getLogger(__name__)
+
+_Answer = TypeVar("_Answer")
 
 Read: TypeAlias = Callable[[int, int], bytes]
 """Bytes of a container, by their start and number."""
@@ -104,13 +111,27 @@ class FileIndexes:
         except InvalidData:
             return None  # a value that the type does not have: the filter itself finds that out
 
-    @contextmanager
-    def opened(self, partition_text: str, bucket: int, file: DataFileMeta) -> Iterator[FileIndex]:
-        """The indexes of a file, to be asked while they are open.
+    def told(
+        self,
+        partition_text: str,
+        bucket: int,
+        file: DataFileMeta,
+        ask: Callable[[FileIndex], _Answer],
+        otherwise: _Answer,
+    ) -> _Answer:
+        """The answer of a file's indexes; ``otherwise`` where they are missing or damaged, which is logged.
 
-        Raises:
-            CorruptionError: the index file is missing or damaged.
+        Raises ``OSError``.
         """
+        try:
+            with self._opened(partition_text, bucket, file) as index:
+                return ask(index)
+        except CorruptionError as error:
+            _log.warning("the index of a data file is not used, and the file is read instead: %s", error)
+            return otherwise
+
+    @contextmanager
+    def _opened(self, partition_text: str, bucket: int, file: DataFileMeta) -> Iterator[FileIndex]:
         schema = self._schemas[file.schema_id]
         name = _index_file(file)
         if name is None:
@@ -119,6 +140,9 @@ class FileIndexes:
             return
         path = self._store.paths.file_in_bucket(partition_text, bucket, name)
         with opened_file(self._store.io, path) as source:
+            if states_content(path):
+                yield FileIndex(self, _container(_checked(source, path), path), schema, file)
+                return
             container = _opened(lambda start, length: source.read_at(length, start), source.size(), path)
             yield FileIndex(self, container, schema, file)
 
@@ -156,8 +180,6 @@ class _Container:
     path: str
 
     def payload(self, start: int, length: int) -> bytes:
-        if start + length > self.size:
-            raise Truncated(self.path, expected_bytes=start + length, found_bytes=self.size)
         if length > MAX_FILE_INDEX_BYTES:
             raise LimitExceeded(self.path, f"an index of {length} bytes is longer than {MAX_FILE_INDEX_BYTES}")
         return self.read(start, length)
@@ -235,6 +257,16 @@ def _index_file(file: DataFileMeta) -> str | None:
     return next((name for name in file.extra_files if name.endswith(INDEX_SUFFIX)), None)
 
 
+def _checked(source: pa.NativeFile, path: str) -> bytes:
+    """The whole file, whose name states its content."""
+    size = source.size()
+    if size > MAX_FILE_INDEX_BYTES:
+        raise LimitExceeded(path, f"a file index of {size} bytes is longer than {MAX_FILE_INDEX_BYTES}")
+    data: bytes = source.read()
+    check_content(data, path=path)
+    return data
+
+
 def _container(data: bytes | None, path: str) -> _Container:
     held = data or b""
     return _opened(lambda start, length: held[start : start + length], len(held), path)
@@ -251,7 +283,11 @@ def _opened(read: Read, size: int, path: str) -> _Container:
         return _Container({}, known, size, path)
     if length > size:
         raise BadEncoding(path, f"the head of the file index is said to have {length} bytes, the whole has {size}")
-    return _Container(decode_head(known(0, length), path=path), known, size, path)
+    places = decode_head(known(0, length), path=path)
+    ends = [place.start + place.length for column in places.values() for place in column.values() if not place.is_empty]
+    if ends and max(ends) > size:
+        raise Truncated(path, expected_bytes=max(ends), found_bytes=size)
+    return _Container(places, known, size, path)
 
 
 def _with_both_zeros(values: pa.Array) -> pa.Array:

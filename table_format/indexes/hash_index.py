@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import numpy.typing as npt
 
+from table_format.codecs.content_name import check_content, content_uuid
 from table_format.codecs.hash_index import decode_hashes, encode_hashes
-from table_format.errors import MissingFile
+from table_format.errors import BadEncoding, MissingFile, Truncated
 from table_format.indexes.deletion_vectors import index_file_path
 from table_format.io.paths import index_name
 from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
+from table_format.kernels.hash_buckets import distinct
 from table_format.model.manifest import HASH, IndexFileMeta, IndexManifestEntry
 
 
@@ -25,7 +27,7 @@ def read_hashes(
     """The key hashes of a bucket.
 
     Raises:
-        CorruptionError: the file is missing or has another length than recorded.
+        CorruptionError: the file is missing, or has another size or content than recorded.
         UnsupportedFeature: it lies outside the file system.
     """
     path = index_file_path(entry, store.paths, partition_text, beside_data=beside_data)
@@ -33,13 +35,19 @@ def read_hashes(
         data = read_file(store.io, path, size=entry.index_file.file_size)
     except FileNotFoundError as error:
         raise MissingFile(path) from error
-    return decode_hashes(data, count=entry.index_file.row_count, path=path)
+    if len(data) != entry.index_file.file_size:
+        raise Truncated(path, expected_bytes=entry.index_file.file_size, found_bytes=len(data))
+    check_content(data, path=path)
+    hashes = decode_hashes(data, count=entry.index_file.row_count, path=path)
+    if len(distinct(hashes)) != len(hashes):
+        raise BadEncoding(path, f"expected {len(hashes)} hashes, each once; some are there twice")
+    return hashes
 
 
 def write_hashes(store: TableStore, hashes: npt.NDArray[np.int32]) -> IndexFileMeta:
     """Write a file that nothing names yet."""
     data = encode_hashes(hashes)
-    name = index_name(store.runtime.ids.uuid(), 0)
+    name = index_name(content_uuid(store.runtime.ids.uuid(), data), 0)
     store.io.create(store.paths.index(name), data)
     return IndexFileMeta(index_type=HASH, file_name=name, file_size=len(data), row_count=len(hashes))
 

@@ -224,7 +224,8 @@ class TablePaths:
         return tuple(_child(directory, name) for name in file.extra_files)
 
 
-# --- names of new files: a kind, a UUID of the writer, a counter ----------------------------------------------------
+# --- names of new files: a kind, a UUID, a counter ------------------------------------------------------------------
+# The UUID of a file that is written in one piece states its content (``codecs.content_name``).
 
 
 def data_file_name(prefix: str, uuid: str, counter: int, extension: str) -> str:
@@ -245,8 +246,13 @@ def postponed_prefix(commit_user: str, writer_id: int) -> str:
     return f"data--u-{commit_user}-s-{writer_id}-w-"
 
 
-def file_index_name(data_file: str) -> str:
-    return f"{data_file}.index"
+def file_index_name(data_file: str, uuid: str) -> str:
+    """The name of the file with the indexes of a data file: readers know it by its end.
+
+    >>> file_index_name("data-7f60b530-0.parquet", "59f26fa6-afe8-8061-85c9-7cf9b0447624")
+    'data-7f60b530-0.parquet.59f26fa6-afe8-8061-85c9-7cf9b0447624.index'
+    """
+    return f"{data_file}.{uuid}.index"
 
 
 def manifest_name(uuid: str, counter: int) -> str:

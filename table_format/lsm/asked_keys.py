@@ -12,11 +12,12 @@ from functools import reduce
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.formats.bucket_files import BucketFiles
-from table_format.indexes.file_index import FileIndexes, Question, has_index
+from table_format.indexes.file_index import FileIndex, FileIndexes, Question, has_index
 from table_format.kernels.values import array_of, values_of
 from table_format.lsm.keys import KeyRangeOf
 from table_format.model.arrow_types import arrow_schema
@@ -95,11 +96,7 @@ class AskedKeys:
         return cls(bucket, keys, key_range)
 
     def may_be_in(self, file: DataFileMeta) -> KeysInFile | None:
-        """Those of the keys that a file may hold; ``None`` when they are too many to be told.
-
-        Raises:
-            CorruptionError: the index file is missing or damaged.
-        """
+        """Those of the keys that a file may hold; ``None`` when they are too many to be told. Raises ``OSError``."""
         keys = self._keys
         if not _differ_from_metadata(file, self._fields[0]):
             (first, *_), (last, *_) = self._key_range(file)
@@ -113,15 +110,19 @@ class AskedKeys:
         return KeysInFile(keys, self._fields)
 
     def _indexed(self, file: DataFileMeta, keys: pa.RecordBatch) -> pa.RecordBatch:
-        kept = np.ones(keys.num_rows, np.bool_)
-        with self._indexes.opened(self._bucket.partition_text, self._bucket.bucket, file) as index:
+        def kept(index: FileIndex) -> npt.NDArray[np.bool_]:
+            kept = np.ones(keys.num_rows, np.bool_)
             for field in self._fields:
                 if _has_two_zeros(field):
                     continue
                 found = index.may_equal(Question(field, keys.column(field.name)))
                 if found is not None:
                     kept &= found
-        return keys.filter(pa.array(kept))
+            return kept
+
+        everything = np.ones(keys.num_rows, np.bool_)
+        bucket = self._bucket
+        return keys.filter(pa.array(self._indexes.told(bucket.partition_text, bucket.bucket, file, kept, everything)))
 
 
 def _has_two_zeros(field: DataField) -> bool:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from table_format.codecs.deletion_vector import DeletionVector
 from table_format.formats.bucket_files import BucketFiles
 from table_format.indexes.deletion_vector_files import write_deletion_vectors
-from table_format.indexes.deletion_vectors import BucketDeletions, read_deletion_vector
+from table_format.indexes.deletion_vectors import BucketDeletions, VectorReader
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import IndexFileMeta
 from table_format.model.split import DeletionFile
@@ -28,6 +28,7 @@ class MarkedRows:
 
     def __init__(self, bucket: BucketFiles, deletions: BucketDeletions) -> None:
         self._bucket = bucket
+        self._reader = VectorReader(bucket.store.io)
         self._stored = dict(deletions.files)
         self._index_files = deletions.index_files
         self._vectors: dict[str, DeletionVector] = {}
@@ -46,7 +47,7 @@ class MarkedRows:
         """
         vector = self._vectors.get(file.file_name)
         if vector is None and (stored := self._stored.get(file.file_name)) is not None:
-            vector = read_deletion_vector(self._bucket.store.io, stored, file.row_count)
+            vector = self._reader.read(stored, file.row_count)
             self._vectors[file.file_name] = vector
         return vector if vector is not None and vector.cardinality else None
 
@@ -70,6 +71,6 @@ class MarkedRows:
         come = write_deletion_vectors(store, vectors)
         path = store.paths.index(come.file_name)
         gone, self._index_files = self._index_files, (come,)
-        self._stored = {r.data_file: DeletionFile(path, r) for r in come.deletion_vector_ranges or ()}
+        self._stored = {r.data_file: DeletionFile(path, r, come.file_size) for r in come.deletion_vector_ranges or ()}
         self._vectors, self._is_modified = vectors, False
         return gone, (come,)

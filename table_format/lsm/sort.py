@@ -21,7 +21,7 @@ import pyarrow as pa
 from table_format.errors import FileConflict
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.bucket_files import BucketFiles
-from table_format.indexes.deletion_vectors import BucketDeletions, DeletionVectors
+from table_format.indexes.deletion_vectors import BucketDeletions, DeletionVectors, VectorReader
 from table_format.indexes.hash_index import write_hashes
 from table_format.io.external_sort import ExternalSort
 from table_format.kernels.hash_buckets import Hashes, distinct
@@ -131,7 +131,7 @@ def compacted_rows(buckets: Iterable[CompactedBucket], fields: Sequence[DataFiel
     """The rows of the live files that are there: none is marked as deleted, or takes another back."""
     for bucket in buckets:
         files = bucket.files
-        deletions = DeletionVectors(files.store.io, bucket.deletions.files)
+        deletions = DeletionVectors(VectorReader(files.store.io), bucket.deletions.files)
         source = RunSource(files.reader(), files.partition, files.bucket, deletions=deletions)
         batch_rows = batch_rows_of(bucket.live, fields)
         for batch in source.run(bucket.live, fields, batch_rows=batch_rows):

@@ -220,7 +220,8 @@ class _Needs:
         """The entries of lists, and whether they are all; the names of metadata are noted."""
         try:
             self._names.add(metadata_names(snapshot, self._manifests))
-            manifests = [manifest for name in lists for manifest in self._manifests.read_list(name)]
+            sized = ((name, snapshot.list_size(name)) for name in lists)
+            manifests = [each for name, size in sized for each in self._manifests.read_list(name, size=size)]
             return [entry for manifest in manifests for entry in self._manifests.read(manifest)], True
         except MissingFile:
             if self._strict and not is_gone():

@@ -99,7 +99,7 @@ def metadata_names(
     names.manifest_lists.update(name for name in lists if name)
     for name in sorted(names.manifest_lists):
         with suppress(*passed):
-            names.manifests.update(referenced_names(manifests.read_list(name)))
+            names.manifests.update(referenced_names(manifests.read_list(name, size=snapshot.list_size(name))))
     if snapshot.index_manifest:
         names.index_manifests.add(snapshot.index_manifest)
         with suppress(*passed):

@@ -1,7 +1,7 @@
 """Manifest lists, manifests and index manifests of a table (format chapter 04, sections 2, 4, 6 and 8).
 
 Files are written once under names nobody else uses and never change, so what was read or written is remembered by name
-in a small cache. Sizes recorded in snapshots and lists are compared with what is read.
+in a small cache. Sizes recorded in snapshots and lists are compared with what is read, and so is the hash in a name.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from functools import partial
 from threading import Lock
 from typing import Final, Generic, TypeVar
 
+from table_format.codecs.content_name import check_content, content_uuid
 from table_format.codecs.manifest_avro import (
     decode_index_manifest,
     decode_manifest,
@@ -66,7 +67,8 @@ class NewFiles:
 class ManifestStore:
     """Reads and writes the manifests of one table.
 
-    Each new file has a UUID of its own: among names that differ in a digit, a damaged snapshot could name another one.
+    Each new file has a UUID of its own, which states its content. Among names that differ in a digit, a damaged
+    snapshot could name another one.
     """
 
     def __init__(self, store: TableStore, options: TableOptions) -> None:
@@ -176,7 +178,7 @@ class ManifestStore:
         return manifest_file_meta(name, len(data), entries, types=types, schema_id=schema_id)
 
     def _create(self, name_of: Callable[[str, int], str], data: bytes, new: NewFiles) -> str:
-        name = name_of(self._store.runtime.ids.uuid(), 0)
+        name = name_of(content_uuid(self._store.runtime.ids.uuid(), data), 0)
         path = self._store.paths.manifest(name)
         new.record(path)
         create_unique(self._store, path, data)
@@ -196,6 +198,7 @@ class ManifestStore:
             data = read_file(self._store.io, path, size=size)
         except FileNotFoundError as e:
             raise MissingFile(path) from e
+        check_content(data, path=path)
         with _collector_at_rest(len(data)):
             return tuple(decode(data, path=path))
 

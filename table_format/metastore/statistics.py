@@ -5,6 +5,7 @@ A snapshot names its statistics; whatever else lies in the directory is of no ac
 
 from __future__ import annotations
 
+from table_format.codecs.content_name import check_content, content_uuid
 from table_format.codecs.statistics_json import decode_statistics, encode_statistics
 from table_format.errors import MissingFile
 from table_format.io.paths import statistics_name
@@ -27,11 +28,13 @@ def read_statistics(store: TableStore, snapshot: Snapshot | None) -> Statistics 
         data = read_file(store.io, path)
     except FileNotFoundError as error:
         raise MissingFile(path) from error
+    check_content(data, path=path)
     return decode_statistics(data, path=path)
 
 
 def write_statistics(store: TableStore, statistics: Statistics) -> str:
     """Write a file that nothing names yet, and return its name."""
-    name = statistics_name(store.runtime.ids.uuid(), 0)
-    store.io.create(store.paths.statistics(name), encode_statistics(statistics))
+    data = encode_statistics(statistics)
+    name = statistics_name(content_uuid(store.runtime.ids.uuid(), data), 0)
+    store.io.create(store.paths.statistics(name), data)
     return name

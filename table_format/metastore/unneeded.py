@@ -40,7 +40,7 @@ def named_files(snapshots: Iterable[Snapshot], manifests: ManifestStore) -> Name
             if name is None:
                 continue
             with suppress(CorruptionError):
-                for manifest in manifests.read_list(name):
+                for manifest in manifests.read_list(name, size=snapshot.list_size(name)):
                     _add(manifests.read(manifest), found)
     return found
 

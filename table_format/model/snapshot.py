@@ -52,3 +52,12 @@ class Snapshot:
     uuid: str | None = None
     writer_version: str | None = None
     operation: str | None = None
+
+    def list_size(self, name: str) -> int | None:
+        """The recorded bytes of the snapshot's manifest list of that name; ``None`` where none are recorded."""
+        sizes = {
+            self.changelog_manifest_list: self.changelog_manifest_list_size,
+            self.delta_manifest_list: self.delta_manifest_list_size,
+            self.base_manifest_list: self.base_manifest_list_size,
+        }
+        return sizes.get(name)

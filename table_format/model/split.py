@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from table_format.model.data_file import DataFileMeta
@@ -11,10 +11,11 @@ from table_format.model.manifest import DeletionVectorRange
 
 @dataclass(frozen=True, slots=True)
 class DeletionFile:
-    """The vector of one data file: full path of the index file and where in it the vector lies."""
+    """The vector of one data file: full path of the index file, where in it the vector lies, and its recorded bytes."""
 
     path: str
     range: DeletionVectorRange
+    file_size: int | None = field(default=None, compare=False)
 
 
 class SplitContent(StrEnum):

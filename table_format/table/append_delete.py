@@ -13,7 +13,7 @@ from table_format.append.vectors import write_vectors
 from table_format.codecs.deletion_vector import DeletionVector
 from table_format.errors import UnsupportedFeature
 from table_format.formats.bucket_files import BucketFiles
-from table_format.indexes.deletion_vectors import read_deletion_vector
+from table_format.indexes.deletion_vectors import VectorReader
 from table_format.lsm.marks import BucketDeletions
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import by_bucket, live_files
@@ -34,10 +34,11 @@ class AppendBucket:
     deletions: BucketDeletions
     live: Mapping[str, DataFileMeta]
     """All live files of the bucket by name, if there are deletion vectors."""
+    vectors: VectorReader
 
     def vector_of(self, file: DataFileMeta) -> DeletionVector | None:
         stored = self.deletions.files.get(file.file_name)
-        return None if stored is None else read_deletion_vector(self.files.store.io, stored, file.row_count)
+        return None if stored is None else self.vectors.read(stored, file.row_count)
 
 
 def append_buckets(facts: TableFacts, plan: Plan) -> Iterator[AppendBucket]:
@@ -71,7 +72,8 @@ def append_buckets(facts: TableFacts, plan: Plan) -> Iterator[AppendBucket]:
             total_buckets=total,
         )
         known = {entry.file.file_name: entry.file for entry in live.get((partition, number), ())}
-        yield AppendBucket(bucket, tuple(candidates), deletions.get((partition, number), BucketDeletions()), known)
+        marks = deletions.get((partition, number), BucketDeletions())
+        yield AppendBucket(bucket, tuple(candidates), marks, known, VectorReader(facts.store.io))
 
 
 def marked(bucket: AppendBucket, found: dict[DataFileMeta, Positions]) -> CommitMessage:

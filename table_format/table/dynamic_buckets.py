@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from table_format.errors import BadEncoding, CorruptionError, MissingFile
 from table_format.indexes.hash_index import hash_entries, read_hashes, write_hashes
 from table_format.kernels.hash_buckets import (
     UNKNOWN,
@@ -188,13 +189,24 @@ def are_apart(facts: TableFacts, base: Snapshot | None, assigners: int) -> bool:
 
 
 def read_index(facts: TableFacts, entry: IndexManifestEntry) -> Hashes:
-    """The key hashes of a bucket.
+    """The key hashes of a bucket, by which new rows are given their buckets.
 
     Raises:
-        CorruptionError: the file is missing or has another length than recorded.
+        CorruptionError: the file is missing or damaged.
     """
     beside = facts.options.bucket.index_in_data_file_dir
-    return read_hashes(facts.store, entry, facts.partitions.text, beside_data=beside)
+    try:
+        return read_hashes(facts.store, entry, facts.partitions.text, beside_data=beside)
+    except MissingFile:
+        raise
+    except CorruptionError as error:
+        # With a wrong index a key would be given a second bucket, and be there twice.
+        where = f"{facts.partitions.shown(entry.partition)} of {facts.name}"
+        message = (
+            f"the hash index of bucket {entry.bucket} in {where} is damaged ({error}). Nothing was written. Restore "
+            "the file, or let compact(order_by=[...]) of the partition make the index again from the data files"
+        )
+        raise BadEncoding(error.path, message) from error
 
 
 def _names(entries: Mapping[int, IndexManifestEntry]) -> dict[int, str]:

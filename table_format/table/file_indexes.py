@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from table_format.indexes.file_index import FileIndexes, has_index, may_help
+from table_format.indexes.file_index import FileIndex, FileIndexes, has_index, may_help
 from table_format.io.local import LocalFileIO
 from table_format.kernels.predicate import normalise
 from table_format.model.manifest import ManifestEntry
@@ -42,9 +42,7 @@ def excluded_files(
 
     Rows of a primary-key table that have a key which is not in a file are neither there nor taken back there; of other
     columns a file may hold an outdated value.
-
-    Raises:
-        CorruptionError: an index file is missing or damaged.
+    An index that is missing or damaged excludes nothing, which is logged. Raises ``OSError``.
     """
     indexed = [entry for entry in entries if has_index(entry.file)]
     if predicate is None or not indexed or not facts.options.file_index.read_enabled:
@@ -55,11 +53,13 @@ def excluded_files(
     on_key = only_on(predicate, frozenset(schema.primary_keys)) if schema.is_primary_key_table else predicate
     indexes = FileIndexes(facts.store, facts.schemas, schema)
 
+    def verdict(index: FileIndex) -> _Verdict:
+        alone = on_key is not None and not index.may_match(on_key)
+        return alone, alone or not index.may_match(predicate)
+
     def judged(entry: ManifestEntry) -> _Verdict:
         text = facts.partitions.text(entry.partition)
-        with indexes.opened(text, entry.bucket, entry.file) as index:
-            alone = on_key is not None and not index.may_match(on_key)
-            return alone, alone or not index.may_match(predicate)
+        return indexes.told(text, entry.bucket, entry.file, verdict, (False, False))
 
     # Local files are sooner read one after the other: threads would take turns.
     is_local = isinstance(facts.store.io, LocalFileIO)

@@ -6,16 +6,20 @@ it is read only where that is less than the data files it may save.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from table_format.errors import CorruptionError
 from table_format.indexes.hash_index import hash_entries, read_hashes
 from table_format.metastore.plan import by_bucket
 from table_format.model.manifest import IndexManifestEntry, ManifestEntry
 from table_format.model.snapshot import Snapshot
 from table_format.table.facts import TableFacts
+
+_log = logging.getLogger(__name__)
 
 
 def without_other_keys(
@@ -23,8 +27,7 @@ def without_other_keys(
 ) -> Sequence[ManifestEntry]:
     """The files of buckets in which keys with one of the hashes may lie.
 
-    Raises:
-        CorruptionError: an index file is missing or has another length than recorded.
+    An index that is missing or damaged excludes nothing, which is logged. Raises ``OSError``.
     """
     index = hash_entries(facts.manifests.index_entries(snapshot))
     wanted = np.array(sorted(key_hashes), np.int32)
@@ -41,5 +44,9 @@ def without_other_keys(
 
 def _holds_any(facts: TableFacts, entry: IndexManifestEntry, wanted: npt.NDArray[np.int32]) -> bool:
     beside = facts.options.bucket.index_in_data_file_dir
-    hashes = read_hashes(facts.store, entry, facts.partitions.text, beside_data=beside)
+    try:
+        hashes = read_hashes(facts.store, entry, facts.partitions.text, beside_data=beside)
+    except CorruptionError as error:
+        _log.warning("the hash index of a bucket is not used, and the bucket is read instead: %s", error)
+        return True
     return bool(np.isin(wanted, hashes).any())

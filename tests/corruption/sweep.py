@@ -7,6 +7,7 @@ are first given to their decoder: only what still decodes, to other facts, is wo
 from __future__ import annotations
 
 import argparse
+import logging
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -164,7 +165,14 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--show", action="store_true", help="name the damages that went wrong")
     arguments.add_argument("--data", type=int, default=0, help="instead, so many damages of a data file in each format")
+    arguments.add_argument(
+        "--contents", type=int, default=0, help="instead, so many damages and exchanges of files for each operation"
+    )
+    arguments.add_argument("--seed", type=int, default=0, help="of --contents")
     chosen = arguments.parse_args()
+    if chosen.contents:
+        _sweep_contents(chosen.contents, chosen.seed)
+        return
     if chosen.data:
         store, identifier, targets = data_files()
         for target in targets:
@@ -175,6 +183,21 @@ def main() -> None:
             for ways in (truncations, flips):
                 tally = damage_in_every_way(store, identifier, target, ways)
                 _report(ways.__name__, tally, show=chosen.show)
+
+
+def _sweep_contents(trials: int, seed: int) -> None:
+    from tests.corruption.contents import OPERATIONS, TABLES, Ground, count, randomly
+
+    logging.disable(logging.WARNING)  # of indexes that are not used
+    total: Counter[Outcome] = Counter()
+    for kind in TABLES:
+        ground = Ground(kind)
+        for operation in OPERATIONS:
+            found = count(ground, operation, randomly(ground, f"{operation}/{seed}", trials))
+            total += found.outcomes
+            shown = ", ".join(f"{number} {outcome}" for outcome, number in found.outcomes.most_common())
+            print(f"{kind:22} {operation:20} {shown}", *found.wrong, sep="\n  " if found.wrong else " ", flush=True)
+    print(f"{total.total()} trials:", ", ".join(f"{number} {outcome}" for outcome, number in total.most_common()))
 
 
 def _report(ways: str, tally: Tally, *, show: bool = False) -> None:

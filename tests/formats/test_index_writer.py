@@ -6,7 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from xxhash import xxh3_64_intdigest
 
+from table_format.codecs.content_name import stated_hash
 from table_format.codecs.file_index import decode_head, encode_file_index, head_length
 from table_format.errors import InvalidOption
 from table_format.formats.index_writer import DataFileIndexWriter
@@ -59,8 +61,12 @@ def index_of(bucket: Bucket, file: DataFileMeta) -> bytes:
     if file.embedded_file_index is not None:
         assert file.extra_files == ()
         return file.embedded_file_index
-    assert file.extra_files == (file.file_name + ".index",)
-    return bucket.io.read(f"{BUCKET}/{file.extra_files[0]}")
+    (name,) = file.extra_files
+    assert name.startswith(file.file_name + ".")
+    assert name.endswith(".index")
+    data = bucket.io.read(f"{BUCKET}/{name}")
+    assert stated_hash(name) == xxh3_64_intdigest(data)
+    return data
 
 
 def test_each_file_has_the_indexes_of_all_its_columns_in_one_container() -> None:

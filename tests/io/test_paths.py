@@ -281,7 +281,7 @@ def test_names_of_new_files_are_the_ones_of_the_format():
         paths.index_name("u", 3),
         paths.statistics_name("u", 4),
         paths.data_file_name("changelog-", "u", 5, "avro"),
-        paths.file_index_name("data-u-0.parquet"),
+        paths.file_index_name("data-u-0.parquet", "v"),
     ]
     assert made == [
         "manifest-u-0",
@@ -290,7 +290,7 @@ def test_names_of_new_files_are_the_ones_of_the_format():
         "index-u-3",
         "stat-u-4",
         "changelog-u-5.avro",
-        "data-u-0.parquet.index",
+        "data-u-0.parquet.v.index",
     ]
     assert paths.is_hidden(paths.temporary_name("snapshot-1", "u"))
     assert paths.extension_of("noextension") == ""

@@ -58,6 +58,11 @@ def memory_warehouse(clock: Clock | None = None) -> Warehouse:
     return _warehouse("/warehouse", MemoryFileIO(clock), Runtime(clock=clock))
 
 
+def warehouse_on(io: FileIO) -> Warehouse:
+    """A warehouse in a store of files that a test has made."""
+    return _warehouse("/warehouse", io)
+
+
 def disk_warehouse(directory: Path) -> Warehouse:
     """A warehouse in a directory."""
     catalog = load_catalog({"warehouse": str(directory)})

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from table_format import Schema, Table
-from table_format.errors import ConflictError, HashIndexChanged
+from table_format.errors import ConflictError, CorruptionError, HashIndexChanged
 from table_format.kernels.hashing import row_hashes
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import HASH
@@ -384,3 +384,54 @@ def test_writers_whose_steps_interleave_leave_a_sound_index(warehouse: Warehouse
         assert_sound(table)
     assert rows_of(table) == sorted(((i, dt, v) for (i, dt), v in expected.items()), key=repr)
     assert refused
+
+
+# --- damage ----------------------------------------------------------------------------------------------------------
+
+
+def _damaged(table: Table, way: str) -> str:
+    """Damage a hash index file in place; its path."""
+    io, paths = table.store.io, table.store.paths
+    path, other = (paths.index(name) for name in list(index_files(table).values())[:2])
+    data = io.read(path)
+    assert len(data) == len(io.read(other))
+    match way:
+        case "a flipped bit":
+            io.overwrite(path, bytes([data[0] ^ 1]) + data[1:])
+        case "exchanged":
+            io.overwrite(path, io.read(other))
+            io.overwrite(other, data)
+        case "cut short":
+            io.overwrite(path, data[:-4])
+        case "zeroed":
+            io.overwrite(path, bytes(len(data)))
+    return path
+
+
+@pytest.mark.parametrize("way", ["a flipped bit", "exchanged", "cut short", "zeroed"])
+def test_a_damaged_hash_index_stops_an_upsert_and_a_sort_compaction_repairs_it(warehouse: Warehouse, way: str) -> None:
+    table = dynamic(warehouse, dynamic_bucket__target_row_num="10")
+    table.append(rows(range(40)))
+    path = _damaged(table, way)
+    before = warehouse.files(table)
+    for again in (table, warehouse.reopened(table)):
+        with pytest.raises(CorruptionError, match=r"Nothing was written.*compact\(order_by=") as caught:
+            again.append(rows(range(40), factor=2))
+        assert caught.value.path == path
+        assert warehouse.files(table) == before
+    table.compact(order_by=["id"])
+    table.append(rows(range(40), factor=3))
+    assert [row[2] for row in sorted(rows_of(table))] == [3 * i for i in range(40)]
+    assert_sound(table)
+
+
+@pytest.mark.parametrize("way", ["a flipped bit", "exchanged", "cut short", "zeroed"])
+def test_a_damaged_hash_index_hides_no_key_from_a_point_read(
+    warehouse: Warehouse, way: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = dynamic(warehouse, dynamic_bucket__target_row_num="10")
+    table.append(rows(range(40)))
+    path = _damaged(table, way)
+    for i in range(40):
+        assert rows_of(warehouse.reopened(table), filter=f"id = {i}") == [(i, "a", i)]
+    assert path in caplog.text

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -12,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from table_format import Table
-from table_format.errors import CorruptionError, InvalidSchemaChange, MissingFile
-from table_format.indexes.file_index import FileIndexes
+from table_format.errors import InvalidSchemaChange
+from table_format.indexes.file_index import FileIndex, FileIndexes
+from table_format.io.paths import sibling
 from table_format.kernels.values import values_of
 from table_format.model.arrow_types import arrow_type
 from table_format.model.file_index import has_fast_hash
@@ -221,9 +224,10 @@ def test_each_value_of_each_type_is_found_again(column: tuple[DataType, list[Any
     (file,) = bucket.write(pa.record_batch({"c": pa.array(values, arrow_type(data_type))}))
     read = bucket.read([file]).column("c").combine_chunks()
     indexes = FileIndexes(bucket.store, {0: schema}, schema)
-    with indexes.opened("", 0, file) as index:
-        for value in values_of(read, data_type):
-            assert value is None or index.may_match(Compare("c", CompareOp.EQ, value))
+    for value in values_of(read, data_type):
+        if value is not None:
+            condition = Compare("c", CompareOp.EQ, value)
+            assert indexes.told("", 0, file, partial(FileIndex.may_match, predicate=condition), None) is True
 
 
 def test_both_zeros_and_every_nan_are_found() -> None:
@@ -273,23 +277,41 @@ def test_a_column_with_an_index_is_not_dropped_silently() -> None:
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_lost_or_damaged_index_file_is_told_by_its_path() -> None:
+def test_a_lost_or_damaged_index_file_is_not_used_and_told_by_its_path(caplog: pytest.LogCaptureFixture) -> None:
     warehouse = memory_warehouse()
     table = text_table(BESIDE, warehouse)
     io = table.store.io
     entry = live(table)[0]
     (path,) = table.store.paths.extra_files("", entry.bucket, entry.file)
     data = io.read(path)
-    for damaged in (b"x" * len(data), data[:-9], data[:20], b""):
+    (other,) = table.store.paths.extra_files("", entry.bucket, live(table)[1].file)
+    expected = rows_of(table, filter="s = 's0' AND id = 0", options=UNREAD)
+    assert expected
+    for damaged in (b"x" * len(data), data[:-9], data[:20], b"", io.read(other), data[:-1] + bytes([data[-1] ^ 1])):
         io.overwrite(path, damaged)
-        with pytest.raises(CorruptionError) as caught:
-            table.scan(filter="s = 's0' AND id = 0").to_arrow()
-        assert caught.value.path == path
+        caplog.clear()
+        assert rows_of(table, filter="s = 's0' AND id = 0") == expected
+        assert path in caplog.text
     io.delete(path)
-    with pytest.raises(MissingFile) as missing:
-        table.scan(filter="s = 's0'").to_arrow()
-    assert missing.value.path == path
-    assert len(rows_of(table, filter="s = 'z'", options=UNREAD)) == 5
+    caplog.clear()
+    assert rows_of(table, filter="s = 's0' AND id = 0") == expected
+    assert path in caplog.text
+
+
+@pytest.mark.parametrize("damage", [b"", b"x" * 40, None], ids=["empty", "no index", "cut short"])
+def test_a_damaged_index_of_another_writer_is_not_used(damage: bytes | None, caplog: pytest.LogCaptureFixture) -> None:
+    warehouse = memory_warehouse()
+    table = text_table(BESIDE, warehouse)
+    io, entry = table.store.io, live(table)[0]
+    (path,) = table.store.paths.extra_files("", entry.bucket, entry.file)
+    foreign = f"{entry.file.file_name}.index"
+    io.create(sibling(path, foreign), io.read(path)[:-9] if damage is None else damage)
+    indexes = FileIndexes(table.store, table.facts.schemas, table.schema)
+    file = replace(entry.file, extra_files=(foreign,))
+    condition = Compare("s", CompareOp.EQ, "never written")
+    assert indexes.told("", entry.bucket, entry.file, partial(FileIndex.may_match, predicate=condition), None) is False
+    assert indexes.told("", entry.bucket, file, partial(FileIndex.may_match, predicate=condition), None) is None
+    assert foreign in caplog.text
 
 
 def test_a_rollback_takes_index_files_with_their_data_files() -> None:
