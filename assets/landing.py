@@ -15,9 +15,10 @@ from assets.feed import FEED_TABLES, FeedPlan, FeedTable, json_lines, source_col
 from assets.partitions import ONE_RUN, daily
 from resources.landing import LandingZone
 from resources.progress import Progress
+from resources.secrets import Guarded
 
 
-class ShopFeed(dg.ConfigurableResource):  # type: ignore[type-arg]
+class ShopFeed(Guarded):
     """The generated change feed of the shop: the same settings give the same bytes for ever."""
 
     seed: int = Field(default=7, description="Another seed is another shop.")

@@ -16,6 +16,7 @@ from table_format.model.row_kind import ROW_KIND_COLUMN
 from table_format.model.schema import TableSchema
 from table_format.model.schema_change import AddColumn, AlterColumnType, SchemaChange, SetOption
 from table_format.model.types import DataField
+from table_format.secrets import shown_option
 
 _BUCKET: Final = "bucket"
 
@@ -78,7 +79,7 @@ def _described(table: TableSchema, change: SchemaChange) -> str:
         case AlterColumnType(name=str(name), type=new):
             return f"{name} {table.field(name).type} -> {new}"
         case SetOption(key=key, value=value):
-            return f"{key} = {value}"
+            return f"{key} = {shown_option(key, value)}"
     return str(change)
 
 

@@ -23,11 +23,13 @@ from resources.frames import Frame, wants_spark
 from resources.lakehouse import LakehouseCatalog, table_name
 from resources.metadata import listed
 from resources.reports import Report, report_of
+from resources.secrets import HIDES_INPUT, redacted_errors
 from resources.spark import SparkResource
 from resources.tables import partition_value
 from resources.writing import WriteMode, WriteSpec, Written, write_output
 from table_format.errors import InvalidInputError
 from table_format.model.predicate import Compare, CompareOp, In, Predicate
+from table_format.secrets import Secret
 from table_format.table.scan import Scan
 from table_format.table.table import Table
 
@@ -41,6 +43,7 @@ _TRAVEL: Final = {"snapshot": "scan.snapshot-id", "tag": "scan.tag-name", "times
 class PaimonIOManager(dg.ConfigurableIOManager):
     """Stores assets as tables of the lakehouse, one commit for each output of a step."""
 
+    model_config = HIDES_INPUT
     lakehouse: dg.ResourceDependency[LakehouseCatalog]
     spark: dg.ResourceDependency[SparkResource]
     default_mode: WriteMode = Field(
@@ -62,6 +65,13 @@ class PaimonIOManager(dg.ConfigurableIOManager):
 
     def handle_output(self, context: dg.OutputContext, obj: Frame) -> None:
         """Write one output to its table and tell Dagster about the snapshot that holds it."""
+        with redacted_errors(self._secrets()):
+            self._write(context, obj)
+
+    def _secrets(self) -> tuple[Secret, ...]:
+        return (*self.lakehouse.known_secrets(), *self.spark.known_secrets())
+
+    def _write(self, context: dg.OutputContext, obj: Frame) -> None:
         began = time.monotonic()
         try:
             metadata = {**context.definition_metadata, **_plain(context.output_metadata)}
@@ -102,6 +112,10 @@ class PaimonIOManager(dg.ConfigurableIOManager):
 
     def load_input(self, context: dg.InputContext) -> Frame:
         """Open the table of an upstream asset as the annotation asks, at one snapshot."""
+        with redacted_errors(self._secrets()):
+            return self._read(context)
+
+    def _read(self, context: dg.InputContext) -> Frame:
         upstream = context.upstream_output.definition_metadata if context.upstream_output else {}
         metadata = context.definition_metadata or {}
         name = table_name(context.asset_key, upstream)

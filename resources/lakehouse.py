@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit, urlunsplit
 
 import dagster as dg
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from resources.spark import secrets_from
+from resources.secrets import Guarded, known_secrets, redacted_errors, secrets_from, value_of
 from table_format.catalog.load import load_catalog
 from table_format.catalog.protocol import Catalog
 from table_format.errors import InvalidIdentifier
+from table_format.secrets import Secret, redact
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 
@@ -26,10 +25,9 @@ if TYPE_CHECKING:
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
 _DEFAULT_DATABASE: Final = "default"
-_SECRET: Final = re.compile(r"secret|password|passwd|token|credential|access[-_.]?key", re.IGNORECASE)
 
 
-class LakehouseCatalog(dg.ConfigurableResource):  # type: ignore[type-arg]
+class LakehouseCatalog(Guarded):
     """The catalog of a warehouse. Its options are shown in the UI: a secret among them is refused."""
 
     warehouse: str = Field(description="Root of all databases; a relative path begins at the project's directory.")
@@ -43,37 +41,35 @@ class LakehouseCatalog(dg.ConfigurableResource):  # type: ignore[type-arg]
         default_factory=dict, description="Options of every table made here that does not set them itself."
     )
 
-    @field_validator("options")
-    @classmethod
-    def _refuse_secrets(cls, options: dict[str, str]) -> dict[str, str]:
-        secret = sorted(key for key in options if _SECRET.search(key))
-        if secret:
-            message = (
-                f"{', '.join(secret)}: secrets do not belong into options, which the UI shows; put the name of an "
-                "environment variable into secret_options"
-            )
-            raise ValueError(message)
-        return options
+    def catalog_options(self, environment: Mapping[str, str]) -> dict[str, str | Secret]:
+        """All options of the catalog, for ``load_catalog``; those of ``secret_options`` are of type ``Secret``.
 
-    def catalog_options(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """All options of the catalog, secrets included: for ``load_catalog`` only, never to be shown."""
+        Raises:
+            KeyError: an environment variable named by ``secret_options`` is not set.
+        """
         return {
-            "warehouse": in_project(self.warehouse),
+            "warehouse": in_project(value_of(self.warehouse)),
             "metastore": self.metastore,
             **{f"table-default.{key}": value for key, value in self.table_defaults.items()},
             **self.options,
             **secrets_from(self.secret_options, environment),
         }
 
+    def known_secrets(self) -> tuple[Secret, ...]:
+        """The secrets of this catalog, to be masked wherever they might be shown."""
+        return known_secrets(self.secret_options, os.environ)
+
     def catalog(self) -> Catalog:
         """Open the catalog; no JVM is needed."""
-        return load_catalog(self.catalog_options(os.environ))
+        with redacted_errors(self.known_secrets()):
+            return load_catalog(self.catalog_options(os.environ))
 
     def lake(self, session: SparkSession) -> Lake:
         """The same catalog on a Spark session."""
         from table_format.spark import paimon
 
-        return paimon(session, self.catalog_options(os.environ))
+        with redacted_errors(self.known_secrets()):
+            return paimon(session, self.catalog_options(os.environ))
 
     def table(self, name: str) -> Table:
         """Open a table.
@@ -117,12 +113,9 @@ def asset_key(name: str) -> dg.AssetKey:
 
 
 def without_credentials(uri: str) -> str:
-    """A location without user, password and query, fit to be shown.
+    """A location with user, password and query masked or left out, fit to be shown.
 
     >>> without_credentials("s3://key:secret@bucket/warehouse?token=1"), without_credentials("/data/warehouse")
-    ('s3://bucket/warehouse', '/data/warehouse')
+    ('s3://******@bucket/warehouse', '/data/warehouse')
     """
-    if "://" not in uri:
-        return uri
-    parts = urlsplit(uri)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    return redact(uri.partition("?")[0]) if "://" in uri else uri

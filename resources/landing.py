@@ -16,10 +16,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-import dagster as dg
 from pydantic import Field
 
 from resources.lakehouse import in_project
+from resources.secrets import Guarded
 
 _SCHEMA_FILE: Final = "_schema.json"
 
@@ -34,7 +34,7 @@ class LandedDay:
     digest: str
 
 
-class LandingZone(dg.ConfigurableResource):  # type: ignore[type-arg]
+class LandingZone(Guarded):
     """A directory where change files arrive."""
 
     path: str = Field(description="Directory of the landed files; a relative one begins at the project's.")

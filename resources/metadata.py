@@ -1,7 +1,7 @@
 """What the Dagster UI is told about a table: columns, snapshots, levels, and the difference maintenance has made.
 
 Everything comes from the table's own metadata; no row is read. Nothing here may show a secret: locations go through
-``without_credentials``, options of a catalog are not shown at all.
+``without_credentials``, texts through ``redact``, options of a catalog are not shown at all.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from resources.health import TableHealth
 from resources.plots import COLOURS, SHOWN_IN_PLACE, Bar, chart
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.secrets import redact
 
 Metadata: TypeAlias = dict[str, dg.MetadataValue]
 
@@ -45,7 +46,7 @@ def column_schema(schema: TableSchema) -> dg.TableSchema:
         dg.TableColumn(
             name=field.name,
             type=field.type.sql(),
-            description=field.description,
+            description=None if field.description is None else redact(field.description),
             constraints=dg.TableColumnConstraints(nullable=field.type.nullable),
         )
         for field in schema.fields
@@ -81,7 +82,7 @@ def changelog_rows(snapshots: Iterable[Snapshot]) -> dict[str, int]:
 def markdown_lines(head: Iterable[str], lines: Iterable[str]) -> dg.MarkdownMetadataValue:
     """Lines of Markdown, as many as the UI shows without a click."""
     text = "\n".join(head)
-    for line in lines:
+    for line in map(redact, lines):
         if len(text) + 1 + len(line) > SHOWN_IN_PLACE:
             break
         text = f"{text}\n{line}"
@@ -90,7 +91,7 @@ def markdown_lines(head: Iterable[str], lines: Iterable[str]) -> dg.MarkdownMeta
 
 def listed(items: Iterable[str]) -> dg.TextMetadataValue:
     """A list as text, cut where it gets long; ``none`` for an empty one."""
-    text = "; ".join(items)
+    text = redact("; ".join(items))
     return dg.MetadataValue.text(f"{text[:SHOWN_IN_PLACE]} ..." if len(text) > SHOWN_IN_PLACE else text or "none")
 
 

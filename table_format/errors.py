@@ -6,9 +6,14 @@ was found and what to do about it. ``FileIO`` raises ``OSError`` only; the layer
 
 from __future__ import annotations
 
+from table_format.secrets import redact
+
 
 class TableFormatError(Exception):
-    """Root of all errors of this library."""
+    """Root of all errors of this library. What looks like a secret in a message is masked."""
+
+    def __init__(self, *messages: object) -> None:
+        super().__init__(*(redact(message) if isinstance(message, str) else message for message in messages))
 
 
 # --- the thing is not there: create it, or fix the name -------------------------------------------------------------
@@ -100,7 +105,7 @@ class UnsupportedFeature(InvalidInputError):
     """A feature of the format that this version does not carry out."""
 
     def __init__(self, feature: str, message: str | None = None) -> None:
-        self.feature = feature
+        self.feature = redact(feature)
         super().__init__(message or f"{feature} is not supported by this version")
 
 

@@ -32,26 +32,33 @@ from table_format.model.schema_change import SchemaChange
 from table_format.options.files import PATH_DIRECTORY
 from table_format.options.scan import FALLBACK_BRANCH
 from table_format.runtime import Runtime
+from table_format.secrets import Secret, masked_repr, shown_options
 from table_format.table.key_index_directory import forget_key_indexes
 from table_format.table.system.registry import open_system_table
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FileSystemCatalog:
     """``warehouse`` is an absolute path; ``table_defaults`` are options for new tables that do not set them.
 
-    ``options`` are those it was opened with, for ``sys.catalog_options``; with ``shows_options`` off there is no such
-    table.
+    ``options`` are those it was opened with, secrets masked, for ``sys.catalog_options``; with ``shows_options`` off
+    there is no such table.
     """
 
     warehouse: str
     io: FileIO
     runtime: Runtime = field(default_factory=Runtime)
     table_defaults: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, str] = field(default_factory=dict, repr=False)  # may hold secrets
+    options: Mapping[str, str | Secret] = field(default_factory=dict)
     shows_options: bool = True
+
+    __repr__ = masked_repr
+
+    def __post_init__(self) -> None:
+        # Nothing here needs a secret once the catalog is open, so it keeps none.
+        object.__setattr__(self, "options", shown_options(self.options))
 
     # --- databases --------------------------------------------------------------------------------------------------
 

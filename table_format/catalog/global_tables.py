@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -14,18 +13,12 @@ from table_format.errors import InvalidInputError, NotFoundError, TableNotFound
 from table_format.model.identifier import SYSTEM_DATABASE
 from table_format.model.predicate import Predicate
 from table_format.model.types import BooleanType, DataField
+from table_format.secrets import Secret, shown_option
 from table_format.table.scan import columns_argument
 from table_format.table.system.metadata import LONG, TEXT, MetadataScan, Row, columns, epoch_ms
 from table_format.table.system.partitions import partition_totals
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
-
-MASK: Final = "******"
-"""What is shown for the value of an option that may be a secret."""
-
-_SECRET: Final = re.compile(
-    "password|secret|token|credential|accesskey|accountkey|encryptionkey|authorization|privatekey|apikey|sas"
-)
 
 ALL_TABLE_OPTIONS: Final = columns(database_name=TEXT, table_name=TEXT, key=TEXT, value=TEXT)
 CATALOG_OPTIONS: Final = columns(key=TEXT.not_null(), value=TEXT.not_null())
@@ -88,7 +81,9 @@ class GlobalTable(SystemTable):
         return MetadataScan(self.columns, self.rows, columns_argument(columns), filter)
 
 
-def global_tables(options: Mapping[str, str], tables: Tables, *, with_options: bool) -> Mapping[str, GlobalTable]:
+def global_tables(
+    options: Mapping[str, str | Secret], tables: Tables, *, with_options: bool
+) -> Mapping[str, GlobalTable]:
     """The tables of ``sys`` by name; ``tables`` opens every table of the catalog that can be opened."""
     made = (
         GlobalTable("all_table_options", ALL_TABLE_OPTIONS, lambda: all_table_options(tables())),
@@ -112,16 +107,6 @@ def open_global_table(found: Mapping[str, GlobalTable], name: str) -> GlobalTabl
     return table
 
 
-def shown_option(key: str, value: str) -> str:
-    """The value, or a mask when the key is that of a secret.
-
-    >>> shown_option("fs.s3a.access.key", "AKIA"), shown_option("warehouse", "/w")
-    ('******', '/w')
-    """
-    plain = re.sub(r"[^a-z0-9]", "", key.lower())
-    return MASK if _SECRET.search(plain) else value
-
-
 def all_table_options(tables: Iterator[Table]) -> Sequence[Row]:
     """The options every table holds."""
     return [
@@ -131,7 +116,7 @@ def all_table_options(tables: Iterator[Table]) -> Sequence[Row]:
     ]
 
 
-def catalog_options(options: Mapping[str, str]) -> Sequence[Row]:
+def catalog_options(options: Mapping[str, str | Secret]) -> Sequence[Row]:
     """The options the catalog was opened with."""
     return [{"key": key, "value": shown_option(key, value)} for key, value in sorted(options.items())]
 

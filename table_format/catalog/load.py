@@ -15,20 +15,25 @@ from table_format.io.local import LocalFileIO
 from table_format.io.paths import without_scheme
 from table_format.options.catalog import HINTS, METASTORE, REFUSED, TABLE_DEFAULT, WAREHOUSE, CatalogOptions
 from table_format.options.check import check_options
+from table_format.options.check_secrets import refuse_secret
 from table_format.options.declare import Option, declared_in, parse_group, parse_value
 from table_format.runtime import Runtime
+from table_format.secrets import Secret, holds_secret, redact, shown_option
 
 
 def load_catalog(
-    options: Mapping[str, str], *, file_io: FileIO | None = None, runtime: Runtime | None = None
+    options: Mapping[str, str | Secret], *, file_io: FileIO | None = None, runtime: Runtime | None = None
 ) -> Catalog:
     """Open the catalog that the options describe; ``file_io`` replaces the store that the warehouse path names.
+
+    A secret may be given as a ``Secret``. No message, ``repr`` or system table shows one.
 
     >>> load_catalog({"warehouse": "/tmp/warehouse"}).warehouse
     '/tmp/warehouse'
 
     Raises:
-        InvalidOption: a key is unknown, a value malformed, or ``warehouse`` is missing.
+        InvalidOption: a key is unknown, a value malformed, ``warehouse`` is missing or holds credentials, or a secret
+            is given for an option that everybody sees.
         UnsupportedFeature: the metastore or the store of the warehouse is not supported.
     """
     _check(options)
@@ -41,31 +46,52 @@ def load_catalog(
     world = runtime or Runtime()
     if parsed.local_cache_dir is not None:
         world = replace(world, cache_directory=str(Path(parsed.local_cache_dir).absolute()))
-    return FileSystemCatalog(warehouse, io, world, dict(parsed.table_defaults), dict(options), parsed.shows_options)
+    return FileSystemCatalog(warehouse, io, world, dict(parsed.table_defaults), options, parsed.shows_options)
 
 
-def _check(options: Mapping[str, str]) -> None:
+def _check(options: Mapping[str, str | Secret]) -> None:
     known = {o.key: o for o in (*declared_in(CatalogOptions), *REFUSED, *HINTS) if isinstance(o, Option)}
     for key, value in options.items():
-        if TABLE_DEFAULT.matches(key) is not None:
+        part = TABLE_DEFAULT.matches(key)
+        if part is not None:
+            refuse_secret(part, value)
             continue
         option = known.get(key)
         if option is None:
             close = get_close_matches(key, known, n=3, cutoff=0.75)
             advice = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else ""
             raise InvalidOption(key, f"is not known to a catalog{advice}")
+        shown = shown_option(key, value)
         if not option.is_honoured(parse_value(key, option.parser, value)):
-            message = f"catalog option '{key}' = {value!r} is not supported by this version ({option.doc.rstrip('.')})"
-            feature = f"{key}={value}"
+            message = f"catalog option '{key}' = {shown!r} is not supported by this version ({option.doc.rstrip('.')})"
+            feature = f"{key}={shown}"
             raise UnsupportedFeature(feature, message)
+        if isinstance(value, Secret) and not option.is_secret:
+            raise InvalidOption(key, "is no secret: its value is seen by everybody; give it as plain text")
+        if isinstance(value, str) and not option.is_secret:
+            refuse_credentials(key, value)
+
+
+def refuse_credentials(key: str, value: str) -> None:
+    """Refuse a location, or another plain text, with a password, key or token in it.
+
+    Raises:
+        InvalidOption: names the option and not its value.
+    """
+    if holds_secret(value):
+        message = (
+            "its value holds credentials (a password, key or token), and it is shown in paths, plans and messages; "
+            "leave them out, and give them by the option made for them"
+        )
+        raise InvalidOption(key, message)
 
 
 def _local_path(warehouse: str) -> str:
     scheme, separator, _ = warehouse.partition("://")
     if separator and scheme != "file":
         message = (
-            f"catalog option '{WAREHOUSE.key}' = {warehouse!r}: the store '{scheme}' is not supported by this version; "
-            f"it takes a local path, with {METASTORE.key} = filesystem"
+            f"catalog option '{WAREHOUSE.key}' = {redact(warehouse)!r}: the store '{scheme}' is not supported by this "
+            f"version; it takes a local path, with {METASTORE.key} = filesystem"
         )
         feature = f"{WAREHOUSE.key}={scheme}"
         raise UnsupportedFeature(feature, message)

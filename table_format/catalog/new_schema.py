@@ -14,6 +14,7 @@ from table_format.model.schema import Schema, TableSchema
 from table_format.model.types import ArrayType, DataField, DataType, MapType, MultisetType, RowType
 from table_format.options.check import check_alterable, check_creatable
 from table_format.options.check_schema import check_schema
+from table_format.options.check_secrets import refuse_secret_comments
 from table_format.options.declare import Option, parse_value
 from table_format.options.identity import PARTITION, PRIMARY_KEY
 from table_format.options.table_options import TableOptions
@@ -43,6 +44,7 @@ def first_schema(wanted: Schema, *, defaults: Mapping[str, str], time_millis: in
         time_millis=time_millis,
     )
     check_creatable(schema)
+    refuse_secret_comments(schema)
     check_schema(schema)
     check_merge(schema)
     return schema
@@ -55,6 +57,7 @@ def check_changed(old: TableSchema, new: TableSchema) -> None:
         InvalidOption, UnsupportedFeature: names the option.
     """
     check_alterable(old, new)
+    refuse_secret_comments(new, old)
     before, after = (merge_spec(schema, TableOptions.parse(schema.options)) for schema in (old, new))
     counted = [name for name in _counted_by_release_0_8(before) if name not in _counted_by_release_0_8(after)]
     if counted:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from table_format.errors import ColumnNotFound
 from table_format.model.arrow_types import fields_from_arrow
 from table_format.model.types import BigIntType, DataField, TinyIntType
+from table_format.secrets import masked_repr, redact, shown_options
 
 CURRENT_SCHEMA_VERSION: Final = 3
 
@@ -25,7 +26,7 @@ VALUE_KIND: Final = DataField(2_147_483_645, "_VALUE_KIND", TinyIntType(nullable
 SYSTEM_FIELD_NAMES: Final = frozenset({"_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "_ROW_ID"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TableSchema:
     """One stored schema of a table; never changed once written.
 
@@ -42,6 +43,8 @@ class TableSchema:
     time_millis: int = 0
     version: int = CURRENT_SCHEMA_VERSION
 
+    __repr__ = masked_repr
+
     def __reduce__(self) -> tuple[object, ...]:
         # A mapping proxy does not travel between processes; the rest of the value does.
         members = (
@@ -50,8 +53,9 @@ class TableSchema:
             self.highest_field_id,
             self.partition_keys,
             self.primary_keys,
-            dict(self.options),
-            self.comment,
+            # A table written by others may hold secrets; no process needs them.
+            shown_options(self.options),
+            None if self.comment is None else redact(self.comment),
             self.time_millis,
             self.version,
         )
@@ -124,7 +128,7 @@ class TableSchema:
         return (SEQUENCE_NUMBER, VALUE_KIND, *self.fields) if self.primary_keys else self.fields
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Schema:
     """What a caller asks for when creating a table; ids are given at creation."""
 
@@ -133,6 +137,8 @@ class Schema:
     primary_keys: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     comment: str | None = None
+
+    __repr__ = masked_repr
 
     @classmethod
     def from_arrow(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from table_format.model.types import DataType
+from table_format.secrets import shown_option
 
 ColumnPath: TypeAlias = str | tuple[str, ...]
 
@@ -77,6 +78,9 @@ class SetComment:
 class SetOption:
     key: str
     value: str
+
+    def __repr__(self) -> str:
+        return f"SetOption(key={self.key!r}, value={shown_option(self.key, self.value)!r})"
 
 
 @dataclass(frozen=True, slots=True)

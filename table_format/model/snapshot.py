@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from table_format.secrets import masked_repr
+
 CURRENT_SNAPSHOT_VERSION: Final = 3
 FIRST_SNAPSHOT_ID: Final = 1
 BATCH_COMMIT_IDENTIFIER: Final = 9_223_372_036_854_775_807
@@ -23,7 +25,7 @@ class CommitKind(StrEnum):
     ANALYZE = "ANALYZE"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Snapshot:
     """The content of ``snapshot/snapshot-<id>``. Counts are physical rows; sizes are bytes; times are epoch ms."""
 
@@ -52,6 +54,8 @@ class Snapshot:
     uuid: str | None = None
     writer_version: str | None = None
     operation: str | None = None
+
+    __repr__ = masked_repr
 
     def list_size(self, name: str) -> int | None:
         """The recorded bytes of the snapshot's manifest list of that name; ``None`` where none are recorded."""

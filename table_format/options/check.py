@@ -16,6 +16,7 @@ from table_format.options.check_file_index import check_file_index, is_file_inde
 from table_format.options.check_files import FILE_KEYS, check_files
 from table_format.options.check_merge import check_merge_options
 from table_format.options.check_schema import needs_dynamic_buckets
+from table_format.options.check_secrets import refuse_secret
 from table_format.options.check_stream import STREAM_KEYS, check_stream
 from table_format.options.declare import AnyOption, Operation, Option, OptionPattern, parse_value
 from table_format.options.deletion_vectors import ENABLED
@@ -39,6 +40,7 @@ from table_format.options.registry import BY_KEY, find
 from table_format.options.startup import given_starting_points, startup_mode
 from table_format.options.table_options import TableOptions
 from table_format.options.tags import CREATION_DELAY, CREATION_PERIOD, CREATION_PERIOD_DURATION
+from table_format.secrets import shown_option
 
 _ONLY_WITH_PRIMARY_KEY = (SEQUENCE_FIELDS, MERGE_ENGINE)
 _NAMES_COLUMNS = (BUCKET_KEY, ROWKIND_FIELD, REMOVE_ON_SEQUENCE_GROUP)
@@ -46,13 +48,14 @@ _ONE_WAY = (IGNORE_DELETE, IGNORE_UPDATE_BEFORE)
 
 
 def check_options(options: Mapping[str, str]) -> None:
-    """Refuse options that are unknown, malformed, or have an effect this version lacks.
+    """Refuse options that are unknown, malformed, hold a secret, or have an effect this version lacks.
 
     Raises:
-        InvalidOption: a key is unknown or a value malformed.
+        InvalidOption: a key is unknown, a value malformed or a secret.
         UnsupportedFeature: a value has an effect that this version lacks.
     """
     for key, value in options.items():
+        refuse_secret(key, value)
         option = find(key)
         if option is None:
             raise InvalidOption(key, _unknown(key))
@@ -168,10 +171,12 @@ def _unsupported(option: AnyOption, key: str, value: str, purpose: str = "") -> 
     if isinstance(option, Option) and option.honoured:
         shown = [option.parser.show(v) for v in option.honoured if v is not None]
         honoured = f"; this version carries out {', '.join(map(repr, shown))}" if shown else ""
+    shown_value = shown_option(key, value)
     message = (
-        f"option '{key}' = {value!r} is not supported by this version{purpose} ({option.doc.rstrip('.')}){honoured}"
+        f"option '{key}' = {shown_value!r} is not supported by this version{purpose} "
+        f"({option.doc.rstrip('.')}){honoured}"
     )
-    return UnsupportedFeature(f"{key}={value}", message)
+    return UnsupportedFeature(f"{key}={shown_value}", message)
 
 
 def _check_partitioned_key(schema: TableSchema, count: int) -> None:
@@ -198,12 +203,13 @@ def _follows_renames(key: str, old: TableSchema, new: TableSchema) -> bool:
 def _check_change(key: str, old: str | None, new: str | None) -> None:
     option = find(key)
     if option is not None and (option.immutable or option in (PATH,)):
-        raise InvalidOption(key, f"may not change after the table was created (from {old!r} to {new!r})")
+        before, after = (None if value is None else shown_option(key, value) for value in (old, new))
+        raise InvalidOption(key, f"may not change after the table was created (from {before!r} to {after!r})")
     if option is BUCKET:
-        before = BUCKET.default if old is None else parse_value(key, BUCKET.parser, old)
-        after = BUCKET.default if new is None else parse_value(key, BUCKET.parser, new)
-        if before != after and (before <= 0 or after <= 0):
-            raise InvalidOption(key, f"may change only between positive numbers, not from {before} to {after}")
+        count = BUCKET.default if old is None else parse_value(key, BUCKET.parser, old)
+        wanted = BUCKET.default if new is None else parse_value(key, BUCKET.parser, new)
+        if count != wanted and (count <= 0 or wanted <= 0):
+            raise InvalidOption(key, f"may change only between positive numbers, not from {count} to {wanted}")
     if option in _ONE_WAY and _is_true(old) and not _is_true(new):
         raise InvalidOption(key, "may not change from true to false: what was dropped cannot come back")
 

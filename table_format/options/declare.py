@@ -15,7 +15,8 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar, cast
 
 from table_format.errors import InvalidOption
-from table_format.options.values import Parser
+from table_format.options.values import Parser, secret
+from table_format.secrets import Secret, is_secret_key, shown_option
 
 T = TypeVar("T")
 G = TypeVar("G")
@@ -39,7 +40,8 @@ WRITES = (Operation.WRITE, Operation.COMPACT)
 class Option(Generic[T]):
     """One key: its values, its default, and what this version makes of it.
 
-    ``honoured`` of ``None`` means every legal value; otherwise the values that have their effect.
+    ``honoured`` of ``None`` means every legal value; otherwise the values that have their effect. An option whose key
+    names a secret is parsed by ``values.secret``; to declare it otherwise is an error.
     """
 
     key: str
@@ -52,12 +54,22 @@ class Option(Generic[T]):
     honoured: tuple[T, ...] | None = None
     blocks: tuple[Operation, ...] = ()
 
+    def __post_init__(self) -> None:
+        if any(map(is_secret_key, self.keys)) and not self.is_secret:
+            message = f"option '{self.key}' names a secret; declare it with the parser 'secret' or 'optional(secret)'"
+            raise TypeError(message)
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether the value is a ``Secret``."""
+        return self.parser.accepts == secret.accepts
+
     @property
     def keys(self) -> tuple[str, ...]:
         """The key and the keys that stand for it in older tables."""
         return (self.key, *self.fallback_keys)
 
-    def read(self, options: Mapping[str, str]) -> T:
+    def read(self, options: Mapping[str, str | Secret]) -> T:
         """The value in these options, or the default.
 
         Raises:
@@ -100,7 +112,7 @@ class OptionPattern(Generic[T]):
         match = self.regex.fullmatch(key)
         return match[1] if match else None
 
-    def read(self, options: Mapping[str, str]) -> dict[str, T]:
+    def read(self, options: Mapping[str, str | Secret]) -> dict[str, T]:
         """The values by variable part."""
         return {
             part: parse_value(key, self.parser, options[key])
@@ -116,17 +128,18 @@ class OptionPattern(Generic[T]):
 AnyOption = Option[Any] | OptionPattern[Any]
 
 
-def parse_value(key: str, parser: Parser[T], value: str) -> T:
+def parse_value(key: str, parser: Parser[T], value: str | Secret) -> T:
     """Parse one value.
 
     Raises:
-        InvalidOption: the text is not a legal value; the message says what is.
+        InvalidOption: the text is not a legal value; the message says what is, and shows no secret.
     """
     try:
-        return parser(value)
-    except (ValueError, TypeError, AttributeError) as error:
-        message = f"{value!r} is not a legal value; it takes {parser.accepts}"
-        raise InvalidOption(key, message) from error
+        return parser(value.reveal() if isinstance(value, Secret) else value)
+    except (ValueError, TypeError, AttributeError):
+        shown = shown_option(key, value) if isinstance(value, str | Secret) else value
+    # Raised out here: the parser's own error holds the value, and would be shown as the context of this one.
+    raise InvalidOption(key, f"{shown!r} is not a legal value; it takes {parser.accepts}")
 
 
 def unsupported(
@@ -148,7 +161,7 @@ def declared_in(group: type[object]) -> Iterator[AnyOption]:
             yield member.metadata[_METADATA]
 
 
-def parse_group(group: type[G], options: Mapping[str, str]) -> G:
+def parse_group(group: type[G], options: Mapping[str, str | Secret]) -> G:
     """Read a group out of options.
 
     Raises:

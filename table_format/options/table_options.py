@@ -26,9 +26,10 @@ from table_format.options.scan import ScanOptions
 from table_format.options.stream import ChangelogProducer, StreamOptions
 from table_format.options.tags import TagOptions
 from table_format.options.write import WriteOptions
+from table_format.secrets import masked_repr, shown_options
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableOptions:
     """``raw`` is what the schema stores, with the options of this call on top.
 
@@ -38,6 +39,8 @@ class TableOptions:
 
     raw: Mapping[str, str] = field(default_factory=dict)
 
+    __repr__ = masked_repr
+
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> TableOptions:
         """The options of a table; nothing is refused here."""
@@ -45,7 +48,7 @@ class TableOptions:
 
     def __reduce__(self) -> tuple[object, ...]:
         # Parsed groups are made anew where they are needed.
-        return (TableOptions, (dict(self.raw),))
+        return (TableOptions, (shown_options(self.raw),))
 
     def with_options(self, options: Mapping[str, str]) -> TableOptions:
         """These options with others on top."""

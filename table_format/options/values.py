@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
+from table_format.secrets import Secret
+
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
 
@@ -91,6 +93,8 @@ def _parse_text(value: str) -> str:
 text: Final = Parser("a text that is not blank", _parse_text)
 
 verbatim: Final = Parser("a text", str)
+
+secret: Final = Parser("a secret", lambda value: Secret(_parse_text(value)))
 
 
 def _parse_names(value: str) -> tuple[str, ...]:

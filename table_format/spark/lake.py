@@ -12,10 +12,12 @@ from table_format.errors import InvalidInputError
 from table_format.kernels.sort_keys import OrderStrategy
 from table_format.model.predicate import Predicate, columns_of
 from table_format.model.snapshot import Snapshot
+from table_format.secrets import Secret
 from table_format.spark.compact import compact_on_spark
 from table_format.spark.data_source import PaimonDataSource
 from table_format.spark.names import quoted
 from table_format.spark.read import frame_of
+from table_format.spark.redaction import mask_secrets
 from table_format.spark.rescale import rescale_on_spark
 from table_format.spark.ship import ship_code
 from table_format.spark.sort_compact import sort_compact_on_spark
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 WriteMode = Literal["append", "overwrite"]
 
 
-def paimon(spark: SparkSession, options: Mapping[str, str]) -> Lake:
+def paimon(spark: SparkSession, options: Mapping[str, str | Secret]) -> Lake:
     """Open a catalog for a session, classic or Connect.
 
     The session's tasks get the library's code, and ``format("paimon")`` becomes known to it.
@@ -48,6 +50,7 @@ def paimon(spark: SparkSession, options: Mapping[str, str]) -> Lake:
     # Spark refuses a Python data source that takes filters unless its session allows it.
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(PaimonDataSource)
+    mask_secrets(spark)
     return Lake(spark, load_catalog(options))
 
 

@@ -31,6 +31,7 @@ from table_format.metastore.publications import REMEMBERED
 from table_format.metastore.tag_expiry import expire_tags
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
+from table_format.options.check_secrets import refuse_secret_properties
 from table_format.table.facts import TableFacts
 from table_format.table.messages import Folded, fold
 from table_format.table.rebase import committed_on_latest
@@ -290,6 +291,7 @@ def _file_names(messages: Iterable[CommitMessage]) -> frozenset[str]:
 def _committable(
     identifier: int, messages: Sequence[CommitMessage], watermark: int | None, properties: Mapping[str, str] | None
 ) -> Committable:
+    refuse_secret_properties(properties or {})
     return Committable(
         identifier=identifier, messages=tuple(messages), watermark=watermark, properties=dict(properties or {})
     )

@@ -25,6 +25,7 @@ from table_format.options.check import check_dynamic
 from table_format.options.declare import Operation
 from table_format.options.scan import MODE, STARTING_POINTS
 from table_format.options.table_options import TableOptions
+from table_format.secrets import masked_repr
 from table_format.table import (
     branch_actions,
     cleaning_actions,
@@ -48,7 +49,7 @@ from table_format.table.write import TableWrite
 _STARTING_POINTS = tuple(key for option in STARTING_POINTS for key in option.keys)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table:
     """An opened table; travels between processes. ``dynamic_options`` lie on top of those of the schema."""
 
@@ -56,6 +57,8 @@ class Table:
     store: TableStore
     schema: TableSchema
     dynamic_options: Mapping[str, str] = field(default_factory=dict)
+
+    __repr__ = masked_repr
 
     def __reduce__(self) -> tuple[object, ...]:
         return (Table, (self.identifier, self.store, self.schema, dict(self.dynamic_options)))

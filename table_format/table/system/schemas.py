@@ -1,4 +1,7 @@
-"""``$schemas`` and ``$options`` (Java ``SchemasTable``, ``OptionsTable``)."""
+"""``$schemas`` and ``$options`` (Java ``SchemasTable``, ``OptionsTable``).
+
+A table written by others may hold secrets among its options: they are masked.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Final
 from table_format.codecs.pretty_json import load_json
 from table_format.codecs.schema_json import encode_schema
 from table_format.model.schema import TableSchema
+from table_format.secrets import redact, shown_option, shown_options
 from table_format.table.facts import TableFacts
 from table_format.table.system.metadata import LONG, TEXT, TIME, Row, columns, local_nanos
 from table_format.table.system.texts import compact_json
@@ -31,7 +35,7 @@ def rows(facts: TableFacts) -> Sequence[Row]:
 
 def option_rows(facts: TableFacts) -> Sequence[Row]:
     """The options the table holds, by key."""
-    return [{"key": key, "value": value} for key, value in sorted(facts.schema.options.items())]
+    return [{"key": key, "value": shown_option(key, value)} for key, value in sorted(facts.schema.options.items())]
 
 
 def _row(schema: TableSchema, table: str) -> Row:
@@ -41,7 +45,7 @@ def _row(schema: TableSchema, table: str) -> Row:
         "fields": compact_json(members["fields"]),
         "partition_keys": compact_json(members["partitionKeys"]),
         "primary_keys": compact_json(members["primaryKeys"]),
-        "options": compact_json(members["options"]),
-        "comment": schema.comment,
+        "options": compact_json(shown_options(schema.options)),
+        "comment": None if schema.comment is None else redact(schema.comment),
         "update_time": local_nanos(schema.time_millis),
     }
