@@ -28,6 +28,7 @@ from resources.spark import SparkResource
 from resources.tables import partition_value
 from resources.writing import WriteMode, WriteSpec, Written, write_output
 from table_format.errors import InvalidInputError
+from table_format.model.arguments import optional_text
 from table_format.model.predicate import Compare, CompareOp, In, Predicate
 from table_format.secrets import Secret
 from table_format.table.scan import Scan
@@ -185,7 +186,7 @@ def time_travel(named: str | None, pinned: str | None) -> dict[str, str]:
     >>> time_travel(None, "snapshot:3"), time_travel("tag:eod", "snapshot:3"), time_travel("latest", "snapshot:3")
     ({'scan.snapshot-id': '3'}, {'scan.tag-name': 'eod'}, {})
     """
-    wanted = named or pinned or "latest"
+    wanted = optional_text(named, "paimon/read") or pinned or "latest"
     kind, _, value = wanted.partition(":")
     if kind == "latest":
         return {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from typing import Final
 
@@ -105,5 +106,6 @@ def partition_key(field: DataField, value: InternalValue) -> str:
     if value is None:
         return "null"
     if isinstance(field.type, DateType) and isinstance(value, int):
-        return date.fromordinal(_EPOCH.toordinal() + value).isoformat()
+        with suppress(ValueError, OverflowError):  # a day beyond the years that Python knows is shown as its number
+            return date.fromordinal(_EPOCH.toordinal() + value).isoformat()
     return str(value)

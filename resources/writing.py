@@ -17,6 +17,7 @@ from resources.evolution import SchemaEvolution, changes_for, described, option_
 from resources.tables import committed_by, partition_key, partition_value
 from table_format.catalog.protocol import Catalog
 from table_format.errors import InvalidData, InvalidInputError, OutcomeUnknownError
+from table_format.model import arguments
 from table_format.model.identifier import Identifier
 from table_format.model.row_kind import ROW_KIND_COLUMN
 from table_format.model.schema import Schema
@@ -63,11 +64,11 @@ class WriteSpec:
         if unknown:
             message = f"{table}: metadata {', '.join(unknown)}: expected one of paimon/{', paimon/'.join(_KEYS)}"
             raise InvalidInputError(message)
-        mode = str(metadata.get("paimon/write_mode", default_mode))
+        mode = str(arguments.text(metadata.get("paimon/write_mode", default_mode), f"{table}: paimon/write_mode"))
         if mode not in WriteMode.__members__:
             message = f"{table}: paimon/write_mode '{mode}': expected one of {', '.join(WriteMode)}"
             raise InvalidInputError(message)
-        scope = metadata.get("paimon/partition_scope", "table")
+        scope = arguments.text(metadata.get("paimon/partition_scope", "table"), f"{table}: paimon/partition_scope")
         if scope not in ("table", "input") or (scope == "input" and mode == WriteMode.overwrite_partition):
             message = (
                 f"{table}: paimon/partition_scope '{scope}' with {mode}: expected 'table', or 'input' for a table that "
@@ -78,15 +79,18 @@ class WriteSpec:
         if column is not None and not isinstance(column, str):
             message = f"{table}: partition_expr {column!r}: expected the name of one column"
             raise InvalidInputError(message)
-        key = metadata.get("paimon/primary_key", ())
+        options = metadata.get("paimon/options", {})
+        if not isinstance(options, Mapping):
+            arguments.refuse(f"{table}: paimon/options", "a mapping of options to values", options)
+        comment = arguments.optional_text(metadata.get("paimon/comment"), f"{table}: paimon/comment")
         return cls(
             table=table,
             mode=WriteMode(mode),
             partition_column=column,
-            primary_key=(key,) if isinstance(key, str) else tuple(key),
-            options={str(k): str(v) for k, v in metadata.get("paimon/options", {}).items()},
-            comment=metadata.get("paimon/comment"),
-            comments=metadata.get("paimon/comments", {}),
+            primary_key=arguments.name_or_names(metadata.get("paimon/primary_key", ()), f"{table}: paimon/primary_key"),
+            options={str(k): str(v) for k, v in options.items()},
+            comment=comment,
+            comments=arguments.texts_by_text(metadata.get("paimon/comments"), f"{table}: paimon/comments"),
         )
 
 

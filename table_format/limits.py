@@ -65,6 +65,23 @@ MAX_ORC_BLOCK_BYTES: Final = 64 * MIB
 MAX_NAME_BYTES: Final = 255
 """Database, table, column, tag, branch and consumer names, UTF-8."""
 
+MAX_FILE_NAME_BYTES: Final = 255
+"""One name in a directory: what local file systems take."""
+
+MAX_PATH_BYTES: Final = 4095
+"""A whole path: what local file systems take."""
+
+TEMPORARY_NAME_BYTES: Final = 42
+"""What a file's name grows by while it is written: dots, a UUID and ``tmp``."""
+
+MAX_COMMIT_USER_BYTES: Final = 4096
+
+MAX_SEQUENCE_NUMBER: Final = 1 << 62
+"""Of one row. They count the rows of a bucket, so none comes near; and a writer always has numbers left."""
+
+MAX_INT: Final = (1 << 31) - 1
+"""Buckets, levels and field ids are integers of 32 bits."""
+
 MAX_COLUMNS: Final = 16_384
 
 MAX_BUCKETS: Final = 32_768

@@ -25,8 +25,10 @@ from table_format.errors import (
 from table_format.io.file_io import FileIO
 from table_format.io.paths import TablePaths, database_directory, database_name_of, table_root
 from table_format.io.table_store import TableStore
+from table_format.metastore.schema_arguments import checked_changes
 from table_format.metastore.schemas import SchemaStore
-from table_format.model.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier
+from table_format.model.arguments import flag
+from table_format.model.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
 from table_format.model.schema import Schema, TableSchema
 from table_format.model.schema_change import SchemaChange
 from table_format.options.files import PATH_DIRECTORY
@@ -77,6 +79,8 @@ class FileSystemCatalog:
 
     def create_database(self, name: str, *, ignore_if_exists: bool = False) -> None:
         """Make an empty database; see ``Catalog``."""
+        flag(ignore_if_exists, "ignore_if_exists")
+        check_name(name, "database")
         if name == SYSTEM_DATABASE:
             message = f"database name {name!r} is not legal: it belongs to the catalog's own tables"
             raise InvalidIdentifier(message)
@@ -89,6 +93,9 @@ class FileSystemCatalog:
 
     def drop_database(self, name: str, *, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
         """Remove a database; see ``Catalog``."""
+        flag(ignore_if_not_exists, "ignore_if_not_exists")
+        flag(cascade, "cascade")
+        check_name(name, "database")
         if name == SYSTEM_DATABASE:
             message = f"database '{name}' belongs to the catalog and cannot be dropped"
             raise InvalidIdentifier(message)
@@ -136,6 +143,7 @@ class FileSystemCatalog:
 
     def create_table(self, name: str, schema: Schema, *, ignore_if_exists: bool = False) -> Table:
         """Make an empty table and open it; see ``Catalog``."""
+        flag(ignore_if_exists, "ignore_if_exists")
         identifier = _main_table(name, "create")
         if not self.database_exists(identifier.database):
             raise self._no_database(identifier.database)
@@ -169,7 +177,7 @@ class FileSystemCatalog:
         """Change the schema or the options of a table or a branch of it; see ``Catalog``."""
         identifier = _data_table(name, "alter")
         self._open(identifier)
-        listed = tuple(changes) if isinstance(changes, Sequence) else (changes,)
+        listed = checked_changes(changes)
         store = self._store(identifier)
 
         def check(old: TableSchema, new: TableSchema) -> None:
@@ -199,6 +207,7 @@ class FileSystemCatalog:
 
     def drop_table(self, name: str, *, ignore_if_not_exists: bool = False) -> None:
         """Remove a table with all its files; see ``Catalog``."""
+        flag(ignore_if_not_exists, "ignore_if_not_exists")
         identifier = _main_table(name, "drop")
         root = self._paths(identifier).root
         found = self.io.status(root)

@@ -10,6 +10,7 @@ from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.kernels.engines import Aggregation, PartialUpdate
 from table_format.kernels.merge import MergeSpec
 from table_format.lsm.merge_spec import check_merge, merge_spec
+from table_format.metastore.schema_arguments import checked_schema
 from table_format.model.schema import Schema, TableSchema
 from table_format.model.types import ArrayType, DataField, DataType, MapType, MultisetType, RowType
 from table_format.options.check import check_alterable, check_creatable
@@ -27,7 +28,9 @@ def first_schema(wanted: Schema, *, defaults: Mapping[str, str], time_millis: in
 
     Raises:
         InvalidSchema, InvalidOption, UnsupportedFeature: no table can have this schema.
+        InvalidInputError: a member of it is of another type than it should be.
     """
+    wanted = checked_schema(wanted)
     options = {**defaults, **wanted.options}
     primary_keys = _keys(options, PRIMARY_KEY, wanted.primary_keys)
     partition_keys = _keys(options, PARTITION, wanted.partition_keys)

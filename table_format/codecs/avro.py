@@ -16,7 +16,7 @@ from typing import Any, Final
 import fastavro
 
 from table_format.codecs.avro_schema import reading_schema
-from table_format.codecs.block_compression import avro_codec, compress, decompress
+from table_format.codecs.block_compression import avro_codec, compress, decompress, largest_expansion
 from table_format.errors import BadEncoding, LimitExceeded, Truncated
 from table_format.limits import (
     MAX_AVRO_BYTES,
@@ -32,6 +32,7 @@ _RECORDS_PER_BLOCK: Final = 4096
 _SAMPLE: Final = 64
 """Records that are encoded to see how long they are."""
 
+_UNCOMPRESSED: Final = "null"
 _MAX_HEADER_ENTRIES: Final = 1024
 _MAX_VARINT_BYTES: Final = 10
 
@@ -53,19 +54,33 @@ class ContainerSchema:
 def write_container(schema: ContainerSchema, records: Sequence[Mapping[str, object]], *, compression: str) -> bytes:
     """A whole file. The sync marker is a digest of the content: equal records make equal files.
 
+    No block expands to more than readers take: records that are much alike make smaller blocks, or are not compressed.
+
     Raises:
         UnsupportedFeature: no such compression.
     """
     codec = avro_codec(compression)
     step = _records_per_block(schema, records)
-    blocks = [
+    try:
+        blocks = _all_blocks(schema, records, codec, step)
+    except _ExpandsTooFarError:
+        codec = _UNCOMPRESSED
+        blocks = _all_blocks(schema, records, codec, step)
+    sync = hashlib.blake2b(b"".join(blocks), digest_size=SYNC_BYTES).digest()
+    header = container_header(schema.text, codec, sync)
+    return b"".join([header, *(part for block in blocks for part in (block, sync))])
+
+
+class _ExpandsTooFarError(Exception):
+    """One record alone shrinks to less than the share of it that readers take."""
+
+
+def _all_blocks(schema: ContainerSchema, records: Sequence[Mapping[str, object]], codec: str, step: int) -> list[bytes]:
+    return [
         block
         for start in range(0, len(records), step)
         for block in _encode_blocks(schema, records[start : start + step], codec)
     ]
-    sync = hashlib.blake2b(b"".join(blocks), digest_size=SYNC_BYTES).digest()
-    header = container_header(schema.text, codec, sync)
-    return b"".join([header, *(part for block in blocks for part in (block, sync))])
 
 
 def _records_per_block(schema: ContainerSchema, records: Sequence[Mapping[str, object]]) -> int:
@@ -85,6 +100,8 @@ def _encode_blocks(schema: ContainerSchema, records: Sequence[Mapping[str, objec
         yield from _encode_blocks(schema, records[half:], codec)
         return
     stored = compress(codec, items)
+    if codec != _UNCOMPRESSED and len(items) > largest_expansion(len(stored)):
+        raise _ExpandsTooFarError
     yield b"".join((long_bytes(len(records)), long_bytes(len(stored)), stored))
 
 

@@ -62,6 +62,15 @@ def compress(codec: str, data: bytes, *, zstd_level: int = _ZSTD_LEVEL) -> bytes
     return data
 
 
+def largest_expansion(stored: int, *, allowance: int = MIN_AVRO_BLOCK_ALLOWANCE) -> int:
+    """The most bytes that a block of ``stored`` bytes may expand to, for any reader of ours.
+
+    >>> largest_expansion(10), largest_expansion(1 << 20)
+    (1048576, 67108864)
+    """
+    return min(MAX_AVRO_BLOCK_BYTES, max(allowance, MAX_AVRO_BLOCK_EXPANSION * stored))
+
+
 def decompress(codec: str, data: bytes, *, path: str, allowance: int = MIN_AVRO_BLOCK_ALLOWANCE) -> bytes:
     """The content of a block; ``allowance`` is how many bytes it may always expand to.
 
@@ -77,7 +86,7 @@ def decompress(codec: str, data: bytes, *, path: str, allowance: int = MIN_AVRO_
         feature = f"Avro codec '{codec[:40]}'"
         message = f"{path}: {feature} is not supported; those of Java are null, {', '.join(_EXPANDERS)}"
         raise UnsupportedFeature(feature, message)
-    bound = min(MAX_AVRO_BLOCK_BYTES, max(allowance, MAX_AVRO_BLOCK_EXPANSION * len(data)))
+    bound = largest_expansion(len(data), allowance=allowance)
     try:
         content = expand(data, bound)
     except (zstandard.ZstdError, zlib.error, lzma.LZMAError, cramjam.DecompressionError, OSError, ValueError) as e:

@@ -11,8 +11,19 @@ from typing import Any, Final
 
 from table_format.codecs.file_names import is_safe_file_name
 from table_format.errors import BadEncoding
+from table_format.limits import MAX_INT, MAX_SEQUENCE_NUMBER
 from table_format.model.data_file import DataFileMeta, FileSource, SimpleStats
 
+_NUMBERS: Final = (
+    "_FILE_SIZE",
+    "_ROW_COUNT",
+    "_LEVEL",
+    "_SCHEMA_ID",
+    "_MIN_SEQUENCE_NUMBER",
+    "_MAX_SEQUENCE_NUMBER",
+    "_DELETE_ROW_COUNT",
+    "_FIRST_ROW_ID",
+)
 _FILE_SOURCES: Final = {None: None, 0: FileSource.APPEND, 1: FileSource.COMPACT}
 
 
@@ -135,9 +146,9 @@ def data_file_of(record: Mapping[str, Any] | None, *, path: str) -> DataFileMeta
     extra_files = tuple(optional("_EXTRA_FILES") or ())
     for extra in extra_files:
         checked_file_name(extra, path=path)
-    if record["_FILE_SIZE"] < 0 or record["_ROW_COUNT"] < 0 or record["_LEVEL"] < 0 or source not in _FILE_SOURCES:
-        shown = {k: record.get(k) for k in ("_FILE_SIZE", "_ROW_COUNT", "_LEVEL", "_FILE_SOURCE")}
-        message = f"data file '{name}': expected numbers of 0 or more and a file source of 0 or 1, found {shown}"
+    _check_numbers(record, name, path)
+    if source not in _FILE_SOURCES:
+        message = f"data file '{name}': expected numbers of 0 or more and a file source of 0 or 1, found {source}"
         raise BadEncoding(path, message)
     return DataFileMeta(
         file_name=name,
@@ -161,6 +172,26 @@ def data_file_of(record: Mapping[str, Any] | None, *, path: str) -> DataFileMeta
         first_row_id=optional("_FIRST_ROW_ID"),
         write_cols=_optional_tuple(optional("_WRITE_COLS")),
     )
+
+
+def _check_numbers(record: Mapping[str, Any], name: str, path: str) -> None:
+    rows, deleted, first = record["_ROW_COUNT"], record.get("_DELETE_ROW_COUNT"), record.get("_FIRST_ROW_ID")
+    low, high = record["_MIN_SEQUENCE_NUMBER"], record["_MAX_SEQUENCE_NUMBER"]
+    # Files whose rows have no numbers yet say -1; one without rows ends before it begins.
+    if (
+        record["_FILE_SIZE"] >= 0
+        and rows >= 0
+        and 0 <= record["_LEVEL"] <= MAX_INT
+        and record["_SCHEMA_ID"] >= 0
+        and -1 <= low <= high + 1
+        and -1 <= high <= MAX_SEQUENCE_NUMBER
+        and (deleted is None or 0 <= deleted <= rows)
+        and (first is None or first >= 0)
+    ):
+        return
+    shown = {key: record.get(key) for key in _NUMBERS}
+    message = f"data file '{name}': expected numbers of 0 or more that fit together, found {shown}"
+    raise BadEncoding(path, message)
 
 
 def checked_file_name(name: str, *, path: str) -> str:

@@ -55,6 +55,9 @@ def index_file_of(record: Mapping[str, Any], *, path: str) -> IndexFileMeta:
     if ranges is not None and record["_INDEX_TYPE"] != DELETION_VECTORS:
         # No other index has ranges: taken for one that is not known, its deleted rows would come back.
         raise BadEncoding(path, f"expected an index of type '{DELETION_VECTORS}', found '{record['_INDEX_TYPE']}'")
+    if record["_FILE_SIZE"] < 0 or record["_ROW_COUNT"] < 0:
+        found = f"{record['_FILE_SIZE']} and {record['_ROW_COUNT']}"
+        raise BadEncoding(path, f"index file: expected a size and a number of rows of 0 or more, found {found}")
     return IndexFileMeta(
         index_type=record["_INDEX_TYPE"],
         file_name=checked_file_name(record["_FILE_NAME"], path=path),

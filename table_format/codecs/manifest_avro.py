@@ -24,13 +24,16 @@ from table_format.codecs.data_file_avro import (
 )
 from table_format.codecs.index_file_avro import index_file_fields, index_file_members, index_file_of
 from table_format.errors import BadEncoding
-from table_format.limits import LISTED_BYTES, MIN_AVRO_ALLOWANCE, MIN_LIST_ALLOWANCE, MIN_LISTED_ALLOWANCE
+from table_format.limits import LISTED_BYTES, MAX_INT, MIN_AVRO_ALLOWANCE, MIN_LIST_ALLOWANCE, MIN_LISTED_ALLOWANCE
 from table_format.model.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 
 _Fact = TypeVar("_Fact")
 
 _MANIFEST_VERSION: Final = 2
 _INDEX_MANIFEST_VERSION: Final = 1
+_FIRST_BUCKET: Final = -2
+"""Postponed rows; -1 says that buckets are given as keys come, or that there are none."""
+
 _KINDS: Final = {0: FileKind.ADD, 1: FileKind.DELETE}
 _ROOT: Final = {"type": "record", "name": "record", "namespace": "org.apache.paimon.avro.generated"}
 
@@ -184,17 +187,29 @@ def _kind(record: dict[str, Any], path: str) -> FileKind:
     return kind
 
 
+def _bucket(record: dict[str, Any], key: str, path: str) -> int:
+    bucket: int = record[key]
+    if not _FIRST_BUCKET <= bucket <= MAX_INT:
+        message = f"member '{key}': expected a number from {_FIRST_BUCKET} to {MAX_INT}, found {bucket}"
+        raise BadEncoding(path, message)
+    return bucket
+
+
 def _manifest_entry(record: dict[str, Any], path: str) -> ManifestEntry:
     return ManifestEntry(
         kind=_kind(record, path),
         partition=record["_PARTITION"],
-        bucket=record["_BUCKET"],
-        total_buckets=record["_TOTAL_BUCKETS"],
+        bucket=_bucket(record, "_BUCKET", path),
+        total_buckets=_bucket(record, "_TOTAL_BUCKETS", path),
         file=data_file_of(record["_FILE"], path=path),
     )
 
 
 def _manifest_file(record: dict[str, Any], path: str) -> ManifestFileMeta:
+    for key in ("_FILE_SIZE", "_NUM_ADDED_FILES", "_NUM_DELETED_FILES", "_SCHEMA_ID"):
+        if record[key] < 0:
+            message = f"member '{key}': expected a number of 0 or more, found {record[key]}"
+            raise BadEncoding(path, message)
     return ManifestFileMeta(
         file_name=checked_file_name(record["_FILE_NAME"], path=path),
         file_size=record["_FILE_SIZE"],
@@ -215,6 +230,6 @@ def _index_entry(record: dict[str, Any], path: str) -> IndexManifestEntry:
     return IndexManifestEntry(
         kind=_kind(record, path),
         partition=record["_PARTITION"],
-        bucket=record["_BUCKET"],
+        bucket=_bucket(record, "_BUCKET", path),
         index_file=index_file_of(record, path=path),
     )

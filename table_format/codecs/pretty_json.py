@@ -33,11 +33,18 @@ def dump_pretty(value: object) -> bytes:
     }
 
     Raises:
-        TypeError: the tree holds something else.
+        TypeError: the tree holds something else; names the member.
+        ValueError: a text holds half of a surrogate pair, which has no UTF-8 form; shows it.
     """
     parts: list[str] = []
     _write(value, "\n", parts)
-    return "".join(parts).encode()
+    whole = "".join(parts)
+    try:
+        return whole.encode()
+    except UnicodeEncodeError as e:
+        around = whole[max(e.start - 40, 0) : e.end + 20]
+        message = f"half of a surrogate pair has no UTF-8 form: ...{around!r}..."
+        raise ValueError(message) from e
 
 
 def _write(value: object, line: str, parts: list[str]) -> None:
@@ -66,7 +73,11 @@ def _write_object(value: Mapping[object, object], line: str, parts: list[str]) -
     separator = "{" + inner
     for key, member in value.items():
         parts += (separator, _quoted(str(key)), " : ")
-        _write(member, inner, parts)
+        try:
+            _write(member, inner, parts)
+        except TypeError as e:
+            message = f"member '{key}': {e}"
+            raise TypeError(message) from e
         separator = "," + inner
     parts.append(line + "}" if value else "{ }")
 

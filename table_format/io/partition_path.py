@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from table_format.errors import InvalidData, UnsupportedFeature
+from table_format.limits import MAX_FILE_NAME_BYTES
 from table_format.model.types import (
     BinaryType,
     BooleanType,
@@ -68,6 +69,26 @@ def partition_text(
         text = "" if value is None else _value_text(field.type, value, legacy=legacy)
         parts.append(f"{escape(field.name)}={escape(default_name if _is_blank(text) else text)}")
     return "/".join(parts)
+
+
+def check_new_partition(fields: Sequence[DataField], text: str) -> None:
+    """Refuse a partition with a directory name that no file system takes; ``text`` is that of ``partition_text``.
+
+    Escapes and UTF-8 count: a value may be much shorter than its name.
+
+    Raises:
+        InvalidData: names the column, the bytes its directory name has, and how many it may have.
+    """
+    if len(text) * 4 <= MAX_FILE_NAME_BYTES:
+        return
+    for field, name in zip(fields, text.split("/"), strict=True):
+        size = len(name.encode())
+        if size > MAX_FILE_NAME_BYTES:
+            message = (
+                f"partition column '{field.name}': the value makes a directory name of {size} bytes, '{name[:60]}...'; "
+                f"at most {MAX_FILE_NAME_BYTES} fit. Shorten the value, or partition by another column"
+            )
+            raise InvalidData(message)
 
 
 def escape(text: str) -> str:

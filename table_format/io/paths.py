@@ -11,8 +11,9 @@ import errno
 from dataclasses import dataclass, replace
 from typing import Final
 
-from table_format.errors import BadEncoding, InvalidIdentifier, UnsupportedFeature
+from table_format.errors import BadEncoding, InvalidData, InvalidIdentifier, UnsupportedFeature
 from table_format.io.partition_path import DEFAULT_PARTITION_NAME, escape, partition_text
+from table_format.limits import MAX_FILE_NAME_BYTES, MAX_PATH_BYTES
 from table_format.model.data_file import DataFileMeta
 from table_format.model.identifier import MAIN_BRANCH, check_name
 
@@ -97,7 +98,9 @@ class TablePaths:
         >>> TablePaths("/w/shop.db/orders").branch_root("dev")
         '/w/shop.db/orders/branch/branch-dev'
         """
-        return self.root if branch == MAIN_BRANCH else f"{self.branch_directory}/{_BRANCH}{_check_branch(branch)}"
+        if branch == MAIN_BRANCH:
+            return self.root
+        return f"{self.branch_directory}/{_fitting(_BRANCH + _check_branch(branch), 'branch')}"
 
     @property
     def branch_directory(self) -> str:
@@ -154,14 +157,14 @@ class TablePaths:
         Raises:
             InvalidIdentifier: the name is not legal, or purely numeric.
         """
-        return f"{self.tag_directory}/{_TAG}{_check_not_numeric(name, 'tag')}"
+        return f"{self.tag_directory}/{_fitting(_TAG + _check_not_numeric(name, 'tag'), 'tag')}"
 
     @property
     def consumer_directory(self) -> str:
         return f"{self.branch_root(self.branch)}/consumer"
 
     def consumer(self, name: str) -> str:
-        return f"{self.consumer_directory}/{_CONSUMER}{check_name(name, 'consumer')}"
+        return f"{self.consumer_directory}/{_fitting(_CONSUMER + check_name(name, 'consumer'), 'consumer')}"
 
     @property
     def manifest_directory(self) -> str:
@@ -201,6 +204,21 @@ class TablePaths:
         """
         name = "postpone" if bucket == POSTPONE_BUCKET else str(bucket)
         return f"{self.partition_directory(partition)}/bucket-{name}"
+
+    def check_new_bucket(self, partition: str, bucket: int) -> None:
+        """Refuse a bucket whose files would have paths that no file system takes.
+
+        Raises:
+            InvalidData: names the directory's bytes and how many there may be.
+        """
+        directory = self.bucket_directory(partition, bucket)
+        size, most = len(directory.encode()), MAX_PATH_BYTES - MAX_FILE_NAME_BYTES - 1
+        if size > most:
+            message = (
+                f"the partition '{partition[:60]}...' makes a directory path of {size} bytes; at most {most} fit. "
+                "Shorten the values, or partition by fewer columns"
+            )
+            raise InvalidData(message)
 
     def data_file(self, partition: str, bucket: int, file: DataFileMeta) -> str:
         """The path of a data or changelog file.
@@ -310,7 +328,7 @@ def database_directory(warehouse: str, database: str) -> str:
     Raises:
         InvalidIdentifier: the name is not legal.
     """
-    return f"{warehouse.rstrip('/')}/{check_name(database, 'database')}{_DATABASE_SUFFIX}"
+    return f"{warehouse.rstrip('/')}/{_fitting(check_name(database, 'database') + _DATABASE_SUFFIX, 'database')}"
 
 
 def table_root(warehouse: str, database: str, table: str) -> str:
@@ -439,6 +457,16 @@ def _child(directory: str, name: str) -> str:
     return f"{directory}/{name}"
 
 
+def _fitting(file_name: str, what: str) -> str:
+    size = len(file_name.encode())
+    if size > MAX_FILE_NAME_BYTES:
+        message = (
+            f"{what} name: its file '{file_name[:60]}...' has a name of {size} bytes; at most {MAX_FILE_NAME_BYTES} fit"
+        )
+        raise InvalidIdentifier(message)
+    return file_name
+
+
 def _check_branch(name: str) -> str:
     if name == MAIN_BRANCH:
         message = f"branch name {name!r} is the table itself"
@@ -447,10 +475,11 @@ def _check_branch(name: str) -> str:
 
 
 def _check_not_numeric(name: str, what: str) -> str:
+    check_name(name, what)
     if name.isascii() and name.isdigit():
         message = f"{what} name {name!r} is not legal: it is purely numeric"
         raise InvalidIdentifier(message)
-    return check_name(name, what)
+    return name
 
 
 def _number_after(prefix: str, name: str) -> int | None:

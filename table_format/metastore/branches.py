@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from table_format.codecs.snapshot_json import decode_snapshot, encode_snapshot
+from table_format.codecs.publishable import snapshot_bytes
+from table_format.codecs.snapshot_json import decode_snapshot
 from table_format.errors import (
     AlreadyExistsError,
     BranchNotFound,
@@ -31,7 +32,7 @@ from table_format.metastore.schemas import SchemaStore
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.metastore.tags import TagStore
 from table_format.metastore.unneeded import delete_unneeded, named_files
-from table_format.model.identifier import MAIN_BRANCH
+from table_format.model.identifier import MAIN_BRANCH, check_name
 from table_format.model.snapshot import Snapshot
 from table_format.options.table_options import TableOptions
 
@@ -157,7 +158,10 @@ class BranchStore:
             last_schema = snapshot.schema_id
             files.append((paths.tag(tag), read_file(io, paths.tag(tag))))
             files.append((paths.snapshot(snapshot.id), self._snapshot_file(snapshot)))
-        files += [(path, read_file(io, path)) for i in schemas.ids() if i <= last_schema for path in (paths.schema(i),)]
+        for schema_id in schemas.ids():
+            if schema_id <= last_schema:
+                schemas.load(schema_id)  # what cannot be read is not copied
+                files.append((paths.schema(schema_id), read_file(io, paths.schema(schema_id))))
         return [(path.removeprefix(paths.branch_root(paths.branch)), data) for path, data in files]
 
     def _snapshot_file(self, snapshot: Snapshot) -> bytes:
@@ -167,7 +171,7 @@ class BranchStore:
             # As it is, with whatever its writer put into it; unless it is a later one that was given the id again.
             if decode_snapshot(data, path=path) == snapshot:
                 return data
-        return encode_snapshot(snapshot)
+        return snapshot_bytes(snapshot, path=path)
 
     def _discard(self, draft: str) -> None:
         with suppress(OSError):
@@ -188,6 +192,7 @@ def refuse_snapshot_without_tag(name: str, snapshot_id: int) -> UnsupportedFeatu
 
 
 def _other(name: str) -> str:
+    check_name(name, "branch")
     if name == MAIN_BRANCH:
         message = f"branch '{MAIN_BRANCH}' is the table itself; name another branch"
         raise InvalidIdentifier(message)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
+from table_format.codecs.publishable import hint_bytes
 from table_format.codecs.snapshot_json import decode_snapshot
 from table_format.errors import BadEncoding
 from table_format.io.paths import changelog_id_of
@@ -79,11 +80,16 @@ class ChangelogStore:
     def keep(self, snapshot_id: int) -> None:
         """Make the changelog of a snapshot that is about to go, with whatever its writer put into it.
 
-        Made anew when there is one: an expiry that did not finish was here. Nothing happens when the snapshot has gone.
-        Raises ``OSError``.
+        Made again when there is one: an expiry that did not finish was here. Nothing happens when the snapshot is gone.
+
+        Raises:
+            CorruptionError: the snapshot cannot be read, so no reader would take the changelog.
+            OSError: the store failed.
         """
         with suppress(FileNotFoundError):
-            data = read_file(self.store.io, self.store.paths.snapshot(snapshot_id))
+            source = self.store.paths.snapshot(snapshot_id)
+            data = read_file(self.store.io, source)
+            decode_snapshot(data, path=source)
             self.store.io.overwrite(self.store.paths.changelog(snapshot_id), data)
             self.write_latest_hint(snapshot_id)
 
@@ -93,12 +99,13 @@ class ChangelogStore:
 
     def write_latest_hint(self, changelog_id: int | None) -> None:
         """Say where to look for the latest; ``None`` that nobody knows. Raises ``OSError``."""
-        text = "-1" if changelog_id is None else str(changelog_id)
-        self.store.io.overwrite(self.store.paths.changelog_latest_hint, text.encode())
+        path = self.store.paths.changelog_latest_hint
+        self.store.io.overwrite(path, b"-1" if changelog_id is None else hint_bytes(changelog_id, path=path))
 
     def write_earliest_hint(self, changelog_id: int) -> None:
         """Say where to look for the earliest. Raises ``OSError``."""
-        self.store.io.overwrite(self.store.paths.changelog_earliest_hint, str(changelog_id).encode())
+        path = self.store.paths.changelog_earliest_hint
+        self.store.io.overwrite(path, hint_bytes(changelog_id, path=path))
 
     def delete_hints(self) -> None:
         """Say nothing about where to look: no changelog is left. Raises ``OSError``."""

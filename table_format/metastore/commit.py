@@ -32,6 +32,7 @@ from table_format.metastore.partitions import Partitions, PartitionSpec
 from table_format.metastore.schemas import SchemaStore
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.metastore.statistics import write_statistics
+from table_format.model.arguments import mappings
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import FileIdentifier, FileKind, ManifestEntry
@@ -285,8 +286,10 @@ class TableCommit:
         io, paths = self._context.store.io, self._context.store.paths
         for m in messages:
             text = self._context.partitions.text(m.partition)
-            # An upgraded file is input and result of a compaction: it belongs to the table.
-            kept = named.union(file.file_name for file in (*m.compact_before, *m.deleted_files))
+            # An upgraded file is input and result of a compaction: it belongs to the table, unless it is new itself.
+            new_names = {file.file_name for file in m.new_files}
+            live = {file.file_name for file in (*m.compact_before, *m.deleted_files)} - new_names
+            kept = named.union(live)
             new = (*m.new_files, *m.changelog_files, *m.compact_after, *m.compact_changelog_files)
             for file in new:
                 if file.file_name not in kept:
@@ -479,8 +482,8 @@ class TableCommit:
 
 def _specs(partition: PartitionSpec | Sequence[PartitionSpec] | None) -> tuple[PartitionSpec, ...]:
     if partition is None or isinstance(partition, Mapping):
-        return (dict(partition or {}),)
-    return tuple(dict(spec) for spec in partition)
+        return ({**(partition or {})},)
+    return tuple({**spec} for spec in mappings(partition, "partition"))
 
 
 def _removal(entry: ManifestEntry) -> ManifestEntry:

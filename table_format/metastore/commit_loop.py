@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from table_format.codecs.snapshot_json import encode_snapshot
+from table_format.codecs.publishable import snapshot_bytes
 from table_format.errors import (
     CommitOutcomeUnknown,
     CommitRetriesExhausted,
@@ -175,9 +175,10 @@ class CommitLoop:
             work.discard(work.passing)
             return None
         path = c.store.paths.snapshot(snapshot.id)
+        data = snapshot_bytes(snapshot, path=path)
         publication = self._publication(job, since, snapshot.id, give_up_ms).after(before)
         publications.begin(publication)
-        put = put_if_absent(c.store, path, encode_snapshot(snapshot), give_up_ms=give_up_ms)  # 6
+        put = put_if_absent(c.store, path, data, give_up_ms=give_up_ms)  # 6
         match put.outcome:
             case PutOutcome.OTHERS:
                 publications.refused(job.key, before)

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from table_format.codecs.pretty_json import dump_pretty, load_json
-from table_format.errors import BadEncoding, InvalidInputError
+from table_format.codecs.consumer_json import decode_consumer
+from table_format.codecs.publishable import consumer_bytes
 from table_format.io.file_io import FileStatus
 from table_format.io.paths import consumer_name_of
 from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
+from table_format.model.arguments import whole_number
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID
-
-_NEXT = "nextSnapshot"
 
 
 def next_snapshots(store: TableStore) -> Mapping[str, int]:
@@ -39,10 +38,7 @@ def next_snapshot(store: TableStore, name: str) -> int | None:
         data = read_file(store.io, path)
     except FileNotFoundError:
         return None
-    found = load_json(data, path=path).get(_NEXT)
-    if not isinstance(found, int) or isinstance(found, bool):
-        raise BadEncoding(path, f"expected an integer '{_NEXT}', found {found!r}")
-    return found
+    return decode_consumer(data, path=path)
 
 
 def first_needed_snapshot(store: TableStore) -> int | None:
@@ -62,10 +58,9 @@ def reset_consumer(store: TableStore, name: str, next_snapshot_id: int) -> None:
         InvalidInputError: no snapshot can have that id.
         OSError: the store failed.
     """
-    if isinstance(next_snapshot_id, bool) or next_snapshot_id < FIRST_SNAPSHOT_ID:
-        message = f"consumer '{name}' cannot go on with snapshot {next_snapshot_id!r}: ids begin with 1"
-        raise InvalidInputError(message)
-    store.io.overwrite(store.paths.consumer(name), dump_pretty({_NEXT: next_snapshot_id}))
+    path = store.paths.consumer(name)
+    number = whole_number(next_snapshot_id, f"next_snapshot_id of consumer '{name}'", minimum=FIRST_SNAPSHOT_ID)
+    store.io.overwrite(path, consumer_bytes(number, path=path))
 
 
 def delete_consumer(store: TableStore, name: str) -> None:

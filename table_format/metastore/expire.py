@@ -28,6 +28,7 @@ from table_format.metastore.expiry_facts import ExpiryFacts, ExpiryReader
 from table_format.metastore.manifests import ManifestStore
 from table_format.metastore.retention import AskedRetention, ExpiryRange, default_retain_floor_ms
 from table_format.metastore.snapshots import SnapshotStore
+from table_format.model.arguments import optional_whole_number
 from table_format.model.snapshot import Snapshot
 from table_format.options.table_options import TableOptions
 
@@ -77,7 +78,8 @@ def expire_snapshots(
     """
     reader = ExpiryReader(store, options, snapshots or SnapshotStore(store), manifests or ManifestStore(store, options))
     now_ms = store.runtime.clock.now_ms()
-    floor_ms = default_retain_floor_ms(options.commit) if retain_floor_ms is None else retain_floor_ms
+    asked_floor_ms = optional_whole_number(retain_floor_ms, "retain_floor_ms")
+    floor_ms = default_retain_floor_ms(options.commit) if asked_floor_ms is None else asked_floor_ms
     defaults = options.expire
     asked = AskedRetention(retain_min=retain_min, retain_max=retain_max, older_than_ms=older_than_ms, limit=limit)
     rules = asked.over(

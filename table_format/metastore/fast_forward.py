@@ -17,6 +17,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from table_format.codecs.schema_json import decode_schema
+from table_format.codecs.snapshot_json import decode_snapshot
+from table_format.codecs.tag_json import decode_tag
 from table_format.errors import BranchNotFound, CorruptionError, InvalidIdentifier, SnapshotNotFound
 from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
@@ -27,7 +30,7 @@ from table_format.metastore.schemas import SchemaStore
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.metastore.tags import TagStore
 from table_format.metastore.unneeded import delete_unneeded, named_files
-from table_format.model.identifier import MAIN_BRANCH
+from table_format.model.identifier import MAIN_BRANCH, check_name
 from table_format.model.snapshot import Snapshot
 from table_format.options.table_options import TableOptions
 
@@ -50,8 +53,10 @@ def fast_forward(store: TableStore, options: TableOptions, branch: str) -> FastF
         BranchNotFound: there is no such branch.
         InvalidIdentifier: it is the main branch, or the branch of the store itself.
         SnapshotNotFound: it has no snapshot.
+        CorruptionError: a snapshot, schema or tag of it cannot be read; nothing was changed.
         OSError: the store failed; do it again.
     """
+    check_name(branch, "branch")
     if branch in (MAIN_BRANCH, store.paths.branch):
         message = f"'{store.paths.branch}' cannot be fast-forwarded to '{branch}': name another branch than main"
         raise InvalidIdentifier(message)
@@ -79,6 +84,7 @@ class _FastForward:
             message = f"branch '{source.paths.branch}' has no schema"
             raise BranchNotFound(message)
         self._new_tags = {n: read_file(source.io, source.paths.tag(n)) for n in TagStore(source).names()}
+        _refuse_unreadable(source, self._new, self._new_schemas, self._new_tags)
         self._old_tags = {n: t for n, t in TagStore(target).all().items() if t.snapshot.id >= self._first.id}
 
     def run(self) -> FastForwardReport:
@@ -151,6 +157,22 @@ class _FastForward:
     def _replace(self, path: str, old: bytes | None, new: bytes) -> None:
         if old != new:
             self._target.io.overwrite(path, new)
+
+
+def _refuse_unreadable(
+    source: TableStore, snapshots: Mapping[int, bytes], schemas: Mapping[int, bytes], tags: Mapping[str, bytes]
+) -> None:
+    """Decode what is to take the place of files of the target.
+
+    Raises:
+        CorruptionError: no reader would take one of them; names it in the source.
+    """
+    for snapshot_id, data in snapshots.items():
+        decode_snapshot(data, path=source.paths.snapshot(snapshot_id))
+    for schema_id, data in schemas.items():
+        decode_schema(data, path=source.paths.schema(schema_id))
+    for name, data in tags.items():
+        decode_tag(data, path=source.paths.tag(name))
 
 
 def _schema_files(store: TableStore) -> Mapping[int, bytes]:

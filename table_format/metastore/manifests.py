@@ -16,13 +16,12 @@ from threading import Lock
 from typing import Final, Generic, TypeVar
 
 from table_format.codecs.content_name import check_content, content_uuid
-from table_format.codecs.manifest_avro import (
-    decode_index_manifest,
-    decode_manifest,
-    decode_manifest_list,
-    encode_index_manifest,
-    encode_manifest,
-    encode_manifest_list,
+from table_format.codecs.manifest_avro import decode_index_manifest, decode_manifest, decode_manifest_list
+from table_format.codecs.publishable import (
+    checked_manifest,
+    index_manifest_bytes,
+    manifest_draft,
+    manifest_list_bytes,
 )
 from table_format.errors import BadEncoding, MissingFile
 from table_format.io.paths import index_manifest_name, manifest_list_name, manifest_name
@@ -144,28 +143,24 @@ class ManifestStore:
         """Write entries into manifests of at most about the target size; ``types`` are those of the partition keys."""
         if not entries:
             return ()
-        compression = self.options.manifest.compression
-        data = encode_manifest(entries, compression=compression)
+        data = self._draft(entries)
         parts = -(-len(data) // self.options.manifest.target_file_size)
         if parts <= 1 or len(entries) == 1:
             return (self._write_one(entries, data, types, schema_id, new),)
         step = -(-len(entries) // parts)
         chunks = (entries[i : i + step] for i in range(0, len(entries), step))
-        return tuple(
-            self._write_one(chunk, encode_manifest(chunk, compression=compression), types, schema_id, new)
-            for chunk in chunks
-        )
+        return tuple(self._write_one(chunk, self._draft(chunk), types, schema_id, new) for chunk in chunks)
 
     def write_list(self, manifests: Sequence[ManifestFileMeta], *, new: NewFiles) -> WrittenList:
         """Write a manifest list; it may be empty."""
-        data = encode_manifest_list(manifests, compression=self.options.manifest.compression)
+        data = manifest_list_bytes(manifests, compression=self.options.manifest.compression, path=self._directory)
         name = self._create(manifest_list_name, data, new)
         self._lists.put(name, tuple(manifests))
         return WrittenList(name, len(data))
 
     def write_index(self, entries: Sequence[IndexManifestEntry], *, new: NewFiles) -> str:
         """Write an index manifest and return its name."""
-        data = encode_index_manifest(entries, compression=self.options.manifest.compression)
+        data = index_manifest_bytes(entries, compression=self.options.manifest.compression, path=self._directory)
         name = self._create(index_manifest_name, data, new)
         self._indexes.put(name, tuple(entries))
         return name
@@ -173,9 +168,19 @@ class ManifestStore:
     def _write_one(
         self, entries: Sequence[ManifestEntry], data: bytes, types: Sequence[DataType], schema_id: int, new: NewFiles
     ) -> ManifestFileMeta:
+        with _collector_at_rest(len(data)):
+            checked_manifest(data, entries, path=self._directory)
         name = self._create(manifest_name, data, new)
         self._manifests.put(name, tuple(entries))
         return manifest_file_meta(name, len(data), entries, types=types, schema_id=schema_id)
+
+    def _draft(self, entries: Sequence[ManifestEntry]) -> bytes:
+        return manifest_draft(entries, compression=self.options.manifest.compression, path=self._directory)
+
+    @property
+    def _directory(self) -> str:
+        # What is still to be named by its content is called by its directory in errors.
+        return self._store.paths.manifest_directory
 
     def _create(self, name_of: Callable[[str, int], str], data: bytes, new: NewFiles) -> str:
         name = name_of(content_uuid(self._store.runtime.ids.uuid(), data), 0)

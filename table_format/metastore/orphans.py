@@ -26,6 +26,7 @@ from table_format.metastore.deletions import DataPaths
 from table_format.metastore.manifests import ManifestStore
 from table_format.metastore.partitions import Partitions
 from table_format.metastore.schemas import SchemaStore
+from table_format.model.arguments import optional_whole_number
 from table_format.model.identifier import MAIN_BRANCH
 from table_format.model.schema import TableSchema
 from table_format.options.table_options import TableOptions
@@ -75,7 +76,8 @@ def remove_orphan_files(
         ConflictError: others go on committing faster than history can be read; nothing was deleted.
         OSError: the store failed; what was not deleted is found the next time.
     """
-    before_ms = store.runtime.clock.now_ms() - GRACE_MS if older_than_ms is None else older_than_ms
+    asked_ms = optional_whole_number(older_than_ms, "older_than_ms")
+    before_ms = store.runtime.clock.now_ms() - GRACE_MS if asked_ms is None else asked_ms
     schema = SchemaStore(store).latest()
     places = _Places(store, schema)
     candidates = [orphan for orphan, changed_ms in places.candidates() if changed_ms < before_ms]

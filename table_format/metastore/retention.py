@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from table_format.errors import InvalidOption
+from table_format.model.arguments import optional_whole_number
 from table_format.options.commit import CommitOptions
 from table_format.options.expire import LIMIT, NUM_RETAINED_MIN
 
@@ -54,6 +55,10 @@ class AskedRetention:
     retain_max: int | None = None
     older_than_ms: int | None = None
     limit: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("retain_min", "retain_max", "older_than_ms", "limit"):
+            optional_whole_number(getattr(self, name), name)
 
     def over(
         self,

@@ -24,6 +24,7 @@ from table_format.metastore.manifests import ManifestStore
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.metastore.tags import TagStore
 from table_format.metastore.unneeded import delete_unneeded, named_files
+from table_format.model.arguments import whole_number
 from table_format.model.snapshot import Snapshot
 from table_format.options.table_options import TableOptions
 
@@ -49,6 +50,7 @@ def find_snapshot(store: TableStore, snapshot_id: int) -> Snapshot:
         SnapshotExpired: it has been expired, and no tag keeps it.
         SnapshotNotFound: there was never one of that id.
     """
+    snapshot_id = whole_number(snapshot_id, "snapshot_id")
     snapshots = SnapshotStore(store)
     if not snapshots.is_going(snapshot_id):
         return snapshots.load(snapshot_id)

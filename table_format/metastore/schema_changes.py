@@ -14,6 +14,7 @@ from typing import Final, assert_never
 from table_format.errors import ColumnNotFound, InvalidSchemaChange
 from table_format.limits import MAX_COLUMNS, MAX_NAME_BYTES
 from table_format.metastore.option_columns import columns_bound_by_options, rename_in_options
+from table_format.metastore.schema_arguments import checked_changes
 from table_format.metastore.type_changes import can_widen
 from table_format.model.schema import CURRENT_SCHEMA_VERSION, KEY_FIELD_PREFIX, SYSTEM_FIELD_NAMES, TableSchema
 from table_format.model.schema_change import (
@@ -71,7 +72,7 @@ def apply_changes(
         ColumnNotFound: a change names a column that does not exist.
     """
     changed = schema
-    for change in changes:
+    for change in checked_changes(changes):
         changed = _apply(changed, change)
     if changed == schema:
         return schema
@@ -163,6 +164,8 @@ def check_column_name(name: str, *, top_level: bool = True) -> None:
     problem = None
     if not name.strip():
         problem = "it is blank"
+    elif "\0" in name:
+        problem = "it holds NUL"
     elif len(name.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES:
         problem = f"it is longer than {MAX_NAME_BYTES} bytes"
     elif top_level and (name in SYSTEM_FIELD_NAMES or name.startswith(KEY_FIELD_PREFIX)):

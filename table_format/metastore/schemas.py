@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from table_format.codecs.schema_json import decode_schema, encode_schema
+from table_format.codecs.publishable import schema_bytes
+from table_format.codecs.schema_json import decode_schema
 from table_format.errors import (
     AlreadyExistsError,
     BadEncoding,
@@ -99,7 +100,7 @@ class SchemaStore:
         """
         path = self._store.paths.schema(schema.id)
         give_up_ms = self._store.runtime.clock.monotonic_ms() + _GIVE_UP_AFTER_MS
-        put = put_if_absent(self._store, path, encode_schema(schema), give_up_ms=give_up_ms)
+        put = put_if_absent(self._store, path, schema_bytes(schema, path=path), give_up_ms=give_up_ms)
         match put.outcome:
             case PutOutcome.OURS:
                 self._known[schema.id] = schema

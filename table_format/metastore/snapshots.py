@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from table_format.codecs.snapshot_json import decode_snapshot, encode_snapshot
+from table_format.codecs.hint_text import decode_hint
+from table_format.codecs.publishable import hint_bytes, snapshot_bytes
+from table_format.codecs.snapshot_json import decode_snapshot
 from table_format.errors import (
     AlreadyExistsError,
     BadEncoding,
@@ -29,7 +31,6 @@ from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 _ROUNDS: Final = 8
 _WALK: Final = 16
 _FIRST_WAIT_MS: Final = 10
-_MAX_HINT_DIGITS: Final = 19
 
 
 class SnapshotStore:
@@ -216,7 +217,7 @@ class SnapshotStore:
         """
         path = self._store.paths.snapshot(snapshot.id)
         give_up_ms = self._store.runtime.clock.monotonic_ms() + _ROUNDS * 1000
-        put = put_if_absent(self._store, path, encode_snapshot(snapshot), give_up_ms=give_up_ms)
+        put = put_if_absent(self._store, path, snapshot_bytes(snapshot, path=path), give_up_ms=give_up_ms)
         match put.outcome:
             case PutOutcome.OURS:
                 return
@@ -234,19 +235,22 @@ class SnapshotStore:
 
     def write_latest_hint(self, snapshot_id: int) -> None:
         """Say where to look for the latest snapshot. Raises ``OSError``; nothing depends on the hint."""
-        self._store.io.overwrite(self._store.paths.latest_hint, str(snapshot_id).encode())
+        path = self._store.paths.latest_hint
+        self._store.io.overwrite(path, hint_bytes(snapshot_id, path=path))
 
     def write_earliest_hint(self, snapshot_id: int) -> None:
         """Say where to look for the earliest snapshot, and that those before it are going. Raises ``OSError``."""
-        self._store.io.overwrite(self._store.paths.earliest_hint, str(snapshot_id).encode())
+        path = self._store.paths.earliest_hint
+        self._store.io.overwrite(path, hint_bytes(snapshot_id, path=path))
 
     def begin_earliest_hint(self, snapshot_id: int) -> None:
         """Name the first snapshot as the earliest, unless somebody has named one. Raises ``OSError``.
 
         It is created and not overwritten: a request that took its time would undo what an expiry has announced.
         """
+        path = self._store.paths.earliest_hint
         with suppress(FileExistsError):
-            self._store.io.create(self._store.paths.earliest_hint, str(snapshot_id).encode())
+            self._store.io.create(path, hint_bytes(snapshot_id, path=path))
 
     def is_going(self, snapshot_id: int) -> bool:
         """Whether the snapshot has been expired, or an expiry has announced that it will be.
@@ -296,13 +300,13 @@ class SnapshotStore:
 
     def _announced_earliest(self) -> int:
         try:
-            return _hinted_id(read_file(self._store.io, self._store.paths.earliest_hint)) or 0
+            return decode_hint(read_file(self._store.io, self._store.paths.earliest_hint)) or 0
         except (FileNotFoundError, CorruptionError):
             return 0  # what is no file, or larger than any hint, says as little as a hint without a number
 
     def _read_hint(self, path: str) -> int | None:
         try:
-            return _hinted_id(read_file(self._store.io, path))
+            return decode_hint(read_file(self._store.io, path))
         except (OSError, CorruptionError):
             return None  # a hint that cannot be read is no hint
 
@@ -323,10 +327,3 @@ class SnapshotStore:
             else:
                 high = middle - 1
         return found
-
-
-def _hinted_id(text: bytes) -> int | None:
-    text = text.strip()
-    if not text.isdigit() or len(text) > _MAX_HINT_DIGITS:
-        return None
-    return int(text) or None

@@ -6,7 +6,8 @@ A snapshot names its statistics; whatever else lies in the directory is of no ac
 from __future__ import annotations
 
 from table_format.codecs.content_name import check_content, content_uuid
-from table_format.codecs.statistics_json import decode_statistics, encode_statistics
+from table_format.codecs.publishable import statistics_bytes
+from table_format.codecs.statistics_json import decode_statistics
 from table_format.errors import MissingFile
 from table_format.io.paths import statistics_name
 from table_format.io.sound_files import read_file
@@ -34,7 +35,7 @@ def read_statistics(store: TableStore, snapshot: Snapshot | None) -> Statistics 
 
 def write_statistics(store: TableStore, statistics: Statistics) -> str:
     """Write a file that nothing names yet, and return its name."""
-    data = encode_statistics(statistics)
+    data = statistics_bytes(statistics, path=store.paths.statistics_directory)
     name = statistics_name(content_uuid(store.runtime.ids.uuid(), data), 0)
     store.io.create(store.paths.statistics(name), data)
     return name

@@ -9,6 +9,7 @@ from table_format.errors import TagNotFound
 from table_format.io.table_store import TableStore
 from table_format.metastore.tag_deletion import delete_tag
 from table_format.metastore.tags import TagStore
+from table_format.model.arguments import optional_whole_number
 from table_format.model.tag import Tag
 from table_format.options.table_options import TableOptions
 
@@ -24,6 +25,7 @@ def expire_tags(
         CorruptionError: what a neighbour of a tag needs cannot be determined.
         OSError: the store failed; expire again.
     """
+    older_than_ms = optional_whole_number(older_than_ms, "older_than_ms")
     clock = store.runtime.clock
     now_ms = clock.local_now_ms()
     offset_ms = now_ms - clock.now_ms()

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from table_format.codecs.tag_json import decode_tag, encode_tag
+from table_format.codecs.publishable import tag_bytes
+from table_format.codecs.tag_json import decode_tag
 from table_format.errors import AlreadyExistsError, OutcomeUnknownError, SnapshotExpired, TagNotFound
 from table_format.io.paths import tag_name_of
 from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.publish import PutOutcome, put_if_absent
 from table_format.metastore.snapshots import SnapshotStore
+from table_format.model.arguments import optional_whole_number
 from table_format.model.snapshot import Snapshot
 from table_format.model.tag import Tag
+
+MAX_RETAINED_MS: Final = 366 * 10_000 * 86_400_000
+"""Ten thousand years: the end of a tag is a date that every reader can tell."""
 
 _GIVE_UP_AFTER_MS: Final = 60_000
 
@@ -82,7 +87,8 @@ class TagStore:
             OSError: the store failed.
         """
         tag = self._made_now(snapshot, time_retained_ms)
-        self._store.io.overwrite(self._store.paths.tag(name), encode_tag(tag))
+        path = self._store.paths.tag(name)
+        self._store.io.overwrite(path, tag_bytes(tag, path=path))
         return tag
 
     def rename(self, name: str, new_name: str) -> None:
@@ -105,13 +111,14 @@ class TagStore:
         self._store.io.delete(self._store.paths.tag(name))
 
     def _made_now(self, snapshot: Snapshot, time_retained_ms: int | None) -> Tag:
-        created = None if time_retained_ms is None else self._store.runtime.clock.local_now_ms()
-        return Tag(snapshot, create_time_ms=created, time_retained_ms=time_retained_ms)
+        retained_ms = optional_whole_number(time_retained_ms, "time_retained_ms", minimum=0, maximum=MAX_RETAINED_MS)
+        created = None if retained_ms is None else self._store.runtime.clock.local_now_ms()
+        return Tag(snapshot, create_time_ms=created, time_retained_ms=retained_ms)
 
     def _put(self, name: str, tag: Tag) -> None:
         path = self._store.paths.tag(name)
         give_up_ms = self._store.runtime.clock.monotonic_ms() + _GIVE_UP_AFTER_MS
-        put = put_if_absent(self._store, path, encode_tag(tag), give_up_ms=give_up_ms)
+        put = put_if_absent(self._store, path, tag_bytes(tag, path=path), give_up_ms=give_up_ms)
         match put.outcome:
             case PutOutcome.OTHERS:
                 message = f"tag '{name}' exists already; delete it or choose another name"

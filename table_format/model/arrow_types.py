@@ -140,7 +140,7 @@ def _field_from_arrow(field: pa.Field, ids: Iterator[int]) -> DataField:
         id=identifier,
         name=field.name,
         type=_type_from_arrow(field.type, field.nullable, ids, field.name),
-        description=description.decode() if description else None,
+        description=description.decode("utf-8", "replace") if description else None,
     )
 
 

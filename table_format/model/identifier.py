@@ -21,13 +21,20 @@ def check_name(name: str, what: str) -> str:
     """The name itself, when it is legal as a database, table, tag, branch or consumer name.
 
     Raises:
-        InvalidIdentifier: it is empty, blank, too long, ``.`` or ``..``, or holds a path or control character.
+        InvalidIdentifier: it is no text, blank, too long, ``.`` or ``..``, or holds a path or control character.
     """
+    _refuse_other_than_text(name, f"{what} name")
     problem = _problem_of(name)
     if problem:
         message = f"{what} name {name!r} is not legal: {problem}"
         raise InvalidIdentifier(message)
     return name
+
+
+def _refuse_other_than_text(name: object, what: str) -> None:
+    if not isinstance(name, str):
+        message = f"{what}: expected a text, found {type(name).__name__}"
+        raise InvalidIdentifier(message)
 
 
 def _problem_of(name: str) -> str | None:
@@ -66,6 +73,7 @@ class Identifier:
         Raises:
             InvalidIdentifier: the text has not that form, or a part is not a legal name.
         """
+        _refuse_other_than_text(text, "table name")
         database, dot, rest = text.partition(".")
         if not dot:
             message = f"table name {text!r} lacks its database; write 'database.table'"

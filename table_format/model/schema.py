@@ -13,6 +13,7 @@ from typing import Final
 import pyarrow as pa
 
 from table_format.errors import ColumnNotFound
+from table_format.model import arguments
 from table_format.model.arrow_types import fields_from_arrow
 from table_format.model.types import BigIntType, DataField, TinyIntType
 from table_format.secrets import masked_repr, redact, shown_options
@@ -149,11 +150,18 @@ class Schema:
         options: Mapping[str, str] | None = None,
         comment: str | None = None,
     ) -> Schema:
-        """A schema with the columns of an Arrow schema; a field's metadata key ``description`` becomes its comment."""
+        """A schema with the columns of an Arrow schema; a field's metadata key ``description`` becomes its comment.
+
+        Raises:
+            InvalidInputError: an argument is of another type than it should be.
+            InvalidSchema: a column has a type the format cannot store.
+        """
+        if not isinstance(schema, pa.Schema):
+            arguments.refuse("schema", "a pyarrow.Schema", schema)
         return cls(
             fields=fields_from_arrow(schema),
-            partition_keys=tuple(partition_keys or ()),
-            primary_keys=tuple(primary_keys or ()),
-            options=dict(options or {}),
-            comment=comment,
+            partition_keys=arguments.name_or_names(() if partition_keys is None else partition_keys, "partition_keys"),
+            primary_keys=arguments.name_or_names(() if primary_keys is None else primary_keys, "primary_keys"),
+            options=arguments.options_by_key(options, "options"),
+            comment=arguments.optional_text(comment, "comment"),
         )

@@ -35,6 +35,9 @@ _BITS: Final[dict[type[DataType], int]] = {
     TimestampType: 64,
     LocalZonedTimestampType: 64,
 }
+_LONG: Final = 4000
+"""Digits of a number that Python still makes an integer of."""
+
 _DIGITS: Final = 1000
 """Decimal literals beyond this many digits before the point are cut: no column comes near."""
 
@@ -118,11 +121,29 @@ def _decimal_position(value: Decimal, scale: int) -> Position:
     if not isinstance(exponent, int):
         message = f"{value} is not a number"
         raise ValueError(message)  # noqa: TRY004 - NaN and infinity have the right type
-    unscaled = int("".join(map(str, digits)) or "0") * (-1 if sign else 1)
     shift = exponent + scale
+    if len(digits) > _LONG:
+        return _long_position(digits, shift, is_negative=bool(sign))
+    unscaled = int("".join(map(str, digits)) or "0") * (-1 if sign else 1)
     if shift >= 0:
         return Position(unscaled * 10 ** min(shift, _DIGITS), is_exact=True)
     if -shift > len(digits):
         return Position(-1 if unscaled < 0 else 0, unscaled == 0)
     tick, rest = divmod(unscaled, 10**-shift)
     return Position(tick, rest == 0)
+
+
+def _long_position(digits: tuple[int, ...], shift: int, *, is_negative: bool) -> Position:
+    """The position of a number of more digits than Python makes an integer of; it is beyond all ticks, or between two.
+
+    >>> _long_position((9,) * 5000, 0, is_negative=True).tick == -(10**_DIGITS)
+    True
+    >>> _long_position((1, *(0,) * 4999, 1), -5000, is_negative=True)
+    Position(tick=-2, is_exact=False)
+    """
+    whole = len(digits) + shift
+    if whole > _DIGITS:
+        return Position(-(10**_DIGITS) if is_negative else 10**_DIGITS, is_exact=True)
+    tick = int("".join(map(str, digits[: max(whole, 0)])) or "0")
+    is_exact = not any(digits[max(whole, 0) :])
+    return Position(-tick - (not is_exact) if is_negative else tick, is_exact)

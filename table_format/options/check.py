@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 
 from table_format.errors import InvalidOption, UnsupportedFeature
+from table_format.model.arguments import options_by_key
 from table_format.model.schema import TableSchema
 from table_format.options.bucket import BUCKET, BUCKET_KEY, DYNAMIC_OR_UNAWARE, POSTPONE
 from table_format.options.check_file_index import check_file_index, is_file_index_key
@@ -54,7 +55,7 @@ def check_options(options: Mapping[str, str]) -> None:
         InvalidOption: a key is unknown, a value malformed or a secret.
         UnsupportedFeature: a value has an effect that this version lacks.
     """
-    for key, value in options.items():
+    for key, value in options_by_key(options, "options").items():
         refuse_secret(key, value)
         option = find(key)
         if option is None:

@@ -10,6 +10,8 @@ from table_format.catalog.load import load_catalog
 from table_format.catalog.protocol import Catalog
 from table_format.errors import InvalidInputError
 from table_format.kernels.sort_keys import OrderStrategy
+from table_format.limits import MAX_INT
+from table_format.model.arguments import name_or_names, optional_whole_number
 from table_format.model.predicate import Predicate, columns_of
 from table_format.model.snapshot import Snapshot
 from table_format.secrets import Secret
@@ -23,6 +25,7 @@ from table_format.spark.ship import ship_code
 from table_format.spark.sort_compact import sort_compact_on_spark
 from table_format.spark.system import system_frame
 from table_format.spark.write import with_constants, write_frame
+from table_format.table.commit import CommitArguments
 from table_format.table.compaction_report import CompactionReport
 from table_format.table.filters import bound_filter
 from table_format.table.landing import Messages, land
@@ -85,7 +88,7 @@ class Lake:
         table = opened.copy(options)
         schema = shown_schema(table.facts)
         predicate = bound_filter(filter, schema.fields)
-        wanted = schema.field_names if columns is None else tuple(columns)
+        wanted = schema.field_names if columns is None else name_or_names(columns, "columns")
         needed = columns_of(predicate) if predicate is not None else frozenset()
         hidden = tuple(sorted(needed.difference(wanted)))
         plan = table.scan(columns=(*wanted, *hidden), filter=predicate).plan()
@@ -121,6 +124,8 @@ class Lake:
         if mode == "append" and partition is not None:
             message = "partition= belongs to mode='overwrite'"
             raise InvalidInputError(message)
+        CommitArguments.of(identifier, properties=properties)
+        parallelism = optional_whole_number(parallelism, "parallelism", minimum=1, maximum=MAX_INT)
         table = self._data_table(name)
         commit = table.new_commit(commit_user)
         if identifier is not None and commit.is_committed(identifier):

@@ -16,6 +16,7 @@ import pyarrow as pa
 from table_format.errors import ColumnNotFound, InvalidData, InvalidInputError
 from table_format.kernels.expression_kinds import plain
 from table_format.kernels.expressions import Columns, evaluate, truths
+from table_format.model.arguments import refuse
 from table_format.model.arrow_types import arrow_schema, arrow_type
 from table_format.model.expression import TARGET, ColumnOf, Expression, columns_in
 from table_format.model.schema import TableSchema
@@ -98,6 +99,8 @@ def bind(values: Values, schema: TableSchema, scope: Scope) -> Assignments:
         InvalidExpression: an expression cannot be parsed, or its kind is not that of the column.
         InvalidData: a constant does not fit its column.
     """
+    if not isinstance(values, Mapping):
+        refuse("values to set", "a mapping of columns to values", values)
     bound: dict[str, _Bound] = {}
     for name, value in values.items():
         column = _field(schema, name)

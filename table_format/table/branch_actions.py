@@ -11,7 +11,8 @@ from table_format.metastore.fast_forward import FastForwardReport
 from table_format.metastore.rollback import RollbackReport, find_snapshot, rollback
 from table_format.metastore.schemas import SchemaStore
 from table_format.metastore.tags import TagStore
-from table_format.model.identifier import MAIN_BRANCH
+from table_format.model.arguments import flag, whole_number
+from table_format.model.identifier import MAIN_BRANCH, check_name
 from table_format.options.declare import Operation
 from table_format.options.scan import FALLBACK_BRANCH
 from table_format.table.facts import HasFacts, TableFacts
@@ -38,8 +39,9 @@ def create_branch(
         TagNotFound: there is no such tag.
         UnsupportedFeature: ``snapshot_id`` is given; only a tag keeps what a branch begins with.
     """
+    flag(ignore_if_exists, "ignore_if_exists")
     if snapshot_id is not None:
-        raise refuse_snapshot_without_tag(name, snapshot_id)
+        raise refuse_snapshot_without_tag(name, whole_number(snapshot_id, "snapshot_id"))
     BranchStore(table.facts.store).create(name, tag=tag, ignore_if_exists=ignore_if_exists)
 
 
@@ -106,11 +108,12 @@ def rollback_to_timestamp(table: HasFacts, time_ms: int) -> RollbackReport:
     """
     facts = table.facts
     facts.require(Operation.EXPIRE)
-    found = facts.snapshots.at_or_before(time_ms)
+    found = facts.snapshots.at_or_before(whole_number(time_ms, "time_ms"))
     return rollback(facts.store, facts.options, find_snapshot(facts.store, found.id))
 
 
 def _refuse_in_use(facts: TableFacts, name: str, action: str) -> None:
+    check_name(name, "branch")
     main = SchemaStore(BranchStore(facts.store).of(MAIN_BRANCH)).latest()
     if name in (FALLBACK_BRANCH.read(facts.options.raw), FALLBACK_BRANCH.read(main.options)):
         message = (

@@ -6,6 +6,7 @@ from table_format.metastore.changelog_expiry import ChangelogExpiryReport
 from table_format.metastore.changelog_expiry import expire_changelogs as _expire
 from table_format.metastore.orphans import OrphanReport
 from table_format.metastore.orphans import remove_orphan_files as _remove
+from table_format.model.arguments import flag
 from table_format.options.declare import Operation
 from table_format.table.facts import HasFacts
 
@@ -27,6 +28,8 @@ def expire_changelogs(
     Raises:
         InvalidOption: the bounds contradict each other.
     """
+    flag(dry_run, "dry_run")
+    flag(everything, "everything")
     facts = table.facts
     facts.require(Operation.EXPIRE)
     return _expire(
@@ -51,6 +54,7 @@ def remove_orphan_files(table: HasFacts, *, older_than_ms: int | None = None, dr
         CorruptionError: what is reached cannot be determined; nothing was deleted.
         ConflictError: others go on committing too fast; nothing was deleted.
     """
+    flag(dry_run, "dry_run")
     facts = table.facts
     facts.require(Operation.EXPIRE)
     return _remove(facts.store, facts.options, older_than_ms=older_than_ms, dry_run=dry_run)

@@ -10,7 +10,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from table_format.errors import (
@@ -29,6 +29,7 @@ from table_format.metastore.orphans import reached_names
 from table_format.metastore.partitions import PartitionSpec
 from table_format.metastore.publications import REMEMBERED
 from table_format.metastore.tag_expiry import expire_tags
+from table_format.model import arguments
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.options.check_secrets import refuse_secret_properties
@@ -58,12 +59,44 @@ def aborting_on_failure(committer: TableCommit, messages: Iterable[CommitMessage
         raise
 
 
+@dataclass(frozen=True, slots=True)
+class CommitArguments:
+    """What a caller says of a commit besides its rows: integers of 64 bits, and properties as texts."""
+
+    identifier: int | None
+    watermark: int | None
+    properties: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls, identifier: int | None, watermark: int | None = None, properties: Mapping[str, str] | None = None
+    ) -> CommitArguments:
+        """Check the arguments before anything is written.
+
+        Raises:
+            InvalidInputError: names the argument, what is expected and what was found.
+        """
+        texts = arguments.texts_by_text(properties, "properties")
+        refuse_secret_properties(texts)
+        return cls(
+            arguments.optional_whole_number(identifier, "identifier"),
+            arguments.optional_whole_number(watermark, "watermark"),
+            texts,
+        )
+
+    def committable(self, identifier: int, messages: Sequence[CommitMessage]) -> Committable:
+        """The messages with what was said of them."""
+        return Committable(
+            identifier=identifier, messages=tuple(messages), watermark=self.watermark, properties=self.properties
+        )
+
+
 class BatchCommit:
     """Commits of one user. A user and an identifier land once, however often they are committed."""
 
     def __init__(self, facts: TableFacts, commit_user: str | None = None) -> None:
         self._facts = facts
-        self.commit_user = fresh_user(facts) if commit_user is None else commit_user
+        self.commit_user = fresh_user(facts) if commit_user is None else arguments.commit_user(commit_user)
         self._may_commit_once = commit_user is None
         self._committer = facts.committer(self.commit_user)
         self._handed: deque[frozenset[str]] = deque(maxlen=_REMEMBERED_CALLS)
@@ -90,7 +123,8 @@ class BatchCommit:
             ConflictError: another commit made this one impossible; nothing is visible, ``abort`` deletes the files.
             CommitOutcomeUnknown: it may have landed; ask ``is_committed``.
         """
-        number = self._number(identifier)
+        given = CommitArguments.of(identifier, watermark, properties)
+        number = self._number(given.identifier)
         listed = self._noted(messages)
         if identifier is not None and self.is_committed(number):
             return ()
@@ -103,7 +137,7 @@ class BatchCommit:
             dropped.append(reason)
 
         def publish(work: Sequence[CommitMessage]) -> tuple[Snapshot, ...]:
-            committable = replace(_committable(number, work, watermark, properties), operation=operation)
+            committable = replace(given.committable(number, work), operation=operation)
             return self._committer.commit(committable, on_drop=drop)
 
         snapshots = committed_on_latest(self._facts, folded.messages, publish)
@@ -129,24 +163,28 @@ class BatchCommit:
             UnsupportedFeature: keys of the table may change their partition, and not all of it is replaced.
             ConflictError, CommitOutcomeUnknown: as for ``commit``.
         """
+        given = CommitArguments.of(identifier, watermark, properties)
+        if partition is not None and not isinstance(partition, Mapping):
+            partition = [dict(spec) for spec in arguments.mappings(partition, "partition")]
         refuse_partial_overwrite(self._facts, partition)
-        number = self._number(identifier)
+        number = self._number(given.identifier)
         listed = self._noted(messages)
         if identifier is not None and self.is_committed(number):
             return ()
         folded = fold(listed)
-        committable = _committable(number, folded.messages, watermark, properties)
+        committable = given.committable(number, folded.messages)
         snapshots = self._committer.overwrite(committable, partition=partition)
         self._after(folded, snapshots)
         return snapshots
 
     def is_committed(self, identifier: int) -> bool:
         """Whether this user has committed the identifier, or a later one, as far back as snapshots are retained."""
-        return not self._committer.filter_committed((identifier,))
+        return not self.filter_committed((identifier,))
 
     def filter_committed(self, identifiers: Iterable[int], *, since: int | None = None) -> tuple[int, ...]:
         """The identifiers that this user has not committed yet, ascending; see ``TableCommit.filter_committed``."""
-        return self._committer.filter_committed(identifiers, since=since)
+        asked = arguments.whole_numbers(identifiers, "identifiers")
+        return self._committer.filter_committed(asked, since=arguments.optional_whole_number(since, "since"))
 
     def abort(self, messages: Iterable[CommitMessage]) -> None:
         """Delete the files of messages as far as they are surely not committed.
@@ -285,13 +323,4 @@ def _file_names(messages: Iterable[CommitMessage]) -> frozenset[str]:
             *(f.file_name for f in (*m.new_files, *m.changelog_files, *m.compact_after, *m.compact_changelog_files)),
             *(f.file_name for f in (*m.new_index_files, *m.compact_new_index_files)),
         )
-    )
-
-
-def _committable(
-    identifier: int, messages: Sequence[CommitMessage], watermark: int | None, properties: Mapping[str, str] | None
-) -> Committable:
-    refuse_secret_properties(properties or {})
-    return Committable(
-        identifier=identifier, messages=tuple(messages), watermark=watermark, properties=dict(properties or {})
     )

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-from table_format.errors import ColumnNotFound
+from table_format.errors import ColumnNotFound, InvalidFilter
+from table_format.model.arguments import shown, text
 from table_format.model.predicate import And, Compare, In, IsNull, Like, Literal, Not, Or, Predicate, columns_of
 from table_format.model.types import DataField, InternalValue
+
+_PREDICATES: Final = (And, Compare, In, IsNull, Like, Literal, Not, Or)
 
 
 def bound_filter(condition: str | Predicate | None, fields: Sequence[DataField]) -> Predicate | None:
@@ -23,12 +27,26 @@ def bound_filter(condition: str | Predicate | None, fields: Sequence[DataField])
         from table_format.codecs.filter_sql import parse_filter
 
         return parse_filter(condition, fields)
+    _refuse_other_than_predicate(condition)
     names = [f.name for f in fields]
     for column in sorted(columns_of(condition)):
         if column not in names:
             message = f"column '{column}' does not exist; the columns are {', '.join(names)}"
             raise ColumnNotFound(message)
     return condition
+
+
+def _refuse_other_than_predicate(condition: object) -> None:
+    if not isinstance(condition, _PREDICATES):
+        message = f"filter: expected SQL text or a predicate, found {shown(condition)}"
+        raise InvalidFilter(message)
+    if isinstance(condition, And | Or):
+        for part in condition.parts:
+            _refuse_other_than_predicate(part)
+    elif isinstance(condition, Not):
+        _refuse_other_than_predicate(condition.part)
+    elif isinstance(condition, Like):
+        text(condition.pattern, "the pattern of LIKE")
 
 
 def filter_text(predicate: Predicate) -> str:

@@ -38,7 +38,11 @@ def reader_of(data: Rows) -> pa.RecordBatchReader:
     if isinstance(data, pa.Table):
         return data.to_reader()
     if type(data).__module__.partition(".")[0] == "pandas" and type(data).__name__ == "DataFrame":
-        return pa.Table.from_pandas(data, preserve_index=False).to_reader()
+        try:
+            return pa.Table.from_pandas(data, preserve_index=False).to_reader()
+        except (pa.ArrowException, UnicodeEncodeError, OverflowError, TypeError, ValueError) as error:
+            message = f"a column of the DataFrame holds values that Arrow has no one type for: {error}"
+            raise InvalidData(message) from error
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data)
     message = (

@@ -20,6 +20,7 @@ from table_format.lsm.compact import compact_bucket
 from table_format.lsm.marks import BucketDeletions
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import by_bucket, live_files
+from table_format.model import arguments
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import IndexFileMeta, ManifestEntry
@@ -81,6 +82,7 @@ def compact(
         ConflictError: others won every attempt to commit; nothing is visible, and no file of it is left.
         UnsupportedFeature: the table has a feature without which the result would be wrong.
     """
+    arguments.flag(full, "full")
     facts.require(Operation.COMPACT)
     works = _works(facts, partitions, buckets, shares)
     if not works:
@@ -233,9 +235,10 @@ def _live(
     partitions: Sequence[Mapping[str, object]] | None,
     buckets: Sequence[int] | None,
 ) -> Sequence[ManifestEntry]:
-    wanted = FileFilter(buckets=None if buckets is None else frozenset(buckets))
+    numbers = None if buckets is None else arguments.whole_numbers(buckets, "buckets")
+    wanted = FileFilter(buckets=None if numbers is None else frozenset(numbers))
     if partitions is not None:
-        specs = [partition_spec(facts.schema, partition) for partition in partitions]
+        specs = [partition_spec(facts.schema, partition) for partition in arguments.mappings(partitions, "partitions")]
         wanted = replace(wanted, partition_predicate=facts.partitions.predicate(specs))
     plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
     return plan.entries

@@ -18,6 +18,7 @@ from table_format.errors import ColumnNotFound, InvalidData, InvalidInputError, 
 from table_format.kernels.expression_kinds import plain
 from table_format.kernels.key_join import NOT_FOUND, KeyIndex, Rows
 from table_format.kernels.values import values_of
+from table_format.model.arguments import name_or_names, text, texts_by_text
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.expression import SOURCE, TARGET
 from table_format.model.predicate import And, Compare, CompareOp, In, Literal, Predicate
@@ -248,7 +249,7 @@ def _decided(
 
 def _bound(clause: MatchedClause | Insert, schema: TableSchema, scope: Scope, columns: Sequence[str]) -> _Clause:
     """A clause over the relations in scope; without values of its own it takes ``columns`` of the source."""
-    condition = None if clause.condition is None else bind_condition(clause.condition, scope)
+    condition = None if clause.condition is None else bind_condition(text(clause.condition, "condition"), scope)
     if isinstance(clause, Delete):
         return _Clause(condition, None)
     values = clause.values if isinstance(clause, Insert) else clause.set
@@ -276,9 +277,7 @@ def _one_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _pairs(on: On) -> dict[str, str]:
-    if isinstance(on, str):
-        return {on: on}
-    pairs = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
+    pairs = texts_by_text(on, "on") if isinstance(on, Mapping) else {n: n for n in name_or_names(on, "on")}
     if not pairs:
         message = "a merge joins on one column at least"
         raise InvalidInputError(message)

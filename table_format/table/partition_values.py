@@ -9,6 +9,7 @@ import pyarrow as pa
 from table_format.errors import InvalidData, InvalidInputError
 from table_format.kernels.values import values_of
 from table_format.metastore.partitions import PartitionSpec
+from table_format.model.arguments import refuse, shown
 from table_format.model.arrow_types import arrow_type
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
@@ -23,6 +24,8 @@ def partition_spec(schema: TableSchema, partition: Mapping[str, object]) -> Part
         InvalidInputError: a column is no partition column.
         InvalidData: a value does not fit its column.
     """
+    if not isinstance(partition, Mapping):
+        refuse("partition", "a mapping of partition columns to values", partition)
     return {
         name: values_of(_array_of(_partition_field(schema, name), value), schema.field(name).type)[0]
         for name, value in partition.items()
@@ -35,6 +38,8 @@ def rows_of_partition(data: Rows, schema: TableSchema, partition: Mapping[str, o
     Raises:
         InvalidInputError, InvalidData: as for ``partition_spec``.
     """
+    if not isinstance(partition, Mapping):
+        refuse("partition", "a mapping of partition columns to values", partition)
     reader = reader_of(data)
     constants = {
         name: _array_of(_partition_field(schema, name), value)[0]
@@ -68,7 +73,7 @@ def _array_of(field: DataField, value: object) -> pa.Array:
         array = pa.array([value])
         if isinstance(value, str) and not pa.types.is_string(arrow_type(field.type)):
             array = array.cast(arrow_type(field.type))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        message = f"partition column '{field.name}' is {field.type}, which cannot hold {value!r}"
+    except (pa.ArrowException, UnicodeEncodeError, OverflowError, TypeError, ValueError) as error:
+        message = f"partition column '{field.name}' is {field.type}, which cannot hold {shown(value)}"
         raise InvalidData(message) from error
     return cast_column(array, field.type, field.name)

@@ -22,6 +22,7 @@ from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.limits import MAX_BUCKETS
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import live_files
+from table_format.model import arguments
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.manifest import ManifestEntry
 from table_format.model.schema import VALUE_KIND
@@ -128,7 +129,7 @@ def _bucket_count(facts: TableFacts, bucket: int | None) -> int:
     if bucket is None and facts.postpones_buckets:
         message = f"{facts.name} postpones buckets ('bucket' = '{own}'); say the number of buckets to rescale to"
         raise InvalidInputError(message)
-    count = own if bucket is None else bucket
+    count = arguments.whole_number(own if bucket is None else bucket, "bucket")
     if not 0 < count <= MAX_BUCKETS:
         message = f"{count} is not a number of buckets; it takes 1 to {MAX_BUCKETS}"
         raise InvalidInputError(message)
@@ -141,7 +142,7 @@ def _entries(
     """The live files of the partitions that have another number of buckets."""
     wanted = FileFilter()
     if partitions is not None:
-        specs = [partition_spec(facts.schema, partition) for partition in partitions]
+        specs = [partition_spec(facts.schema, partition) for partition in arguments.mappings(partitions, "partitions")]
         wanted = FileFilter(partition_predicate=facts.partitions.predicate(specs))
     plan = live_files(facts.manifests, base, schema=facts.schema, schemas=facts.schemas, filter=wanted)
     real = [entry for entry in plan.entries if entry.bucket >= 0]

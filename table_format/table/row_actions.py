@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from table_format.errors import FileConflict, HashIndexChanged, InvalidInputError, KeyPlacesChanged, RowsChanged
+from table_format.model.arguments import refuse
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.expression import TARGET
 from table_format.model.predicate import Predicate
@@ -23,13 +24,13 @@ from table_format.options.scan import FALLBACK_BRANCH, MODE, STARTING_POINTS
 from table_format.options.table_options import TableOptions
 from table_format.table.append_changes import AppendChanges
 from table_format.table.assignments import Values, bind
-from table_format.table.commit import BatchCommit
+from table_format.table.commit import BatchCommit, CommitArguments
 from table_format.table.facts import HasFacts, TableFacts
 from table_format.table.filters import bound_filter
 from table_format.table.input import Rows
 from table_format.table.keyed_changes import KeyedChanges, check_deletable, check_updatable
 from table_format.table.landing import Messages, land
-from table_format.table.merge_rows import Insert, MatchedClause, Merge, MergeWork, On
+from table_format.table.merge_rows import Delete, Insert, MatchedClause, Merge, MergeWork, On, Update
 from table_format.table.row_changes import DeleteWork, RowChanges, RowWork, UpdateWork
 from table_format.table.scan import Scan
 from table_format.table.turns import Turns
@@ -106,6 +107,8 @@ def update(
         ConflictError, CommitOutcomeUnknown: as for ``delete``.
     """
     facts = table.facts
+    if not isinstance(set_, Mapping):
+        refuse("set_", "a mapping of columns to values", set_)
     if not set_:
         message = f"update of {facts.name}: there is no column to set"
         raise InvalidInputError(message)
@@ -146,8 +149,9 @@ def merge(
         ConflictError, CommitOutcomeUnknown: as for ``delete``.
     """
     facts = table.facts
-    matched, inserted = _listed(when_matched), _listed(when_not_matched)
-    left_over = _listed(when_not_matched_by_source)
+    matched = _listed(when_matched, "when_matched", Update, Delete)
+    inserted = _listed(when_not_matched, "when_not_matched", Insert)
+    left_over = _listed(when_not_matched_by_source, "when_not_matched_by_source", Update, Delete)
     if not (matched or inserted or left_over):
         message = f"merge into {facts.name}: there is no clause, so nothing would happen"
         raise InvalidInputError(message)
@@ -168,11 +172,16 @@ def merge(
     return _changed(facts, lambda: MergeWork(bound), landing)
 
 
-def _listed(clauses: _C | Sequence[_C]) -> tuple[_C, ...]:
-    return tuple(clauses) if isinstance(clauses, Sequence) else (clauses,)
+def _listed(clauses: _C | Sequence[_C], argument: str, *kinds: type) -> tuple[_C, ...]:
+    listed = tuple(clauses) if isinstance(clauses, Sequence) else (clauses,)
+    for clause in listed:
+        if not isinstance(clause, kinds):
+            refuse(argument, f"{' or '.join(kind.__name__ for kind in kinds)}, one or a sequence", clause)
+    return listed
 
 
 def _changed(facts: TableFacts, begin: Callable[[], RowWork], landing: _Landing) -> RowChanges:
+    CommitArguments.of(landing.identifier, properties=landing.properties)
     commit = BatchCommit(facts, landing.commit_user)
     if landing.identifier is not None and commit.is_committed(landing.identifier):
         return RowChanges()

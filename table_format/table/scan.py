@@ -12,6 +12,7 @@ from table_format.errors import UnsupportedFeature
 from table_format.io.paths import POSTPONE_BUCKET
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import live_files
+from table_format.model.arguments import name_or_names
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.manifest import ManifestEntry
 from table_format.model.predicate import Predicate
@@ -191,6 +192,4 @@ def shown_schema(facts: TableFacts) -> TableSchema:
 
 def columns_argument(columns: Sequence[str] | None) -> tuple[str, ...] | None:
     """Column names as given by a caller; a single text is one name."""
-    if columns is None:
-        return None
-    return (columns,) if isinstance(columns, str) else tuple(columns)
+    return None if columns is None else name_or_names(columns, "columns")

@@ -19,6 +19,7 @@ from table_format.indexes.deletion_vectors import BucketDeletions
 from table_format.indexes.hash_index import hash_entries
 from table_format.kernels.sort_keys import OrderStrategy, SortKey
 from table_format.lsm.sort import CompactedBucket, sort_buckets
+from table_format.model.arguments import name_or_names
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.model.types import NESTED
@@ -111,7 +112,7 @@ def sort_key(facts: TableFacts, order_by: Sequence[str], strategy: str) -> SortK
     if strategy not in known:
         message = f"order strategy '{strategy}' is not known; strategies are {', '.join(known)}"
         raise InvalidInputError(message)
-    columns = tuple(order_by)
+    columns = name_or_names(order_by, "order_by")
     if not columns or len(set(columns)) != len(columns):
         message = f"name the columns to order by, each once; given: {', '.join(columns) or 'none'}"
         raise InvalidInputError(message)

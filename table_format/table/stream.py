@@ -26,6 +26,7 @@ from table_format.metastore.changelogs import ChangeHistory
 from table_format.metastore.consumers import next_snapshot, reset_consumer
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import live_files
+from table_format.model.arguments import optional_whole_number
 from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
@@ -147,6 +148,7 @@ class StreamScan:
         Raises:
             InvalidInputError: no snapshot can have that id.
         """
+        next_snapshot_id = optional_whole_number(next_snapshot_id, "next_snapshot_id")
         if next_snapshot_id is not None and next_snapshot_id < FIRST_SNAPSHOT_ID:
             message = f"{next_snapshot_id} is no checkpoint: snapshot ids begin with {FIRST_SNAPSHOT_ID}"
             raise InvalidInputError(message)

@@ -16,6 +16,7 @@ import pyarrow as pa
 from table_format.errors import UnsupportedFeature
 from table_format.io.table_store import TableStore
 from table_format.metastore.expire import ExpiryReport, expire_snapshots
+from table_format.model.arguments import flag, mappings, options_by_key
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.identifier import Identifier
 from table_format.model.predicate import Predicate
@@ -35,7 +36,7 @@ from table_format.table import (
     tag_actions,
 )
 from table_format.table.analyze import analyze
-from table_format.table.commit import BatchCommit, expire_after_commit, fresh_user
+from table_format.table.commit import BatchCommit, CommitArguments, expire_after_commit, fresh_user
 from table_format.table.facts import TableFacts
 from table_format.table.input import Rows
 from table_format.table.landing import is_repeatable, land
@@ -89,6 +90,7 @@ class Table:
             InvalidOption: a key is unknown, a value malformed, or the option never changes.
             UnsupportedFeature: an option has an effect that this version lacks.
         """
+        options = options_by_key(options, "options")
         check_dynamic(self.schema, options)
         kept = dict(self.dynamic_options)
         if any(key in options for key in _STARTING_POINTS):
@@ -108,7 +110,7 @@ class Table:
         Raises:
             InvalidOption, UnsupportedFeature: an option is not acceptable; see ``copy``.
         """
-        facts = self.copy(options).facts if options else self.facts
+        facts = self.facts if options is None else self.copy(options).facts
         return Scan(facts, columns_argument(columns), filter)
 
     def stream(
@@ -124,7 +126,7 @@ class Table:
         Raises:
             InvalidOption, UnsupportedFeature: an option is not acceptable, or a stream cannot start so.
         """
-        facts = self.copy(options).facts if options else self.facts
+        facts = self.facts if options is None else self.copy(options).facts
         return StreamScan(facts, columns_argument(columns), filter)
 
     def snapshots(self) -> tuple[Snapshot, ...]:
@@ -156,6 +158,7 @@ class Table:
             ConflictError: another commit made this one impossible; nothing is visible, and no file of it is left.
             CommitOutcomeUnknown: it may have landed; repeat it under the same user and identifier.
         """
+        CommitArguments.of(identifier, properties=properties)
         commit = self.new_commit(commit_user)
         if identifier is not None and commit.is_committed(identifier):
             return ()
@@ -185,6 +188,7 @@ class Table:
             InvalidInputError: a row, or a value of ``partition``, does not fit.
             ConflictError, CommitOutcomeUnknown: as for ``append``.
         """
+        CommitArguments.of(identifier, properties=properties)
         commit = self.new_commit(commit_user)
         if identifier is not None and commit.is_committed(identifier):
             return ()
@@ -219,7 +223,7 @@ class Table:
             InvalidInputError: there is none, or one names other columns.
         """
         self.facts.require(Operation.WRITE)
-        specs = [partition_spec(self.schema, partition) for partition in partitions]
+        specs = [partition_spec(self.schema, partition) for partition in mappings(partitions, "partitions")]
         snapshots = self.facts.committer(fresh_user(self.facts)).drop_partitions(specs)
         expire_after_commit(self.facts)
         return snapshots
@@ -275,6 +279,7 @@ class Table:
         Raises:
             InvalidOption: the bounds contradict each other.
         """
+        flag(dry_run, "dry_run")
         self.facts.require(Operation.EXPIRE)
         return expire_snapshots(
             self.store,

@@ -9,6 +9,7 @@ from table_format.metastore import tag_deletion, tag_expiry
 from table_format.metastore.automatic_tags import create_batch_tag, create_period_tags, is_automatic
 from table_format.metastore.rollback import find_snapshot
 from table_format.metastore.tags import TagStore
+from table_format.model.arguments import flag
 from table_format.model.snapshot import Snapshot
 from table_format.model.tag import Tag
 from table_format.options.declare import Operation
@@ -37,6 +38,7 @@ def create_tag(
         AlreadyExistsError: there is a tag of that name.
         SnapshotNotFound: there is no such snapshot.
     """
+    flag(ignore_if_exists, "ignore_if_exists")
     facts = table.facts
     facts.require(Operation.EXPIRE)
     stored = TagStore(facts.store)
@@ -107,6 +109,7 @@ def expire_tags(table: HasFacts, *, older_than_ms: int | None = None, dry_run: b
     """Delete the tags whose time is over, and those made before ``older_than_ms`` (epoch milliseconds); the names of
     those deleted, or that would be.
     """
+    flag(dry_run, "dry_run")
     facts = table.facts
     facts.require(Operation.EXPIRE)
     return tag_expiry.expire_tags(facts.store, facts.options, older_than_ms=older_than_ms, dry_run=dry_run)

@@ -18,7 +18,17 @@ from table_format.errors import InvalidData, UnsupportedFeature
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.row_kind import ROW_KIND_COLUMN, ROW_KIND_TEXT, RowKind
 from table_format.model.schema import VALUE_KIND, TableSchema
-from table_format.model.types import ArrayType, DataField, DataType, MapType, MultisetType, RowType
+from table_format.model.types import (
+    NESTED,
+    ArrayType,
+    CharType,
+    DataField,
+    DataType,
+    MapType,
+    MultisetType,
+    RowType,
+    VarCharType,
+)
 from table_format.options.merge import MergeOptions
 from table_format.table.casts import cast_column
 from table_format.table.map_keys import with_single_keys
@@ -71,6 +81,7 @@ class RowRules:
         columns = [with_single_keys(c, f.type) for c, f in zip(columns, self.schema.fields, strict=True)]
         for field, column in zip(self.schema.fields, columns, strict=True):
             _check_nulls(field, column, first_row)
+            _check_texts(field, column, first_row)
         schema = arrow_schema(self.schema.fields)
         kinds = self._kinds(batch, first_row)
         if kinds is None:
@@ -92,6 +103,7 @@ class RowRules:
         columns = [cast_column(batch.column(f.name), f.type, f.name) for f in fields]
         for field, column in zip(fields, columns, strict=True):
             _check_nulls(field, column, 0)
+            _check_texts(field, column, 0)
         return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(fields))
 
     def without_ignored(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -181,6 +193,16 @@ def _check_nulls(field: DataField, column: pa.Array, first_row: int) -> None:
         if not part.nullable and values.null_count:
             message = f"column '{path}' is {part}; found {values.null_count} nulls"
             raise InvalidData(message)
+
+
+def _check_texts(field: DataField, column: pa.Array, first_row: int) -> None:
+    if not isinstance(field.type, (CharType, VarCharType, *NESTED)):
+        return
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        message = f"column '{field.name}' is {field.type}; in the rows from {first_row} on: {error}. Correct the values"
+        raise InvalidData(message) from error
 
 
 def _parts(path: str, data_type: DataType, column: pa.Array) -> Iterator[tuple[str, DataType, pa.Array]]:

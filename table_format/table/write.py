@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from table_format.append.writer import AppendWriter
 from table_format.errors import BucketCountChanged, InvalidInputError, MissingFile
+from table_format.io.partition_path import check_new_partition
 from table_format.io.paths import postponed_prefix
 from table_format.limits import MIB
 from table_format.lsm.background import RunningCompaction
@@ -29,6 +30,7 @@ from table_format.lsm.writer import MergeTreeWriter
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.key_places import snapshot_identity
 from table_format.metastore.plan import by_bucket, live_files
+from table_format.model import arguments
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.snapshot import Snapshot
@@ -125,6 +127,8 @@ class TableWrite:
         compactor: Executor | None = None,
         shared: bool = True,
     ) -> None:
+        if commit_user is not None:
+            commit_user = arguments.commit_user(commit_user)
         facts.require(Operation.WRITE)
         check_defaults(facts.schema)
         self._facts = facts
@@ -459,6 +463,8 @@ class TableWrite:
         missing = [key for key in keys if key not in self._writers]
         if not missing:
             return
+        for partition, bucket in missing:
+            self._check_place(partition, bucket)
         existing = self._live(frozenset(partition for partition, _ in missing))
         keyed = self._facts.schema.is_primary_key_table and self._follows_table
         if keyed:
@@ -467,6 +473,13 @@ class TableWrite:
             self._writers[key] = self._writer(key, existing.get(key, ()))
             if keyed and self._stored is None:
                 self._numbers_bases[key] = snapshot_identity(self._base)
+
+    def _check_place(self, partition: bytes, bucket: int) -> None:
+        """Refuse a partition that no directory can be made for, before any file of the batch is written."""
+        facts = self._facts
+        text = facts.partitions.text(partition)
+        check_new_partition(facts.partitions.fields, text)
+        facts.store.paths.check_new_bucket(text, bucket)
 
     def _live(self, partitions: frozenset[bytes]) -> dict[BucketKey, list[ManifestEntry]]:
         if not self._follows_table or self._base is None:

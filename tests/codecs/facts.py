@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from table_format.limits import MAX_SEQUENCE_NUMBER
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource, SimpleStats
 from table_format.model.manifest import (
@@ -49,6 +51,8 @@ _text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 _long = st.integers(-(1 << 63), (1 << 63) - 1)
 _count = st.integers(0, (1 << 63) - 1)
 _int = st.integers(-(1 << 31), (1 << 31) - 1)
+_bucket = st.integers(-2, (1 << 31) - 1)
+_sequence_number = st.integers(-1, MAX_SEQUENCE_NUMBER)
 _name = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/\\\0"), min_size=1).filter(
     lambda name: name not in (".", "..")
 )
@@ -121,7 +125,7 @@ stats = st.builds(
     null_counts=st.lists(st.none() | _count, max_size=4).map(tuple),
 )
 
-data_files = st.builds(
+_any_data_file = st.builds(
     DataFileMeta,
     file_name=_name,
     file_size=_count,
@@ -130,8 +134,8 @@ data_files = st.builds(
     max_key=st.binary(max_size=20),
     key_stats=stats,
     value_stats=stats,
-    min_sequence_number=_long,
-    max_sequence_number=_long,
+    min_sequence_number=_sequence_number,
+    max_sequence_number=_sequence_number,
     schema_id=_count,
     level=st.integers(0, 100),
     extra_files=st.lists(_name, max_size=2).map(tuple),
@@ -144,6 +148,16 @@ data_files = st.builds(
     first_row_id=st.none() | _count,
     write_cols=st.none() | st.lists(_text, max_size=2).map(tuple),
 )
+
+
+def _sound(file: DataFileMeta) -> DataFileMeta:
+    """The file with numbers that agree: readers take no others."""
+    low, high = sorted((file.min_sequence_number, file.max_sequence_number))
+    deleted = None if file.delete_row_count is None else min(file.delete_row_count, file.row_count)
+    return replace(file, min_sequence_number=low, max_sequence_number=high, delete_row_count=deleted)
+
+
+data_files = _any_data_file.map(_sound)
 
 _ranges = st.builds(
     DeletionVectorRange,
@@ -170,8 +184,8 @@ manifest_entries = st.builds(
     ManifestEntry,
     kind=st.sampled_from(FileKind),
     partition=st.binary(max_size=20),
-    bucket=_int,
-    total_buckets=_int,
+    bucket=_bucket,
+    total_buckets=_bucket,
     file=data_files,
 )
 

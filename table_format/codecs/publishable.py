@@ -1,0 +1,174 @@
+"""The bytes of what is about to be published, once the reader's own code has found the same facts in them.
+
+A snapshot, schema or tag that no reader takes makes the whole table unreadable, and nobody deletes it again. So no
+encoder alone makes a file of metadata: the reader's codec decodes the very bytes, with its limits, and the result is
+compared with what was to be said. An error or a difference refuses the publication and names the member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
+from decimal import DecimalException
+from functools import partial
+from struct import error as StructError
+from typing import Final, TypeVar
+
+from table_format.codecs.consumer_json import decode_consumer, encode_consumer
+from table_format.codecs.hint_text import decode_hint, encode_hint
+from table_format.codecs.manifest_avro import (
+    decode_index_manifest,
+    decode_manifest,
+    decode_manifest_list,
+    encode_index_manifest,
+    encode_manifest,
+    encode_manifest_list,
+)
+from table_format.codecs.schema_json import decode_schema, encode_schema
+from table_format.codecs.snapshot_json import decode_snapshot, encode_snapshot
+from table_format.codecs.statistics_json import decode_statistics, encode_statistics
+from table_format.codecs.tag_json import decode_tag, encode_tag
+from table_format.errors import CorruptionError, InvalidIdentifier, InvalidInputError, UnsupportedFeature
+from table_format.limits import MAX_FILE_NAME_BYTES, TEMPORARY_NAME_BYTES
+from table_format.model.arguments import shown
+from table_format.model.manifest import IndexManifestEntry, ManifestEntry, ManifestFileMeta
+from table_format.model.schema import TableSchema
+from table_format.model.snapshot import Snapshot
+from table_format.model.statistics import Statistics
+from table_format.model.tag import Tag
+
+_Fact = TypeVar("_Fact")
+
+_ENCODER_ERRORS: Final = (
+    TypeError,
+    ValueError,  # UnicodeEncodeError as well
+    OverflowError,
+    AttributeError,
+    KeyError,
+    IndexError,
+    DecimalException,
+    RecursionError,
+    NotImplementedError,
+    StructError,
+)
+"""What encoders raise when a member is of another type than its fact says, or outside of its range."""
+
+
+def snapshot_bytes(snapshot: Snapshot, *, path: str) -> bytes:
+    """The content of a snapshot file.
+
+    Raises:
+        InvalidInputError: no reader would find this snapshot in it; names the member.
+    """
+    return _verified(snapshot, encode_snapshot, decode_snapshot, path)
+
+
+def schema_bytes(schema: TableSchema, *, path: str) -> bytes:
+    """The content of a schema file; raises as ``snapshot_bytes``."""
+    return _verified(schema, encode_schema, decode_schema, path)
+
+
+def tag_bytes(tag: Tag, *, path: str) -> bytes:
+    """The content of a tag file; raises as ``snapshot_bytes``."""
+    return _verified(tag, encode_tag, decode_tag, path)
+
+
+def consumer_bytes(next_snapshot: int, *, path: str) -> bytes:
+    """The content of a consumer file; raises as ``snapshot_bytes``."""
+    return _verified(next_snapshot, encode_consumer, decode_consumer, path)
+
+
+def statistics_bytes(statistics: Statistics, *, path: str) -> bytes:
+    """The content of a statistics file; raises as ``snapshot_bytes``."""
+    return _verified(statistics, encode_statistics, decode_statistics, path)
+
+
+def hint_bytes(snapshot_id: int, *, path: str) -> bytes:
+    """The content of a hint; raises as ``snapshot_bytes``."""
+    return _verified(snapshot_id, encode_hint, _decode_hint, path)
+
+
+def manifest_draft(entries: Sequence[ManifestEntry], *, compression: str, path: str) -> bytes:
+    """The content of a manifest, not yet read back: it may turn out too large for one.
+
+    Raises:
+        InvalidInputError: an entry cannot be written; names the member.
+    """
+    return _encoded(entries, partial(encode_manifest, compression=compression), path)
+
+
+def checked_manifest(data: bytes, entries: Sequence[ManifestEntry], *, path: str) -> bytes:
+    """The draft of a manifest, read back; raises as ``snapshot_bytes``."""
+    return _read_back(list(entries), data, decode_manifest, path)
+
+
+def manifest_list_bytes(manifests: Sequence[ManifestFileMeta], *, compression: str, path: str) -> bytes:
+    """The content of a manifest list; raises as ``snapshot_bytes``."""
+    return _verified(
+        list(manifests), partial(encode_manifest_list, compression=compression), decode_manifest_list, path
+    )
+
+
+def index_manifest_bytes(entries: Sequence[IndexManifestEntry], *, compression: str, path: str) -> bytes:
+    """The content of an index manifest; raises as ``snapshot_bytes``."""
+    return _verified(
+        list(entries), partial(encode_index_manifest, compression=compression), decode_index_manifest, path
+    )
+
+
+def check_new_name(path: str) -> None:
+    """Refuse the path of a new file whose name no file system takes, also while the file is being written.
+
+    Raises:
+        InvalidIdentifier: names the bytes it has and may have.
+    """
+    name = path.rpartition("/")[2]
+    size, most = len(name.encode("utf-8", "surrogatepass")), MAX_FILE_NAME_BYTES - TEMPORARY_NAME_BYTES
+    if size > most:
+        message = f"the file name {name[:80]!r}... of {path.rpartition('/')[0]} has {size} bytes; at most {most} fit"
+        raise InvalidIdentifier(message)
+
+
+def _verified(fact: _Fact, encode: Callable[[_Fact], bytes], decode: Callable[..., _Fact | None], path: str) -> bytes:
+    check_new_name(path)
+    return _read_back(fact, _encoded(fact, encode, path), decode, path)
+
+
+def _encoded(fact: _Fact, encode: Callable[[_Fact], bytes], path: str) -> bytes:
+    try:
+        return encode(fact)
+    except UnsupportedFeature:
+        raise  # an option names a compression that there is not, and the error says so
+    except _ENCODER_ERRORS as error:
+        message = f"{path} cannot be written, and nothing was: {error}"
+        raise InvalidInputError(message) from error
+
+
+def _read_back(fact: _Fact, data: bytes, decode: Callable[..., _Fact | None], path: str) -> bytes:
+    try:
+        found = decode(data, path=path)
+    except (CorruptionError, InvalidInputError) as error:
+        message = f"no reader would take what was to be written, and nothing was: {error}"
+        raise InvalidInputError(message) from error
+    if found != fact:
+        message = f"{path} would not say what it is to say, and was not written: {_difference(fact, found, '')}"
+        raise InvalidInputError(message)
+    return data
+
+
+def _decode_hint(data: bytes, *, path: str) -> int | None:  # noqa: ARG001 - as the other decoders
+    return decode_hint(data)
+
+
+def _difference(fact: object, found: object, where: str) -> str:
+    """The first member in which two facts differ, and both values."""
+    if is_dataclass(fact) and not isinstance(fact, type) and type(fact) is type(found):
+        for member in fields(fact):
+            ours, theirs = getattr(fact, member.name), getattr(found, member.name)
+            if ours != theirs:
+                return _difference(ours, theirs, f"{where}.{member.name}" if where else member.name)
+    if isinstance(fact, list | tuple) and isinstance(found, list | tuple) and len(fact) == len(found):
+        for i, (ours, theirs) in enumerate(zip(fact, found, strict=True)):
+            if ours != theirs:
+                return _difference(ours, theirs, f"{where}[{i}]")
+    return f"member '{where}' is {shown(fact)}, and would be read as {shown(found)}"

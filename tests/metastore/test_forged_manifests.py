@@ -1,0 +1,155 @@
+"""Manifests of others with numbers that no file has: an error of the library names the manifest, whatever one does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from table_format import Table
+from table_format.codecs.manifest_avro import (
+    decode_manifest,
+    decode_manifest_list,
+    encode_manifest,
+    encode_manifest_list,
+)
+from table_format.codecs.snapshot_json import encode_snapshot
+from table_format.errors import CorruptionError, InvalidInputError, TableFormatError
+from table_format.model.manifest import ManifestEntry
+from table_format.table.system.registry import open_system_table
+from tests.support.metastore_table import a_table, committable
+from tests.support.tables import keyed, memory_warehouse
+
+EXTREMES = (-(2**63), -(2**31), -3, 2**31, 2**40, 2**62 + 1, 2**63 - 2, 2**63 - 1)
+Change = Callable[[ManifestEntry, int], ManifestEntry]
+DAMAGES: dict[str, tuple[Change, tuple[int, ...]]] = {
+    "min_sequence_number": (lambda e, n: replace(e, file=replace(e.file, min_sequence_number=n)), EXTREMES),
+    "max_sequence_number": (
+        lambda e, n: replace(e, file=replace(e.file, max_sequence_number=n)),
+        (-(2**63), -(2**31), -3, 2**62 + 1, 2**63 - 2, 2**63 - 1),
+    ),
+    "both": (
+        lambda e, n: replace(e, file=replace(e.file, min_sequence_number=n, max_sequence_number=n)),
+        (-(2**63), -2, 2**62 + 1, 2**63 - 1),
+    ),
+    "level": (lambda e, n: replace(e, file=replace(e.file, level=n)), (-1, -(2**31))),
+    "row_count": (lambda e, n: replace(e, file=replace(e.file, row_count=n)), (-1, -(2**63))),
+    "file_size": (lambda e, n: replace(e, file=replace(e.file, file_size=n)), (-1, -(2**63))),
+    "delete_row_count": (lambda e, n: replace(e, file=replace(e.file, delete_row_count=n)), EXTREMES),
+    "schema_id": (lambda e, n: replace(e, file=replace(e.file, schema_id=n)), (-1, -(2**63))),
+    "bucket": (lambda e, n: replace(e, bucket=n), (-3, -(2**31))),
+    "total_buckets": (lambda e, n: replace(e, total_buckets=n), (-3, -(2**31))),
+}
+"""What is certain to be no number of a data file."""
+
+PLAUSIBLE = {
+    "row_count": (0, 2**31, 2**62, 2**63 - 1),
+    "file_size": (0, 2**31, 2**62, 2**63 - 1),
+    "level": (1, 5, 100, 2**31 - 1),
+    "schema_id": (1, 2**31, 2**63 - 1),
+    "min_sequence_number": (0, 1),
+    "max_sequence_number": (7, 2**62),
+    "creation_time": (-(2**63), 2**63 - 1),
+    "delete_row_count": (0, 1, 2),
+    "first_row_id": (0, 2**63 - 1),
+}
+"""What might be one, and is not."""
+
+
+def system_table(table: Table, name: str) -> object:
+    return open_system_table(table, name).scan().to_arrow()
+
+
+WORK: dict[str, Callable[[Table], object]] = {
+    "scan": lambda t: t.scan().to_arrow(),
+    "filter": lambda t: t.scan(filter="id = 1").to_arrow(),
+    "append": lambda t: t.append(keyed([(7, "a", 7)])),
+    "overwrite": lambda t: t.overwrite(keyed([(7, "a", 7)])),
+    "delete": lambda t: t.delete("id = 1"),
+    "compact": lambda t: t.compact(full=True),
+    "analyze": lambda t: t.analyze(["id"]),
+    "files": lambda t: system_table(t, "files"),
+    "manifests": lambda t: system_table(t, "manifests"),
+    "partitions": lambda t: system_table(t, "partitions"),
+    "tags": lambda t: (t.create_tag("x"), t.delete_tag("x")),
+    "expire": lambda t: t.expire_snapshots(retain_floor_ms=0, older_than_ms=2**62, retain_min=1),
+    "orphans": lambda t: t.remove_orphan_files(older_than_ms=2**62, dry_run=True),
+}
+
+
+def forged(kind: str, change: Callable[[ManifestEntry], ManifestEntry]) -> tuple[Table, str]:
+    """A table of which the latest manifest, named with its own size, says something else."""
+    options: dict[str, Any] = {} if kind == "append" else {"primary_keys": ["id"]}
+    warehouse = memory_warehouse()
+    table = warehouse.table("t", options={"manifest.compression": "none"}, **options)
+    table.append(keyed([(1, "a", 1), (2, "b", 2)]))
+    table.append(keyed([(1, "a", 3)]))
+    latest = table.latest_snapshot()
+    assert latest is not None
+    manifest = table.facts.manifests.delta_manifests(latest)[0]
+    path = table.store.paths.manifest(manifest.file_name)
+    entries = decode_manifest(warehouse.io.read(path), path=path)
+    data = encode_manifest([change(entry) for entry in entries], compression="none")
+    warehouse.io.overwrite(path, data)
+    _resize(warehouse.io, table.store.paths.manifest(latest.delta_manifest_list), manifest.file_name, len(data))
+    snapshot = replace(latest, delta_manifest_list_size=None)
+    warehouse.io.overwrite(table.store.paths.snapshot(latest.id), encode_snapshot(snapshot))
+    return warehouse.reopened(table), path
+
+
+def _resize(io: Any, path: str, name: str, size: int) -> None:
+    found = decode_manifest_list(io.read(path), path=path)
+    changed = [replace(m, file_size=size) if m.file_name == name else m for m in found]
+    io.overwrite(path, encode_manifest_list(changed, compression="none"))
+
+
+@pytest.mark.parametrize("kind", ["append", "keyed"])
+@pytest.mark.parametrize("member", DAMAGES)
+def test_a_number_that_no_file_has_is_an_error_that_names_the_manifest(kind: str, member: str):
+    change, values = DAMAGES[member]
+    for value in values:
+        table, path = forged(kind, lambda entry, value=value: change(entry, value))
+        with pytest.raises(CorruptionError) as caught:
+            table.scan().to_arrow()
+        assert caught.value.path == path
+
+
+@pytest.mark.parametrize("kind", ["append", "keyed"])
+@pytest.mark.parametrize("member", PLAUSIBLE)
+def test_a_number_that_is_not_the_files_is_read_or_an_error_of_the_library(kind: str, member: str):
+    for value in PLAUSIBLE[member]:
+        for name, work in WORK.items():
+            change = {member: value}
+            table, _ = forged(kind, lambda entry, change=change: replace(entry, file=replace(entry.file, **change)))
+            try:
+                work(table)
+            except TableFormatError:
+                continue
+            except (ArithmeticError, TypeError, ValueError, LookupError, OSError, MemoryError) as error:
+                pytest.fail(f"{member} = {value}, {name}: {error!r}")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"row_count": -1},
+        {"row_count": 2**63},
+        {"file_size": -1},
+        {"level": -1},
+        {"max_sequence_number": 2**62 + 1},
+        {"delete_row_count": 2},
+        {"file_name": "a/b"},
+        {"schema_id": "0"},
+    ],
+)
+def test_a_message_with_such_a_number_is_not_committed(change: dict[str, Any]):
+    table = a_table(primary_keys=("k",))
+    table.append()
+    before = table.all_files()
+    message = table.message(new_files=(replace(table.file(), **change),))
+    with pytest.raises(InvalidInputError):
+        table.committer().commit(committable(2, message))
+    assert table.all_files() == before
+    table.append(identifier=3)

@@ -1,0 +1,36 @@
+"""Arguments of ``Lake.write`` are checked before Spark runs anything: no session is needed to be refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from table_format.errors import InvalidInputError
+from table_format.spark.lake import Lake
+from tests.support.odd_arguments import everything
+from tests.support.tables import keyed, memory_warehouse
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        *({"identifier": value} for value in ("7", True, 2**63, 0.5)),
+        *({"commit_user": value} for value in (5, "", "\ud800", "a\0b")),
+        *({"properties": value} for value in ({"a": 1}, {1: "a"}, "a", {"a": "\ud800"})),
+        *({"parallelism": value} for value in (0, -1, "2", True, 2**31)),
+        *({"mode": value} for value in ("upsert", None)),
+        {"mode": "overwrite", "partition": "dt=a"},
+        {"mode": "overwrite", "partition": {"dt": "\ud800"}},
+    ],
+    ids=str,
+)
+def test_an_odd_argument_is_refused_and_nothing_written(odd: dict[str, Any]):
+    warehouse = memory_warehouse()
+    table = warehouse.table("t", partition_keys=["dt"])
+    table.append(keyed([(1, "a", 1)]))
+    before = everything(warehouse.io)
+    lake = Lake(None, warehouse.catalog)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError):
+        lake.write(None, "db.t", **odd)  # type: ignore[arg-type]
+    assert everything(warehouse.io) == before
