@@ -31,13 +31,16 @@ __all__ = [
     "database_name_of",
     "dropped_directory",
     "escape",
+    "expiry_end_of",
     "extension_of",
     "file_index_name",
+    "going_tag_of",
     "index_manifest_name",
     "index_name",
     "is_dropped",
     "is_hidden",
     "is_plain_path",
+    "is_rewriting_notice",
     "is_temporary",
     "manifest_list_name",
     "manifest_name",
@@ -62,6 +65,10 @@ _SCHEMA: Final = "schema-"
 _TAG: Final = "tag-"
 _BRANCH: Final = "branch-"
 _CONSUMER: Final = "consumer-"
+_EXPIRING: Final = "expiring-"
+_REWRITING: Final = "rewriting"
+_APART: Final = "-apart"
+_TAG_GOING: Final = "del-"
 _TEMPORARY_SUFFIX: Final = ".tmp"
 _DROPPED: Final = "dropped-"
 
@@ -125,6 +132,17 @@ class TablePaths:
     def earliest_hint(self) -> str:
         return f"{self.snapshot_directory}/EARLIEST"
 
+    def expiry_notice(self, end: int, uuid: str) -> str:
+        """The file that says that an expiry is deleting the snapshots before ``end``; its name says all.
+
+        Other engines pass it over: it is neither a snapshot nor a hint.
+        """
+        return f"{self.snapshot_directory}/{_EXPIRING}{end}-{uuid}"
+
+    def rewriting_notice(self, *, apart: bool) -> str:
+        """The file that is there while the history of the branch is replaced by another, which may begin ``apart``."""
+        return f"{self.snapshot_directory}/{_REWRITING}{_APART if apart else ''}"
+
     @property
     def changelog_directory(self) -> str:
         return f"{self.branch_root(self.branch)}/changelog"
@@ -158,6 +176,10 @@ class TablePaths:
             InvalidIdentifier: the name is not legal, or purely numeric.
         """
         return f"{self.tag_directory}/{_fitting(_TAG + _check_not_numeric(name, 'tag'), 'tag')}"
+
+    def tag_notice(self, name: str) -> str:
+        """The file that says that a tag is being deleted: files that only it kept may be gone."""
+        return f"{self.tag_directory}/{_TAG_GOING}{_check_not_numeric(name, 'tag')}"
 
     @property
     def consumer_directory(self) -> str:
@@ -352,6 +374,20 @@ def snapshot_id_of(file_name: str) -> int | None:
     return _number_after(_SNAPSHOT, file_name)
 
 
+def expiry_end_of(file_name: str) -> int | None:
+    """The first snapshot that stays, of the notice of an expiry; ``None`` for any other name.
+
+    >>> [expiry_end_of(n) for n in ("expiring-12-7f60b530", "expiring-x-7f60", "snapshot-12", "expiring-12")]
+    [12, None, None, None]
+    """
+    number, dash, _ = (_text_after(_EXPIRING, file_name) or "").partition("-")
+    return _number_after("", number) if dash else None
+
+
+def is_rewriting_notice(file_name: str) -> bool:
+    return file_name in (_REWRITING, _REWRITING + _APART)
+
+
 def changelog_id_of(file_name: str) -> int | None:
     return _number_after(_CHANGELOG, file_name)
 
@@ -362,6 +398,11 @@ def schema_id_of(file_name: str) -> int | None:
 
 def tag_name_of(file_name: str) -> str | None:
     return _text_after(_TAG, file_name)
+
+
+def going_tag_of(file_name: str) -> str | None:
+    """The tag that is being deleted, as a notice of ``tag_notice`` says."""
+    return _text_after(_TAG_GOING, file_name)
 
 
 def consumer_name_of(file_name: str) -> str | None:

@@ -28,7 +28,7 @@ from table_format.metastore.deletions import (
 from table_format.metastore.manifests import ManifestStore
 from table_format.metastore.replay import ReplayError, live_entries, merge_entries
 from table_format.metastore.schemas import SchemaStore
-from table_format.metastore.snapshots import SnapshotStore
+from table_format.metastore.snapshots import SnapshotStore, last_run
 from table_format.metastore.tags import TagStore
 from table_format.model.identifier import MAIN_BRANCH
 from table_format.model.manifest import FileKind, ManifestEntry, ManifestFileMeta
@@ -56,8 +56,8 @@ class BranchHistory:
     tagged: tuple[Snapshot, ...]
 
     @classmethod
-    def of(cls, branch: TableStore) -> BranchHistory:
-        """What there is now.
+    def of(cls, branch: TableStore, *, without_tag: str | None = None) -> BranchHistory:
+        """What there is now, but for a tag.
 
         In this order: an expiry makes the changelog before the snapshot goes, and so does who tags it.
 
@@ -70,7 +70,9 @@ class BranchHistory:
             branch,
             tuple(snapshot for snapshot in found if snapshot is not None),
             tuple(ChangelogStore(branch).all()),
-            tuple(without_changelog(tag.snapshot) for tag in TagStore(branch).all().values()),
+            tuple(
+                without_changelog(tag.snapshot) for name, tag in TagStore(branch).all().items() if name != without_tag
+            ),
         )
 
     @property
@@ -84,17 +86,37 @@ class BranchHistory:
 def needs_of_other_branches(store: TableStore, manifests: ManifestStore) -> BranchNeeds:
     """What all branches but the store's own need.
 
-    What a list names and is missing is passed over: it cannot be protected any more.
+    What a snapshot names and is missing is passed over where an expiry has said that it goes.
 
     Raises:
-        CorruptionError: a branch holds a broken file, so nobody knows what it needs.
+        CorruptionError: a branch holds a broken file, or lacks one, so nobody knows what it needs. One bit of a tag
+            that names another file looks so.
     """
-    return needs_of((h for h in histories(store) if h.branch.paths.branch != store.paths.branch), manifests)
+    found = (h for h in histories(store) if h.branch.paths.branch != store.paths.branch)
+    return needs_of(found, manifests, strict=True)
 
 
 def needs_of_all_branches(store: TableStore, manifests: ManifestStore) -> BranchNeeds:
     """What all branches need, the store's own too; raises as ``needs_of_other_branches``."""
-    return needs_of(histories(store), manifests)
+    return needs_of(histories(store), manifests, strict=True)
+
+
+def needs_beside_tag(
+    store: TableStore, manifests: ManifestStore, name: str | None, wanted: frozenset[str]
+) -> BranchNeeds:
+    """What everything needs but a tag of the store's own branch, of data files only those with the names ``wanted``.
+
+    Every snapshot that is listed counts, whatever hints and notices say of it.
+
+    Raises:
+        CorruptionError: what is needed cannot be determined.
+    """
+    own = store.paths.branch
+    found = (
+        BranchHistory.of(branch, without_tag=name if branch.paths.branch == own else None)
+        for branch in _branches(store)
+    )
+    return needs_of(found, manifests, wanted=wanted, strict=True)
 
 
 def needs_of_changelogs(store: TableStore, manifests: ManifestStore) -> BranchNeeds:
@@ -130,9 +152,12 @@ def needs_of(
 
 def histories(store: TableStore) -> Iterator[BranchHistory]:
     """All branches of the table, the main one first; raises as ``BranchHistory.of``."""
-    yield BranchHistory.of(replace(store, paths=store.paths.for_branch(MAIN_BRANCH)))
-    for name in branch_names(store):
-        yield BranchHistory.of(replace(store, paths=store.paths.for_branch(name)))
+    yield from map(BranchHistory.of, _branches(store))
+
+
+def _branches(store: TableStore) -> Iterator[TableStore]:
+    for name in (MAIN_BRANCH, *branch_names(store)):
+        yield replace(store, paths=store.paths.for_branch(name))
 
 
 def branch_names(store: TableStore) -> tuple[str, ...]:
@@ -158,8 +183,12 @@ def _reads_deltas(branch: TableStore) -> bool:
     return options.stream.changelog_producer is ChangelogProducer.NONE
 
 
+def _always() -> bool:
+    return True
+
+
 def _is_untagged(tags: TagStore, snapshot_id: int) -> bool:
-    return not tags.keeping(snapshot_id)
+    return all(tags.is_going(name) for name in tags.keeping(snapshot_id))
 
 
 class _Needs:
@@ -180,20 +209,24 @@ class _Needs:
         """The files of every snapshot and tag of a branch.
 
         In a run of snapshots these are the files of the first and what was added since; the last is asked as well.
+        While the history is being replaced by another a snapshot need not follow the one before it.
         """
         tags = TagStore(history.branch)
         for tagged in history.tagged:
             self._add_state(tagged, partial(_is_untagged, tags, tagged.id))
         snapshots, follower = SnapshotStore(history.branch), None
+        is_linear = bool(history.snapshots) and not snapshots.is_being_rewritten()
+        run = last_run([snapshot.id for snapshot in history.snapshots])
         for snapshot in history.snapshots:
-            is_gone = partial(snapshots.is_going, snapshot.id)
+            # What lies below a hole may be what a lost race has left: it never had more than it names and has.
+            is_gone = partial(snapshots.is_going, snapshot.id) if snapshot.id >= run[0] else _always
             if snapshot.id == follower and snapshot is not history.snapshots[-1]:
                 entries, is_whole = self._read(snapshot, (snapshot.delta_manifest_list,), is_gone)
                 self._add_files(entry for entry in entries if entry.kind is FileKind.ADD)
             else:
                 is_whole = self._add_state(snapshot, is_gone)
             self._add_files(self._entries(snapshot.changelog_manifest_list))
-            follower = snapshot.id + 1 if is_whole else None
+            follower = snapshot.id + 1 if is_whole and is_linear else None
 
     def add_changelogs(self, changelogs: Iterable[Snapshot], *, with_deltas: bool) -> None:
         """What the commits wrote whose changes are kept; what compactions did is of no more use."""

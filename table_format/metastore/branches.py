@@ -110,7 +110,8 @@ class BranchStore:
         except BaseException:  # an interrupt as well; when the branch has its name there is no draft any more
             self._discard(draft)
             raise
-        if tag is not None and TagStore(self._store).find(tag) is None:
+        tags = TagStore(self._store)
+        if tag is not None and (tags.is_going(tag) or tags.find(tag) is None):
             # Deleted between reading and naming, perhaps with its files; a branch must not promise them.
             self._store.io.delete_tree(target)
             message = f"tag '{tag}' was deleted before branch '{name}' could keep its snapshot"

@@ -7,9 +7,15 @@ dry run returns.
 A file removed by snapshot n is still needed by n - 1, so expiring [begin, end) deletes what the deltas of (begin, end]
 removed. It stays when the nearest tag before n, another branch, or the retained history has it.
 
-Order of effects: 1 EARLIEST announces what goes, 2 data files, 3 changelog files, 4 directories, 5 manifests, index
-files and statistics, 6 the lists that name them, 7 snapshots, oldest first. The hint comes first, unlike in Java, so
-that a tag made meanwhile knows, and a reader of a snapshot half gone is told that it has expired.
+Order of effects: 1 a notice says what goes, 2 data files, 3 changelog files, 4 directories, 5 manifests, index files
+and statistics, 6 the lists that name them, 7 snapshots, oldest first, 8 the notice goes, 9 the hint EARLIEST. By the
+notice a tag made meanwhile knows, and a reader of a snapshot half gone is told that it has expired. The notice of an
+expiry that died goes with the next.
+
+What goes is chosen from the list of snapshots, and what stays from all that is listed: tags, branches, changelogs,
+consumers, and snapshots below a hole in the ids, which a rollback may be going back to. Hints decide nothing. Where two
+expire at once, one may find that files it wants to read are gone with the other: it looks again, and leaves to the
+other what that has begun.
 
 Where changes outlive snapshots (``changelog.*-retained`` above ``snapshot.*-retained``) a snapshot becomes a long-lived
 changelog just before it goes, and what it needs stays: changelog files with their manifests or, without a
@@ -19,8 +25,11 @@ changelog-producer, the files that commits wrote with all manifests.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Final
 
+from table_format.errors import MissingFile, SnapshotNotFound, TableFormatError
 from table_format.io.table_store import TableStore
 from table_format.metastore.changelogs import KeptChanges
 from table_format.metastore.deletions import DataPaths, Deletions
@@ -31,6 +40,9 @@ from table_format.metastore.snapshots import SnapshotStore
 from table_format.model.arguments import optional_whole_number
 from table_format.model.snapshot import Snapshot
 from table_format.options.table_options import TableOptions
+
+_TRIES: Final = 4
+_OTHERS: Final = "another expiry, or the deletion of a tag, that is at work"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,20 +101,42 @@ def expire_snapshots(
         floor_ms=now_ms - floor_ms + 1,
         limit=defaults.limit,
     )
-    found = reader.choose(rules)
-    if found is None or len(found.ids) < max(at_least, 1):
-        return ExpiryReport(kept_by="" if found is None else found.kept_by, dry_run=dry_run)
+    for _ in range(_TRIES):
+        found = reader.choose(rules)
+        if found is None or len(found.ids) < max(at_least, 1):
+            if found is not None and not dry_run:
+                reader.snapshots.tidy(found.begin)
+            return ExpiryReport(kept_by="" if found is None else found.kept_by, dry_run=dry_run)
+        try:
+            return _expire(reader, found, options, store, dry_run=dry_run)
+        except (MissingFile, SnapshotNotFound):
+            # Nothing was deleted. Somebody else who deletes may have been here; otherwise it is damage.
+            if not reader.is_overtaken(found):
+                raise
+    return ExpiryReport(kept_by=_OTHERS, dry_run=dry_run)
+
+
+def _expire(
+    reader: ExpiryReader, found: ExpiryRange, options: TableOptions, store: TableStore, *, dry_run: bool
+) -> ExpiryReport:
     tags = reader.tags()
     report = _report(reader, found, tags, options, store)
     if dry_run:
         return replace(report, dry_run=True)
     # Said before the tags are looked at for the last time: a tag made later finds its snapshot going, and one made
     # earlier is seen.
-    reader.snapshots.announce_earliest(found.end)
-    tags_now = reader.tags()
-    if tags_now != tags:
-        report = _report(reader, found, tags_now, options, store)
+    notice = reader.snapshots.announce_earliest(found.end)
+    try:
+        tags_now = reader.tags()
+        if tags_now != tags:
+            report = _report(reader, found, tags_now, options, store)
+    except (TableFormatError, OSError):
+        with suppress(OSError):
+            store.io.delete(notice)  # nothing was deleted
+        raise
     _apply(report, reader, store)
+    store.io.delete(notice)
+    reader.snapshots.tidy(found.end)
     return report
 
 

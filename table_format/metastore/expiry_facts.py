@@ -7,7 +7,7 @@ left alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -16,6 +16,7 @@ from table_format.errors import CorruptionError, MissingFile
 from table_format.io.table_store import TableStore
 from table_format.metastore.branch_needs import BranchNeeds, needs_of_changelogs, needs_of_other_branches
 from table_format.metastore.changelogs import ChangeHistory, ChangelogStore, KeptChanges
+from table_format.metastore.completeness import is_same
 from table_format.metastore.consumers import first_needed_snapshot
 from table_format.metastore.deletions import (
     FileKey,
@@ -80,6 +81,7 @@ class ExpiryReader:
         self._manifests = manifests
         self.snapshots = snapshots
         self.changelogs = ChangelogStore(store)
+        self._tags_read: frozenset[str] = frozenset()
 
     @cached_property
     def _schema(self) -> TableSchema:
@@ -99,7 +101,12 @@ class ExpiryReader:
         spares = expire.consumers_keep_changelogs_only and expire.is_changelog_decoupled
         needed = None if spares else first_needed_snapshot(self._store)
         time_of = _times(self.snapshots.find)
-        return expiry_range(rules, earliest=earliest, latest=latest, time_of=time_of, first_needed=needed)
+        found = expiry_range(rules, earliest=earliest, latest=latest, time_of=time_of, first_needed=needed)
+        run = self.snapshots.ids() if found.ids else ()
+        if not run or run[0] <= found.begin:
+            return found
+        # The hint leads to a snapshot below a hole.
+        return expiry_range(rules, earliest=run[0], latest=latest, time_of=time_of, first_needed=needed)
 
     def choose_changelogs(self, rules: Retention) -> ExpiryRange | None:
         """The long-lived changelogs that may go; ``None`` for a table without any."""
@@ -116,8 +123,24 @@ class ExpiryReader:
         )
 
     def tags(self) -> Mapping[str, Snapshot]:
-        """The tagged snapshots by name of the tag."""
-        return {name: tag.snapshot for name, tag in TagStore(self._store).all().items()}
+        """What is kept apart from the history, by what keeps it: tagged snapshots, and those below a hole in the ids.
+
+        A rollback that has not come to its end puts a snapshot there, which is its target.
+        """
+        tags = TagStore(self._store).all()
+        self._tags_read = frozenset(tags)
+        found = {f"tag '{name}'": tag.snapshot for name, tag in tags.items()}
+        alone = ((i, self.snapshots.find(i)) for i in self.snapshots.lone_ids())
+        return found | {f"snapshot {i}": snapshot for i, snapshot in alone if snapshot is not None}
+
+    def is_overtaken(self, found: ExpiryRange) -> bool:
+        """Whether files may be missing because somebody else deletes: another expiry, or the deletion of a tag."""
+        tags = TagStore(self._store)
+        if tags.going() or frozenset(tags.names()) != self._tags_read:
+            return True
+        if any(notice.end > found.begin for notice in self.snapshots.notices()):
+            return True
+        return not all(map(self.snapshots.exists, (found.begin, found.end)))
 
     def facts(self, found: ExpiryRange, tagged: Mapping[str, Snapshot]) -> ExpiryFacts:
         """What goes with the snapshots of the range, and what stays.
@@ -139,14 +162,14 @@ class ExpiryReader:
                 changelog += self._entries(self._manifests.changelog_manifests, snapshot, unreadable) or ()
             names.add(self._names_that_go(snapshot, kept))
         needs = self._other_needs(kept)
-        tags = {name: snapshot for name, snapshot in tagged.items() if snapshot.id < end.id}
+        kept_apart = self._placed(tagged, end)
         ids = range(found.begin + 1, found.end + 1)
         return ExpiryFacts(
             snapshots=going,
             removed=removed,
             changelog=changelog,
-            protected=needs.files | (self._protected(ids, end, tags, removed) if removed else frozenset()),
-            needed=self._needed(end, tags, needs),
+            protected=needs.files | (self._protected(ids, end, kept_apart, removed) if removed else frozenset()),
+            needed=self._needed(end, kept_apart, needs),
             names=names,
             kept_changes=kept,
             unreadable=tuple(unreadable),
@@ -160,8 +183,7 @@ class ExpiryReader:
         Raises:
             CorruptionError: what must stay cannot be read.
         """
-        earliest_id = self.snapshots.earliest_kept_id() or found.end
-        end = self.snapshots.load(earliest_id)
+        end = self.snapshots.load(next(iter(self.snapshots.ids()), found.end))
         going = [c for c in map(self.changelogs.find, found.ids) if c is not None]
         unreadable: list[str] = []
         removed = [entry for entry in self._removed(going, unreadable) if is_change(entry)]
@@ -171,8 +193,8 @@ class ExpiryReader:
             changelog += self._entries(self._manifests.changelog_manifests, gone, unreadable) or ()
             names.add(metadata_names(as_changelog(gone), self._manifests, passing_over=CorruptionError))
         needs = needs_of_other_branches(self._store, self._manifests)
-        tags = {name: snapshot for name, snapshot in tagged.items() if snapshot.id < end.id}
-        needed = self._needed(end, tags, needs)
+        kept_apart = self._placed(tagged, end)
+        needed = self._needed(end, kept_apart, needs)
         first = next((i for i in self.changelogs.ids() if i >= found.end), found.end)
         for stays in (self.changelogs.find(first), self.snapshots.find(self.snapshots.earliest_id() or first)):
             if stays is not None:
@@ -181,7 +203,8 @@ class ExpiryReader:
             snapshots=going,
             removed=removed,
             changelog=changelog,
-            protected=needs.files | (self._protected(found.ids, going[-1], tags, removed) if removed else frozenset()),
+            protected=needs.files
+            | (self._protected(found.ids, going[-1], kept_apart, removed) if removed else frozenset()),
             needed=needed,
             names=names,
             unreadable=tuple(unreadable),
@@ -233,16 +256,70 @@ class ExpiryReader:
             removed.update((file_key(entry), entry) for entry in removed_files(delta))
         return tuple(removed.values())
 
-    def _needed(self, end: Snapshot, tags: Mapping[str, Snapshot], needs: BranchNeeds) -> MetadataNames:
-        needed = metadata_names(end, self._manifests)
+    def _placed(self, tagged: Mapping[str, Snapshot], end: Snapshot) -> _KeptApart:
+        """What is kept apart and not by the history from ``end`` on, and whether it has a place in that history."""
+        before: dict[str, Snapshot] = {}
+        astray: dict[str, Snapshot] = {}
+        listed = frozenset(self.snapshots.listed_ids())
+        for name, snapshot in tagged.items():
+            retained = self.snapshots.find(snapshot.id) if snapshot.id in listed else None
+            if retained is not None and is_same(retained, snapshot):
+                if snapshot.id < end.id:
+                    before[name] = snapshot
+            elif retained is not None or snapshot.id >= end.id:
+                # Of a history that was given up, or its id is damaged: nobody can tell what lies near it.
+                astray[name] = snapshot
+            else:
+                before[name] = snapshot
+        if self.snapshots.is_being_rewritten():
+            # Snapshots need not follow each other, so each is asked for itself.
+            later = ((i, self.snapshots.find(i)) for i in sorted(listed) if i >= end.id)
+            astray |= {f"snapshot {i}": snapshot for i, snapshot in later if snapshot is not None}
+        times = [s.time_millis for s in sorted((*before.values(), end), key=lambda s: s.id)]
+        if times != sorted(times):
+            return _KeptApart({}, astray | before)
+        return _KeptApart(before, astray)
+
+    def _needed(self, end: Snapshot, kept_apart: _KeptApart, needs: BranchNeeds) -> MetadataNames:
+        needed = MetadataNames()
+        for state in self._up_to_a_whole_one(end):
+            needed.add(metadata_names(state, self._manifests, passing_over=MissingFile))
         needed.add(needs.names)
-        for name, snapshot in tags.items():
-            with _naming_tag(name):
-                needed.add(metadata_names(without_changelog(snapshot), self._manifests))
+        for name, snapshot in kept_apart.all.items():
+            passing_over = MissingFile if self._may_lack_files(name) else None
+            with _naming(name):
+                needed.add(metadata_names(without_changelog(snapshot), self._manifests, passing_over=passing_over))
         return needed
 
+    def _up_to_a_whole_one(self, end: Snapshot) -> Iterator[Snapshot]:
+        """``end``, and while files of these are gone with another expiry those after it.
+
+        A manifest that a later snapshot shares with one before ``end`` is named by all in between.
+
+        Raises:
+            MissingFile: the table is damaged, or others expire faster than this reads.
+        """
+        yield end
+        try:
+            metadata_names(end, self._manifests)
+        except MissingFile as error:
+            if not self.snapshots.is_going(end.id):
+                raise
+            later = (self.snapshots.find(i) for i in self.snapshots.listed_ids() if i > end.id)
+            for state in (state for state in later if state is not None):
+                yield state
+                with suppress(MissingFile):
+                    metadata_names(state, self._manifests)
+                    return
+            raise error from None
+
+    def _may_lack_files(self, name: str) -> bool:
+        """Whether what is kept apart is half gone, and rightly so."""
+        tag = _tag_named(name)
+        return tag is None or TagStore(self._store).is_going(tag)
+
     def _protected(
-        self, ids: Iterable[int], end: Snapshot, tags: Mapping[str, Snapshot], removed: Sequence[ManifestEntry]
+        self, ids: Iterable[int], end: Snapshot, kept_apart: _KeptApart, removed: Sequence[ManifestEntry]
     ) -> set[FileKey]:
         """Files of the nearest tag before each of the snapshots, and what the history after ``end`` brought back."""
         wanted = FileFilter(
@@ -250,9 +327,14 @@ class ExpiryReader:
             buckets=frozenset(entry.bucket for entry in removed),
         )
         files: set[FileKey] = set()
-        for name in nearest_tags({name: tag.id for name, tag in tags.items()}, ids):
-            with _naming_tag(name):
-                files |= self._live(tags[name], wanted)
+        nearest = nearest_tags({name: tag.id for name, tag in kept_apart.before.items()}, ids)
+        for name in (*nearest, *kept_apart.astray):
+            with _naming(name):
+                try:
+                    files |= self._live(kept_apart.all[name], wanted)
+                except MissingFile:
+                    if not self._may_lack_files(name):
+                        raise
         return files | self._brought_back(end, wanted)
 
     def _brought_back(self, end: Snapshot, wanted: FileFilter) -> set[FileKey]:
@@ -311,10 +393,28 @@ def nearest_tags(tags: Mapping[str, int], ids: Iterable[int]) -> Sequence[str]:
     return list(found)
 
 
+@dataclass(frozen=True, slots=True)
+class _KeptApart:
+    """Snapshots that something apart from the history keeps, by what keeps them: those that have a place in it before
+    some snapshot, and those of which nobody can tell."""
+
+    before: Mapping[str, Snapshot]
+    astray: Mapping[str, Snapshot]
+
+    @property
+    def all(self) -> Mapping[str, Snapshot]:
+        return {**self.before, **self.astray}
+
+
+def _tag_named(name: str) -> str | None:
+    """The tag that a keeper is; ``None`` for a lone snapshot."""
+    return name.removeprefix("tag '").removesuffix("'") if name.startswith("tag ") else None
+
+
 @contextmanager
-def _naming_tag(name: str) -> Iterator[None]:
+def _naming(name: str) -> Iterator[None]:
     try:
         yield
     except CorruptionError as e:
-        e.add_note(f"tag '{name}' needs this file; restore it, or delete the tag")
+        e.add_note(f"{name} needs this file; restore it, or delete the {name.partition(' ')[0]}")
         raise

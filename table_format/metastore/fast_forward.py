@@ -4,11 +4,13 @@ From the earliest snapshot of the source on, snapshots, tags and schemas of the 
 source, which stays as it is. Other writers must have stopped: ids are used again.
 
 The reference removes first and copies then, and a crash between leaves the table without its latest rows, or without
-any. Here the latest snapshot of the source appears in one step. Order of effects: 1 the hint LATEST goes, so that
-everybody lists, 2 snapshots of the target that are newer than the source, or were written with schemas that go, newest
-first, 3 schemas, 4 the latest snapshot: from here on the target is what the source is, 5 the others, 6 tags, 7 the
-hints, 8 files that nothing names any more. Whatever is the last step, the target is as it was at one of its snapshots,
-or as the source; doing it again goes on.
+any. Here the latest snapshot of the source appears in one step. Order of effects: 1 a notice says that the history is
+being replaced, and the hint LATEST goes, so that everybody lists, 2 snapshots of the target that are newer than the
+source, or were written with schemas that go, newest first, 3 schemas, 4 the latest snapshot: from here on the target is
+what the source is, 5 the others, and, where the source does not go on from a snapshot of the target, those before it,
+6 tags, 7 the hints, and the notice goes, 8 files that nothing names any more. Whatever is the last step, the target is
+as it was at one of its snapshots, or as the source; doing it again goes on. Until the notice goes, expiry and the
+cleaning of orphans ask each snapshot for itself what it needs: they need not follow each other.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from table_format.errors import BranchNotFound, CorruptionError, InvalidIdentifi
 from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.branches import BranchStore
+from table_format.metastore.completeness import is_same
 from table_format.metastore.deletions import Deletions
 from table_format.metastore.manifests import ManifestStore
 from table_format.metastore.schemas import SchemaStore
@@ -71,13 +74,19 @@ class _FastForward:
         self._options = options
         self._snapshots = SnapshotStore(target)
         source_snapshots = SnapshotStore(source)
-        ids = source_snapshots.ids()
+        going = max((notice.end for notice in source_snapshots.notices()), default=0)
+        ids = [i for i in source_snapshots.ids() if i >= going]
         if not ids:
             message = f"branch '{source.paths.branch}' has no snapshot, so nothing can be fast-forwarded to it"
             raise SnapshotNotFound(message)
         self._first, self._last = source_snapshots.load(ids[0]), ids[-1]
         self._new = {i: read_file(source.io, source.paths.snapshot(i)) for i in ids}
         self._old = {i: read_file(target.io, target.paths.snapshot(i)) for i in self._listed(ids[0])}
+        # Told before anything is replaced: afterwards the first snapshot is there either way.
+        present = None if self._first.id not in self._old else self._snapshots.find(self._first.id)
+        joins = present is not None and is_same(present, self._first)
+        self._apart = not joins or self._snapshots.begins_apart()
+        self._unrelated = tuple(i for i in self._snapshots.listed_ids() if i < self._first.id) if self._apart else ()
         self._new_schemas = _schema_files(source)
         self._old_schemas = {i: d for i, d in _schema_files(target).items() if i >= self._first.schema_id}
         if not self._new_schemas:
@@ -90,17 +99,19 @@ class _FastForward:
     def run(self) -> FastForwardReport:
         named = named_files(self._going(), ManifestStore(self._target, self._options))
         io, paths = self._target.io, self._target.paths
-        io.delete(paths.latest_hint)  # 1
+        self._snapshots.begin_rewriting(apart=self._apart)  # 1
+        io.delete(paths.latest_hint)
         replaced = tuple(i for i, data in self._old.items() if self._new.get(i) != data)
         self._remove_snapshots()  # 2
         self._replace_schemas()  # 3
         for snapshot_id in sorted(self._new, reverse=True):  # 4, 5
             self._replace(paths.snapshot(snapshot_id), self._old.get(snapshot_id), self._new[snapshot_id])
+        removed = self._remove_unrelated()
         self._replace_tags()  # 6
-        if self._snapshots.is_going(self._first.id) or not self._snapshots.exists(self._first.id - 1):
-            # Otherwise the history goes on from older snapshots of the target.
-            self._snapshots.write_earliest_hint(self._first.id)  # 7
+        self._snapshots.withdraw_after(self._first.id)  # 7
+        self._snapshots.write_earliest_hint(self._snapshots.ids()[0])
         self._snapshots.write_latest_hint(self._last)
+        self._snapshots.end_rewriting()
         deletions, unreadable = Deletions(), None
         try:
             deletions = delete_unneeded(self._target, self._options, named)  # 8
@@ -108,7 +119,7 @@ class _FastForward:
             unreadable = str(error)
         return FastForwardReport(
             snapshot_ids=tuple(self._new),
-            removed_ids=replaced,
+            removed_ids=(*removed, *replaced),
             tags=tuple(self._new_tags),
             deletions=deletions,
             unreadable=unreadable,
@@ -123,6 +134,10 @@ class _FastForward:
                 with suppress(CorruptionError):
                     if (snapshot := self._snapshots.find(snapshot_id)) is not None:
                         yield snapshot
+        for snapshot_id in self._unrelated:
+            with suppress(CorruptionError):
+                if (snapshot := self._snapshots.find(snapshot_id)) is not None:
+                    yield snapshot
         yield from (tag.snapshot for name, tag in self._old_tags.items())
 
     def _remove_snapshots(self) -> None:
@@ -136,6 +151,12 @@ class _FastForward:
                 break  # those before it are older in both respects
             self._snapshots.delete(snapshot_id)
             del self._old[snapshot_id]
+
+    def _remove_unrelated(self) -> tuple[int, ...]:
+        """Remove what lies before the first snapshot of the source and does not lead to it."""
+        for snapshot_id in reversed(self._unrelated):
+            self._snapshots.delete(snapshot_id)
+        return self._unrelated
 
     def _replace_schemas(self) -> None:
         paths = self._target.paths

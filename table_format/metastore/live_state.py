@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
-from table_format.errors import CorruptionError
+from table_format.errors import CorruptionError, MissingFile
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.manifests import ManifestStore
 from table_format.metastore.plan import live_files
@@ -135,11 +135,17 @@ class LiveState:
             if steps is None:
                 self.forget()
             else:
-                for step in steps:
-                    self._apply(step)
+                self._go(steps)
         if self._at is None or not _same(self._at, snapshot):
             self.forget()
             self._at = snapshot
+
+    def _go(self, steps: Sequence[Snapshot]) -> None:
+        try:
+            for step in steps:
+                self._apply(step)
+        except MissingFile:
+            self.forget()  # a step in between is being expired, which says nothing about the last
 
     def _steps(self, at: Snapshot, snapshot: Snapshot) -> Sequence[Snapshot] | None:
         if not at.id < snapshot.id <= at.id + _LONGEST_STEP:

@@ -19,7 +19,17 @@ from typing import Final
 
 from table_format.errors import ConflictError
 from table_format.io.file_io import FileStatus
-from table_format.io.paths import TablePaths, base_name, changelog_id_of, is_temporary, parent, snapshot_id_of
+from table_format.io.paths import (
+    TablePaths,
+    base_name,
+    changelog_id_of,
+    going_tag_of,
+    is_rewriting_notice,
+    is_temporary,
+    parent,
+    snapshot_id_of,
+    tag_name_of,
+)
 from table_format.io.table_store import TableStore
 from table_format.metastore.branch_needs import BranchHistory, BranchNeeds, branch_names, histories, needs_of
 from table_format.metastore.deletions import DataPaths
@@ -181,10 +191,24 @@ class _Places:
             root = paths.branch_root(paths.branch)
             for directory in self._own(root, paths.schema_directory, paths.tag_directory, paths.consumer_directory):
                 yield from self._temporary(directory)
+            own_tags = self._own(root, paths.tag_directory)
+            tags = [child for directory in own_tags for child in self._children(directory)]
+            there = {tag_name_of(child.name) for child in tags}
+            for child in tags:
+                # The notice of a deletion that has come to its end; another is there as long as its tag.
+                if going_tag_of(child.name) is not None and going_tag_of(child.name) not in there:
+                    yield _file(paths.tag_directory, child)
             for directory in self._own(root, paths.snapshot_directory, paths.changelog_directory):
                 yield from self._temporary(directory)
                 for child in self._children(directory):
-                    known = snapshot_id_of(child.name) or changelog_id_of(child.name) or child.name in _HINTS
+                    # The notice of an expiry goes when whoever made it has died. That a history is being replaced
+                    # stays true until it has been.
+                    known = (
+                        snapshot_id_of(child.name)
+                        or changelog_id_of(child.name)
+                        or child.name in _HINTS
+                        or is_rewriting_notice(child.name)
+                    )
                     if not known and not child.is_directory:
                         yield _file(directory, child)
         for draft in self.drafts():

@@ -3,10 +3,16 @@
 Later snapshots, long-lived changelogs and tags are removed; consumers and schemas stay. Other writers must have
 stopped: ids are used again.
 
+Before anything is changed it is looked whether everything the target needs is there.
+
 Order of effects: 1 a snapshot that only a tag keeps gets its file back, 2 the hint LATEST goes, so that everybody
-lists, 3 snapshots, newest first, so that whatever is the last step, the table is as it was at one of them,
-4 changelogs, 5 tags, 6 the hints, 7 files that nothing names any more. Going back again after a crash goes on where it
-stopped.
+lists, 3 snapshots, newest first, so that whatever is the last step, the table is as it was at one of them; where a tag
+keeps another snapshot than the one that has its id now, that one gives way to it, 4 changelogs, 5 tags, 6 notices of
+expiries that died over ids which are used again, and the hints, 7 files that nothing names any more.
+
+Going back again after a crash goes on where it stopped, from every step; files that the first attempt could no longer
+delete are orphans. What anybody else does in between loses nothing: until step 3 is done the target lies below a hole
+in the ids, where expiry and the deletion of tags keep what it needs as they keep it for a tag.
 """
 
 from __future__ import annotations
@@ -16,10 +22,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from table_format.errors import AlreadyExistsError, ConflictError, CorruptionError, SnapshotExpired
+from table_format.errors import AlreadyExistsError, ConflictError, CorruptionError, MissingFile
 from table_format.io.table_store import TableStore
 from table_format.metastore.changelogs import ChangelogStore
+from table_format.metastore.completeness import is_same, missing_file
 from table_format.metastore.deletions import Deletions
+from table_format.metastore.expired_reads import telling_expired
 from table_format.metastore.manifests import ManifestStore
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.metastore.tags import TagStore
@@ -52,38 +60,40 @@ def find_snapshot(store: TableStore, snapshot_id: int) -> Snapshot:
     """
     snapshot_id = whole_number(snapshot_id, "snapshot_id")
     snapshots = SnapshotStore(store)
-    if not snapshots.is_going(snapshot_id):
-        return snapshots.load(snapshot_id)
+    found = snapshots.find(snapshot_id)
+    if found is not None:
+        return found
     kept = TagStore(store).keeping(snapshot_id)
-    if kept:
-        return next(iter(kept.values())).snapshot
-    if snapshots.exists(snapshot_id):
-        message = f"snapshot {snapshot_id} is being expired; those kept begin with {snapshots.earliest_kept_id()}"
-        raise SnapshotExpired(message)
-    return snapshots.load(snapshot_id)
+    return next(iter(kept.values())).snapshot if kept else snapshots.load(snapshot_id)
 
 
 def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> RollbackReport:
     """Make ``target``, found by ``find_snapshot`` or a tag, the latest snapshot.
 
     Raises:
+        SnapshotExpired: the target is being expired, and files of it are gone; nothing was changed.
+        CorruptionError: files of the target are missing or damaged; nothing was changed.
         ConflictError: somebody goes on committing.
         OSError: the store failed; roll back again.
     """
     manifests, snapshots, tags = ManifestStore(store, options), SnapshotStore(store), TagStore(store)
+    _require_complete(store, target)
     later_tags = {name: tag for name, tag in tags.all().items() if tag.snapshot.id > target.id}
-    named = named_files(_later(store, target.id), manifests)
-    is_restored = snapshots.is_going(target.id)
-    if is_restored:
-        with suppress(AlreadyExistsError):  # by an attempt before this one, or not yet deleted
+    present = snapshots.find(target.id)
+    usurper = present if present is not None and not is_same(present, target) else None
+    named = named_files((*_later(store, target.id), *([usurper] if usurper else [])), manifests)
+    if present is None:
+        with suppress(AlreadyExistsError):  # by somebody else who goes back there
             snapshots.create(target)  # 1
     store.io.delete(store.paths.latest_hint)  # 2
     removed = _remove_snapshots(store, snapshots, target.id)  # 3
+    if usurper is not None:
+        snapshots.replace(target)
     changelogs = _remove_changelogs(store, target.id)  # 4
     for name in later_tags:
         tags.remove(name)  # 5
-    if is_restored:
-        snapshots.write_earliest_hint(target.id)  # 6
+    snapshots.withdraw_after(target.id)  # 6
+    snapshots.write_earliest_hint(snapshots.ids()[0])
     snapshots.write_latest_hint(target.id)
     deletions, unreadable = Deletions(), None
     try:
@@ -98,6 +108,14 @@ def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> Roll
         deletions=deletions,
         unreadable=unreadable,
     )
+
+
+def _require_complete(store: TableStore, target: Snapshot) -> None:
+    """Going back to a snapshot that is half gone would give up the later ones for nothing."""
+    with telling_expired(store, target.id):
+        path = missing_file(store, target)
+        if path is not None:
+            raise MissingFile(path, f"snapshot {target.id} needs the file and it does not exist; go back to another")
 
 
 def _later(store: TableStore, target_id: int) -> Iterator[Snapshot]:

@@ -1,13 +1,19 @@
 """The snapshots of a table and the two hints (format chapter 03, sections 1 and 2; Java ``SnapshotManager``).
 
 A snapshot file never changes and expiry removes the oldest first, so the retained ids are one run without gap that ends
-in the latest. Hints may be stale, missing, ahead or garbage: they only say where to begin looking.
+in the latest. Hints may be stale, missing, ahead or garbage: they only say where to begin looking, and nothing is
+deleted, refused or hidden because of one.
+
+Expiry deletes data before the snapshot itself, so a snapshot may be there for a while without its files. What tells is
+a *notice* in the directory of the snapshots: a file whose name says which snapshots are going. Its content means
+nothing, so a damaged byte changes nothing, and two expiries have one each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 
 from table_format.codecs.hint_text import decode_hint
@@ -20,9 +26,9 @@ from table_format.errors import (
     OutcomeUnknownError,
     SnapshotExpired,
     SnapshotNotFound,
-    TableFormatError,
 )
-from table_format.io.paths import snapshot_id_of
+from table_format.io.file_io import FileStatus
+from table_format.io.paths import expiry_end_of, is_rewriting_notice, snapshot_id_of
 from table_format.io.sound_files import file_exists, read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.publish import PutOutcome, put_if_absent
@@ -33,12 +39,26 @@ _WALK: Final = 16
 _FIRST_WAIT_MS: Final = 10
 
 
+@dataclass(frozen=True, slots=True)
+class ExpiryNotice:
+    """An expiry was or is deleting the snapshots before ``end``; ``made_ms`` is the epoch time it said so."""
+
+    path: str
+    end: int
+    made_ms: int
+
+
 class SnapshotStore:
     """Finds, loads and creates snapshots of one branch. It remembers the highest id seen, only to look there first."""
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
         self._seen = 0
+
+    @property
+    def store(self) -> TableStore:
+        """Where the snapshots lie."""
+        return self._store
 
     def __reduce__(self) -> tuple[object, ...]:
         return (SnapshotStore, (self._store,))
@@ -111,27 +131,22 @@ class SnapshotStore:
         ids = self.ids()
         return ids[0] if ids else None
 
-    def earliest_kept_id(self) -> int | None:
-        """The id of the earliest snapshot that no expiry has announced to delete; ``None`` without any."""
-        announced = self._announced_earliest()
-        return next((i for i in self.ids() if i >= announced), None)
-
     def ids(self) -> Sequence[int]:
         """The retained ids, ascending, from the listing: the run that ends in the highest.
 
-        A lone id below a hole is no part of the history: what a crashed expiry or a lost race has left.
+        A lone id below a hole is no part of the history: what a crashed expiry, a lost race or an unfinished rollback
+        has left.
         """
+        return last_run(self.listed_ids())
+
+    def lone_ids(self) -> Sequence[int]:
+        """The ids below a hole, ascending: no part of the history, and yet somebody may go back to them."""
         found = self.listed_ids()
-        first = len(found) - 1
-        while first > 0 and found[first - 1] == found[first] - 1:
-            first -= 1
-        return found[max(first, 0) :]
+        return found[: len(found) - len(last_run(found))]
 
     def listed_ids(self) -> list[int]:
         """Every id of which there is a file, ascending, whether history leads there or not."""
-        children = self._store.io.list(self._store.paths.snapshot_directory)
-        ids = (snapshot_id_of(child.name) for child in children)
-        return sorted(i for i in ids if i is not None and i >= FIRST_SNAPSHOT_ID)
+        return _ids_among(self._listed())
 
     def load(self, snapshot_id: int) -> Snapshot:
         """The snapshot of that id.
@@ -178,8 +193,10 @@ class SnapshotStore:
         Raises:
             SnapshotNotFound: the earliest retained snapshot is later, or there is none.
         """
-        for _ in range(_ROUNDS):
+        for attempt in range(_ROUNDS):
             low, high = self.earliest_id(), self.latest_id()
+            if attempt and (run := self.ids()):
+                low = run[0]  # a lone snapshot below a hole is no lower end
             if low is None or high is None:
                 message = "the table has no snapshot yet"
                 raise SnapshotNotFound(message)
@@ -229,6 +246,11 @@ class SnapshotStore:
         message = f"{path}: the store did not say whether the snapshot was created; look before trying again"
         raise OutcomeUnknownError(message) from put.error
 
+    def replace(self, snapshot: Snapshot) -> None:
+        """Put a snapshot in the place of another with its id, in one step; only a rollback does that."""
+        path = self._store.paths.snapshot(snapshot.id)
+        self._store.io.overwrite(path, snapshot_bytes(snapshot, path=path))
+
     def delete(self, snapshot_id: int) -> None:
         """Delete the snapshot's file; nothing happens when there is none."""
         self._store.io.delete(self._store.paths.snapshot(snapshot_id))
@@ -239,43 +261,84 @@ class SnapshotStore:
         self._store.io.overwrite(path, hint_bytes(snapshot_id, path=path))
 
     def write_earliest_hint(self, snapshot_id: int) -> None:
-        """Say where to look for the earliest snapshot, and that those before it are going. Raises ``OSError``."""
+        """Say where to look for the earliest snapshot. Raises ``OSError``; nothing depends on the hint."""
         path = self._store.paths.earliest_hint
         self._store.io.overwrite(path, hint_bytes(snapshot_id, path=path))
 
     def begin_earliest_hint(self, snapshot_id: int) -> None:
         """Name the first snapshot as the earliest, unless somebody has named one. Raises ``OSError``.
 
-        It is created and not overwritten: a request that took its time would undo what an expiry has announced.
+        It is created and not overwritten: a request that took its time would undo what an expiry has said.
         """
         path = self._store.paths.earliest_hint
         with suppress(FileExistsError):
             self._store.io.create(path, hint_bytes(snapshot_id, path=path))
 
+    # --- what is going ----------------------------------------------------------------------------------------------
+
+    def notices(self) -> tuple[ExpiryNotice, ...]:
+        """What expiries have said that has not been withdrawn, by the first snapshot that stays.
+
+        A notice beyond the latest snapshot is not believed: no expiry lets the latest go.
+        """
+        children = self._listed()
+        highest = max(_ids_among(children), default=0)
+        directory = self._store.paths.snapshot_directory
+        ends = ((child, expiry_end_of(child.name)) for child in children)
+        found = (ExpiryNotice(f"{directory}/{c.name}", end, c.modified_ms) for c, end in ends if end is not None)
+        return tuple(sorted((notice for notice in found if notice.end <= highest), key=lambda notice: notice.end))
+
     def is_going(self, snapshot_id: int) -> bool:
-        """Whether the snapshot has been expired, or an expiry has announced that it will be.
+        """Whether the snapshot has been expired, or an expiry has begun to delete it. Raises ``OSError``.
 
-        Expiry deletes data before the snapshot itself, so a snapshot may be there for a while without its files. It
-        says so first, in the hint for the earliest. Raises ``OSError``.
+        That a snapshot is going is no reason to delete what it needs: it may be there for ever, if that expiry died.
         """
-        return snapshot_id < self._announced_earliest() or not self.exists(snapshot_id)
+        # In this order: a notice that is gone by now went after the snapshot.
+        return any(notice.end > snapshot_id for notice in self.notices()) or not self.exists(snapshot_id)
 
-    def announce_earliest(self, snapshot_id: int) -> None:
-        """Say that the snapshots before this one are going, unless an expiry has said more. Raises ``OSError``."""
-        if self._announced_earliest() < snapshot_id:
-            self.write_earliest_hint(snapshot_id)
+    def announce_earliest(self, snapshot_id: int) -> str:
+        """Say that the snapshots before this one are going; the path of the notice. Raises ``OSError``."""
+        path = self._store.paths.expiry_notice(snapshot_id, self._store.runtime.ids.uuid())
+        with suppress(FileExistsError):  # our own request, whose answer was lost
+            self._store.io.create(path, b"")
+        return path
 
-    def explain_missing(self, snapshot_id: int, error: CorruptionError) -> TableFormatError:
-        """What a missing file means to a reader of a snapshot: it has been expired meanwhile, or it is corrupt.
-
-        Raises:
-            OSError: the store failed, so it cannot be told.
+    def tidy(self, earliest_id: int) -> None:
+        """Say in the hint which snapshot is the earliest, and withdraw what is void: the notices of expiries whose
+        snapshots are all gone. Nothing happens where the hint says so already. Raises ``OSError``.
         """
-        if not self.is_going(snapshot_id):
-            return error
-        expired = SnapshotExpired(f"snapshot {snapshot_id} was expired while it was being read")
-        expired.__cause__ = error
-        return expired
+        if self._read_hint(self._store.paths.earliest_hint) != earliest_id:
+            lowest = min(self.listed_ids(), default=0)
+            self._withdraw_all(lambda end: end <= lowest)
+            self.write_earliest_hint(earliest_id)
+
+    def withdraw_after(self, snapshot_id: int) -> None:
+        """Withdraw what was said of snapshots whose ids are used again. Raises ``OSError``."""
+        self._withdraw_all(lambda end: end > snapshot_id)
+
+    def is_being_rewritten(self) -> bool:
+        """Whether the history is being replaced by another, or was when somebody died. Raises ``OSError``."""
+        return any(is_rewriting_notice(child.name) for child in self._listed())
+
+    def begin_rewriting(self, *, apart: bool) -> None:
+        """Say that the history is being replaced by another, which may begin ``apart`` from it. Raises ``OSError``."""
+        with suppress(FileExistsError):  # somebody died over it, and it is begun again
+            self._store.io.create(self._store.paths.rewriting_notice(apart=apart), b"")
+
+    def begins_apart(self) -> bool:
+        """Whether the history that replaces this one begins apart from it, as somebody said who died over it."""
+        return self._store.io.status(self._store.paths.rewriting_notice(apart=True)) is not None
+
+    def end_rewriting(self) -> None:
+        """Say that the history is one again. Raises ``OSError``."""
+        for apart in (False, True):
+            self._store.io.delete(self._store.paths.rewriting_notice(apart=apart))
+
+    def _withdraw_all(self, is_void: Callable[[int], bool]) -> None:
+        for child in self._listed():
+            end = expiry_end_of(child.name)
+            if end is not None and is_void(end):
+                self._store.io.delete(f"{self._store.paths.snapshot_directory}/{child.name}")
 
     # --- looking ----------------------------------------------------------------------------------------------------
 
@@ -283,9 +346,9 @@ class SnapshotStore:
         hint = self._read_hint(self._store.paths.latest_hint) or 0
         if self._seen:
             return max(hint, self._seen)
-        # Without memory a hint far behind might lead to what a crash left below the retained run.
-        earliest = self._read_hint(self._store.paths.earliest_hint) or 0
-        return hint if hint and hint >= earliest else None
+        # Without memory a hint far behind might lead to what lies alone below the retained run.
+        is_founded = hint == FIRST_SNAPSHOT_ID or (hint > FIRST_SNAPSHOT_ID and self.exists(hint - 1))
+        return hint if is_founded else None
 
     def _walk_up(self, snapshot_id: int) -> int:
         while True:
@@ -298,17 +361,14 @@ class SnapshotStore:
     def _pause(self, attempt: int) -> None:
         self._store.runtime.clock.sleep_ms((attempt + 1) * _FIRST_WAIT_MS)
 
-    def _announced_earliest(self) -> int:
-        try:
-            return decode_hint(read_file(self._store.io, self._store.paths.earliest_hint)) or 0
-        except (FileNotFoundError, CorruptionError):
-            return 0  # what is no file, or larger than any hint, says as little as a hint without a number
-
     def _read_hint(self, path: str) -> int | None:
         try:
             return decode_hint(read_file(self._store.io, path))
         except (OSError, CorruptionError):
             return None  # a hint that cannot be read is no hint
+
+    def _listed(self) -> Sequence[FileStatus]:
+        return self._store.io.list(self._store.paths.snapshot_directory)
 
     def _listed_latest(self) -> int | None:
         found = self.listed_ids()
@@ -327,3 +387,20 @@ class SnapshotStore:
             else:
                 high = middle - 1
         return found
+
+
+def _ids_among(children: Iterable[FileStatus]) -> list[int]:
+    ids = (snapshot_id_of(child.name) for child in children)
+    return sorted(i for i in ids if i is not None and i >= FIRST_SNAPSHOT_ID)
+
+
+def last_run(ids: Sequence[int]) -> Sequence[int]:
+    """The ids without gap that end in the last.
+
+    >>> last_run([2, 5, 6, 7])
+    [5, 6, 7]
+    """
+    first = len(ids) - 1
+    while first > 0 and ids[first - 1] == ids[first] - 1:
+        first -= 1
+    return ids[max(first, 0) :]

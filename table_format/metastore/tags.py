@@ -1,16 +1,22 @@
-"""Tags keep a snapshot readable after it has been expired (format chapter 03, section 4; Java ``TagManager``)."""
+"""Tags keep a snapshot readable after it has been expired (format chapter 03, section 4; Java ``TagManager``).
+
+The deletion of a tag takes files away before the tag itself. It says so first, in a notice beside the tag, so that
+nobody relies on a tag that is half gone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from table_format.codecs.publishable import tag_bytes
 from table_format.codecs.tag_json import decode_tag
 from table_format.errors import AlreadyExistsError, OutcomeUnknownError, SnapshotExpired, TagNotFound
-from table_format.io.paths import tag_name_of
+from table_format.io.paths import going_tag_of, tag_name_of
 from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
+from table_format.metastore.completeness import is_same, missing_file
 from table_format.metastore.publish import PutOutcome, put_if_absent
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.model.arguments import optional_whole_number
@@ -21,6 +27,8 @@ MAX_RETAINED_MS: Final = 366 * 10_000 * 86_400_000
 """Ten thousand years: the end of a tag is a date that every reader can tell."""
 
 _GIVE_UP_AFTER_MS: Final = 60_000
+_NOTICE_MS: Final = 24 * 3_600_000
+"""The age above which the notice of an expiry is one of the dead."""
 
 
 class TagStore:
@@ -73,6 +81,7 @@ class TagStore:
         """
         tag = self._made_now(snapshot, time_retained_ms)
         self._put(name, tag)
+        self._store.io.delete(self._store.paths.tag_notice(name))  # of a tag of that name that is gone
         if not self._is_kept(snapshot, beside=name):
             # Expired between reading and tagging: its files may be gone, and a tag must not promise them.
             self.remove(name)
@@ -84,11 +93,20 @@ class TagStore:
         """Let a tag keep another snapshot, or the same for another time; what only the old one kept is not deleted.
 
         Raises:
+            TagNotFound: there is no such tag.
+            SnapshotExpired: the snapshot is gone, and no other tag keeps it; the tag is as it was.
             OSError: the store failed.
         """
+        before = self.load(name)
         tag = self._made_now(snapshot, time_retained_ms)
         path = self._store.paths.tag(name)
         self._store.io.overwrite(path, tag_bytes(tag, path=path))
+        if not is_same(before.snapshot, snapshot):
+            if not self._is_kept(snapshot, beside=name):
+                self._store.io.overwrite(path, tag_bytes(before, path=path))
+                message = f"snapshot {snapshot.id} was expired before tag '{name}' could keep it"
+                raise SnapshotExpired(message)
+            self._store.io.delete(self._store.paths.tag_notice(name))  # of the tag as it was
         return tag
 
     def rename(self, name: str, new_name: str) -> None:
@@ -99,7 +117,16 @@ class TagStore:
             AlreadyExistsError: there is one of the new name.
             OutcomeUnknownError: the store did not answer.
         """
-        self._put(new_name, self.load(name))
+        tag = self.load(name)
+        existing = self.find(new_name)
+        # An attempt before this one may have come so far.
+        if existing is None or existing != tag:
+            self._put(new_name, tag)
+        if self.is_going(name) or self.find(name) is None:
+            # Deleted between reading and naming, perhaps with its files.
+            self.remove(new_name)
+            message = f"tag '{name}' was deleted before it could be called '{new_name}'"
+            raise TagNotFound(message)
         self.remove(name)
 
     def keeping(self, snapshot_id: int) -> Mapping[str, Tag]:
@@ -107,8 +134,28 @@ class TagStore:
         return {name: tag for name, tag in self.all().items() if tag.snapshot.id == snapshot_id}
 
     def remove(self, name: str) -> None:
-        """Delete the tag's file and nothing else; nothing happens when there is none."""
+        """Delete the tag's file, and the notice of that, and nothing else; nothing happens when there is none."""
         self._store.io.delete(self._store.paths.tag(name))
+        self._store.io.delete(self._store.paths.tag_notice(name))
+
+    def announce_deletion(self, name: str) -> None:
+        """Say that the tag is being deleted: it keeps nothing any more. Raises ``OSError``."""
+        with suppress(FileExistsError):  # somebody died here, or our own request was answered late
+            self._store.io.create(self._store.paths.tag_notice(name), b"")
+
+    def keep_after_all(self, name: str) -> None:
+        """Take back that the tag is being deleted, of which nothing was. The next deletion does it if this fails."""
+        with suppress(OSError):
+            self._store.io.delete(self._store.paths.tag_notice(name))
+
+    def going(self) -> Sequence[str]:
+        """The tags that somebody deletes, or has died over, sorted. Raises ``OSError``."""
+        children = self._store.io.list(self._store.paths.tag_directory)
+        return sorted(name for child in children if (name := going_tag_of(child.name)) is not None)
+
+    def is_going(self, name: str) -> bool:
+        """Whether somebody deletes the tag, or has died over it. Raises ``OSError``."""
+        return self._store.io.status(self._store.paths.tag_notice(name)) is not None
 
     def _made_now(self, snapshot: Snapshot, time_retained_ms: int | None) -> Tag:
         retained_ms = optional_whole_number(time_retained_ms, "time_retained_ms", minimum=0, maximum=MAX_RETAINED_MS)
@@ -131,6 +178,16 @@ class TagStore:
 
     def _is_kept(self, snapshot: Snapshot, *, beside: str) -> bool:
         """Whether the snapshot is retained, or a tag beside this one keeps it."""
-        if not SnapshotStore(self._store).is_going(snapshot.id):
-            return True
-        return any(name != beside for name in self.keeping(snapshot.id))
+        snapshots = SnapshotStore(self._store)
+        found = snapshots.find(snapshot.id)
+        if found is not None and is_same(found, snapshot):
+            covering = [notice for notice in snapshots.notices() if notice.end > snapshot.id]
+            if not covering and snapshots.exists(snapshot.id):
+                return True
+            # Nobody deletes for a day: whoever said that it goes has died, and may have got nowhere.
+            oldest_ms = self._store.runtime.clock.now_ms() - _NOTICE_MS
+            if all(notice.made_ms < oldest_ms for notice in covering) and missing_file(self._store, snapshot) is None:
+                return True
+        others = (n for n, tag in self.keeping(snapshot.id).items() if n != beside and is_same(tag.snapshot, snapshot))
+        # Looked at once more, since its notice goes after the tag.
+        return any(not self.is_going(other) and self.find(other) is not None for other in others)

@@ -35,9 +35,10 @@ class SplitContent(StrEnum):
 class DataSplit:
     """Files of one bucket to be read together.
 
-    ``raw_convertible`` means that concatenating the files is the answer: no merge is needed. ``deletion_files`` is
+        ``raw_convertible`` means that concatenating the files is the answer: no merge is needed. ``deletion_files`` is
     empty, or has one item (or ``None``) for each file. ``branch`` names the branch whose schemas and options the split
-    is read with, when that is not the scan's own.
+    is read with, when that is not the scan's own. ``oldest_snapshot_id`` is given where files come from earlier
+    snapshots, which must be retained too.
     """
 
     snapshot_id: int
@@ -51,6 +52,13 @@ class DataSplit:
     before_files: tuple[DataFileMeta, ...] = ()
     before_deletion_files: tuple[DeletionFile | None, ...] = ()
     branch: str | None = None
+    oldest_snapshot_id: int | None = None
+
+    @property
+    def snapshot_ids(self) -> tuple[int, ...]:
+        """The snapshots that must be retained while the files are read, oldest first."""
+        oldest = self.snapshot_id if self.oldest_snapshot_id is None else self.oldest_snapshot_id
+        return (oldest,) if oldest == self.snapshot_id else (oldest, self.snapshot_id)
 
     @property
     def row_count(self) -> int:

@@ -17,6 +17,7 @@ from table_format.model.snapshot import Snapshot
 from table_format.secrets import Secret
 from table_format.spark.compact import compact_on_spark
 from table_format.spark.data_source import PaimonDataSource
+from table_format.spark.expired_files import tell_expired
 from table_format.spark.names import quoted
 from table_format.spark.read import frame_of
 from table_format.spark.redaction import mask_secrets
@@ -50,6 +51,7 @@ def paimon(spark: SparkSession, options: Mapping[str, str | Secret]) -> Lake:
         InvalidOption: an option of the catalog is unknown or malformed.
     """
     ship_code(spark)
+    tell_expired()
     # Spark refuses a Python data source that takes filters unless its session allows it.
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(PaimonDataSource)

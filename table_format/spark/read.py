@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from table_format.metastore.expired_reads import telling_expired
 from table_format.model.split import DataSplit
 from table_format.options.scan import ScanOptions
 from table_format.spark.conditions import condition
+from table_format.spark.expired_files import planned
 from table_format.spark.native import divide, nullable, read_native
 from table_format.spark.parcels import Parcels
 from table_format.spark.ship import is_connect
@@ -33,13 +35,16 @@ def frame_of(spark: SparkSession, facts: TableFacts, plan: Plan) -> DataFrame:
     """The rows of a planned scan; of data nothing is read before Spark runs the frame, of deletion vectors all is.
 
     Raises:
+        SnapshotExpired: the snapshot was expired since it was planned.
         CorruptionError: a deletion vector is missing or damaged, or does not fit its data file.
         UnsupportedFeature: a column has a type Spark has not.
     """
     if plan.fallback is not None:
         frames = (frame_of(spark, part.facts or facts, part) for part in plan.parts)
         return reduce(lambda left, right: left.unionByName(right), frames)
-    division = divide(plan, facts)
+    with telling_expired(facts.store, *sorted({i for split in plan.splits for i in split.snapshot_ids})):
+        division = divide(plan, facts)
+    planned.note(facts.store, plan)
     native = read_native(spark, division, plan)
     if native is not None and plan.predicate is not None:
         native = native.where(condition(plan.predicate, plan.schema.fields))

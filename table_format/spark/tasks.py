@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from table_format.metastore.expired_reads import telling_expired_rows
 from table_format.model.commit import CommitMessage
 from table_format.model.split import DataSplit
 from table_format.spark.answers import answer_of
@@ -39,7 +40,8 @@ def split_reader(
     def read(numbers: Batches) -> Batches:
         for batch in numbers:
             for split in chain.from_iterable(groups[number] for number in batch.column(0).to_pylist()):
-                for found in read_split(facts.store, schemas, schema, facts.options, split, fields, predicate):
+                rows = read_split(facts.store, schemas, schema, facts.options, split, fields, predicate)
+                for found in telling_expired_rows(facts.store, split, rows):
                     yield for_spark(found, zone=zone)
 
     return read

@@ -14,6 +14,7 @@ from table_format.formats.casts import cast_of
 from table_format.formats.java_text import float_text
 from table_format.kernels.column_summary import ColumnSummary, SummaryBuilder
 from table_format.kernels.values import values_of
+from table_format.metastore.expired_reads import again_if_expired
 from table_format.model.snapshot import Snapshot
 from table_format.model.statistics import ColumnStatistics, Statistics
 from table_format.model.types import (
@@ -44,25 +45,30 @@ def analyze(facts: TableFacts, commit_user: str, columns: Sequence[str]) -> tupl
     """
     facts.require(Operation.WRITE)
     fields = _countable(facts, columns)
+    found = again_if_expired(lambda: _counted(facts, fields))
+    return () if found is None else (facts.committer(commit_user).analyze(found),)
+
+
+def _counted(facts: TableFacts, fields: Sequence[DataField]) -> Statistics | None:
+    """What is counted in the latest snapshot; ``None`` for a table without any."""
     # Some column has to be read to count merged rows; a key is there in every file.
     read = [f.name for f in fields] or [facts.schema.field_names[0]]
     scan = Scan(facts, tuple(read))
     plan = scan.plan()
     if plan.snapshot is None:
-        return ()
+        return None
     rows, builders = 0, {f.name: SummaryBuilder(f.type) for f in fields}
     for batch in scan.to_batches():
         rows += batch.num_rows
         for name, builder in builders.items():
             builder.add(batch.column(name))
-    found = Statistics(
+    return Statistics(
         snapshot_id=plan.snapshot.id,
         schema_id=plan.schema.id,
         merged_record_count=rows,
         merged_record_size=plan.byte_count,
         columns={f.name: _statistics(f, builders[f.name].summary()) for f in fields},
     )
-    return (facts.committer(commit_user).analyze(found),)
 
 
 def _countable(facts: TableFacts, columns: Sequence[str]) -> tuple[DataField, ...]:

@@ -23,6 +23,7 @@ from table_format.lsm.keys import key_ranges
 from table_format.lsm.merge_read import read_bucket, read_raw
 from table_format.lsm.merge_spec import merge_spec
 from table_format.lsm.runs import RunSource, has_disjoint_sequences, is_add, merge_section
+from table_format.metastore.expired_reads import telling_expired_rows
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import Predicate, columns_of
@@ -51,14 +52,19 @@ def read_changes(
     ``keep_deletes`` shows of a state, or of the difference between two, also the keys whose last version is a delete.
 
     Raises:
+        SnapshotExpired: a snapshot the split was made of was expired meanwhile.
         CorruptionError: a file is missing or damaged.
         UnsupportedFeature: a file has a format that this version cannot read, or rows must be merged in a way that it
             cannot.
     """
     reader = DataFileReader(store, schemas, read_schema, options)
     reading = _Reading(store, reader, read_schema, options, split, tuple(fields), predicate)
+    yield from telling_expired_rows(store, split, _rows(reading, split, keep_deletes=keep_deletes))
+
+
+def _rows(reading: _Reading, split: DataSplit, *, keep_deletes: bool) -> Iterator[pa.RecordBatch]:
     match split.content:
-        case _ if not read_schema.primary_keys:
+        case _ if not reading.schema.primary_keys:
             yield from reading.inserts()
         case SplitContent.CHANGES:
             yield from reading.changes()

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from table_format.errors import BranchNotFound, InvalidOption, SnapshotNotFound
 from table_format.io.paths import POSTPONE_BUCKET
+from table_format.metastore.expired_reads import telling_expired, telling_expired_rows
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import live_files
 from table_format.metastore.schemas import SchemaStore
@@ -70,7 +71,8 @@ def read_planned(facts: TableFacts, plan: Plan, split: DataSplit) -> Generator[p
     """The rows of a split of a plan, with exactly the plan's columns; ``facts`` are those of the scan."""
     part = plan.part_of(split)
     options = facts.options if part is plan or part.facts is None else part.facts.options
-    rows = read_split(facts.store, part.schemas, part.schema, options, split, part.fields, part.predicate)
+    read = read_split(facts.store, part.schemas, part.schema, options, split, part.fields, part.predicate)
+    rows = telling_expired_rows(facts.store, split, read)
     if part is plan:
         yield from rows
         return
@@ -123,7 +125,8 @@ def _partitions(facts: TableFacts, plan: Plan) -> frozenset[bytes]:
     wanted = FileFilter(
         partition_predicate=only_on(plan.predicate, frozenset(schema.partition_keys)), min_level=1 if is_merged else 0
     )
-    found = live_files(facts.manifests, plan.snapshot, schema=schema, schemas=facts.schemas, filter=wanted)
+    with telling_expired(facts.store, plan.snapshot.id):
+        found = live_files(facts.manifests, plan.snapshot, schema=schema, schemas=facts.schemas, filter=wanted)
     return frozenset(entry.partition for entry in found.entries if entry.bucket != POSTPONE_BUCKET)
 
 

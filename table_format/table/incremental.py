@@ -14,6 +14,7 @@ from typing import Final
 from table_format.errors import InvalidOption, SnapshotExpired, SnapshotNotFound, UnsupportedFeature
 from table_format.io.paths import POSTPONE_BUCKET
 from table_format.metastore.changelogs import ChangeHistory, ChangelogStore
+from table_format.metastore.expired_reads import telling_expired
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import PlanCounts, by_bucket, changed_files, live_files
 from table_format.metastore.tags import TagStore
@@ -117,7 +118,8 @@ def changes_plan(
     for snapshot in snapshots:
         manifests = facts.manifests
         changed = manifests.changelog_manifests if mode == CHANGELOG else manifests.delta_manifests
-        found = changed_files(manifests, changed(snapshot), schema=plan.schema, filter=wanted)
+        with telling_expired(facts.store, snapshot.id, as_changes=True):
+            found = changed_files(manifests, changed(snapshot), schema=plan.schema, filter=wanted)
         added = [e for e in found.entries if e.kind is FileKind.ADD]
         if len(added) < len(found.entries) and not whole_buckets and snapshot.commit_kind is CommitKind.APPEND:
             feature = f"changes of snapshot {snapshot.id}, an APPEND that removes files"
@@ -127,8 +129,12 @@ def changes_plan(
         dropped = replace(found.counts, files=len(kept), files_dropped_by_value_stats=len(added) - len(kept))
         counts = _sum(counts, dropped)
         entries.extend(kept)
-    splits = tuple(change_splits(facts, plan, entries, last, whole_buckets=whole_buckets))
-    return _with_splits(facts, replace(plan, counts=counts), splits)
+    oldest_id = min((s.id for s in snapshots), default=last.id)
+    splits = (
+        replace(split, oldest_snapshot_id=oldest_id)
+        for split in change_splits(facts, plan, entries, last, whole_buckets=whole_buckets)
+    )
+    return _with_splits(facts, replace(plan, counts=counts), tuple(splits))
 
 
 def replacement_plan(
@@ -137,12 +143,17 @@ def replacement_plan(
     """The splits of what one overwrite of a primary key table removed and added."""
     plan = replace(_empty(facts, columns, filter), snapshot=snapshot, changes_of=(snapshot.id,))
     wanted = FileFilter.of(plan.schema, plan.predicate, key_hashes=bucket_key_hashes(plan.schema, plan.predicate))
-    found = changed_files(facts.manifests, facts.manifests.delta_manifests(snapshot), schema=plan.schema, filter=wanted)
+    with telling_expired(facts.store, snapshot.id):
+        delta = facts.manifests.delta_manifests(snapshot)
+        found = changed_files(facts.manifests, delta, schema=plan.schema, filter=wanted)
     removed = [e for e in found.entries if e.kind is FileKind.DELETE]
     added = [e for e in found.entries if e.kind is FileKind.ADD]
     previous = facts.snapshots.find(snapshot.id - 1) if removed else None
-    marked = {} if previous is None else facts.deletion_files(previous)
-    splits = tuple(_two_sided(plan, removed, added, snapshot, SplitContent.REPLACEMENT, (marked, {})))
+    with telling_expired(facts.store, snapshot.id - 1):
+        marked = {} if previous is None else facts.deletion_files(previous)
+    # What it replaced is there as long as the snapshot before it.
+    before_id = snapshot.id - 1 if removed else snapshot.id
+    splits = tuple(_two_sided(plan, removed, added, snapshot, SplitContent.REPLACEMENT, (marked, {}), before_id))
     return _with_splits(facts, replace(plan, counts=found.counts), splits)
 
 
@@ -159,12 +170,13 @@ def difference_plan(
     # A row that the filter selects may have replaced one that it does not.
     lowest = int(plan.schema.is_primary_key_table and facts.options.skips_level_0)
     wanted = replace(wanted, value_predicate=None, min_level=lowest)
-    old, new = (
-        live_files(facts.manifests, state, schema=plan.schema, schemas=facts.schemas, filter=wanted)
-        for state in (before, after)
-    )
+    with telling_expired(facts.store, before.id, after.id):
+        old, new = (
+            live_files(facts.manifests, state, schema=plan.schema, schemas=facts.schemas, filter=wanted)
+            for state in (before, after)
+        )
+        marked = facts.deletion_files(before), facts.deletion_files(after)
     _require_same_buckets(facts, before, old.entries, after, new.entries)
-    marked = facts.deletion_files(before), facts.deletion_files(after)
     # A newer version need not win, or be all of a row. (The reference shows it as if it did.)
     merge, is_single = facts.options.merge, facts.options.skips_level_0
     depends = not is_single and (merge.engine is not MergeEngine.DEDUPLICATE or bool(merge.sequence_fields))
@@ -179,7 +191,7 @@ def difference_plan(
         )
         raise UnsupportedFeature(feature, message)
     counts = replace(_sum(old.counts, new.counts), files=len(removed) + len(added))
-    splits = tuple(_two_sided(plan, removed, added, after, SplitContent.DIFFERENCE, marked))
+    splits = tuple(_two_sided(plan, removed, added, after, SplitContent.DIFFERENCE, marked, before.id))
     return _with_splits(facts, replace(plan, counts=counts), splits)
 
 
@@ -305,6 +317,7 @@ def _two_sided(
     last: Snapshot,
     content: SplitContent,
     marked: tuple[DeletionFiles, DeletionFiles],
+    before_id: int,
 ) -> Iterator[DataSplit]:
     before, after = by_bucket(removed), by_bucket(added)
     for partition, bucket in sorted(before.keys() | after.keys()):
@@ -322,6 +335,7 @@ def _two_sided(
             content=content,
             before_files=before_files,
             before_deletion_files=deletion_files_of(before_files, was_marked),
+            oldest_snapshot_id=before_id,
         )
 
 

@@ -19,6 +19,7 @@ from table_format.errors import (
     KeyPlacesChanged,
     OutcomeUnknownError,
     RowsChanged,
+    SnapshotExpired,
 )
 from table_format.io.table_store import TableStore
 from table_format.model.commit import CommitMessage
@@ -43,14 +44,20 @@ def land(
     write: Callable[[], Messages],
     publish: Callable[[Messages], tuple[Snapshot, ...]],
     is_repeatable: bool,
-    repaired: tuple[type[ConflictError], ...] = (HashIndexChanged, KeyPlacesChanged, RowsChanged),
+    repaired: tuple[type[ConflictError | SnapshotExpired], ...] = (
+        HashIndexChanged,
+        KeyPlacesChanged,
+        RowsChanged,
+        SnapshotExpired,
+    ),
     max_attempts: int = MAX_ATTEMPTS,
     turns: Turns | None = None,
 ) -> tuple[Snapshot, ...]:
     """Write rows and publish them; the files of an attempt that surely failed are deleted.
 
     So are those of an attempt that was interrupted, as far as the store says that it did not land. Conflicts of the
-    kinds ``repaired`` are answered by writing again, in ``turns`` with other writers of this machine.
+    kinds ``repaired`` are answered by writing again, in ``turns`` with other writers of this machine; so is a base that
+    was expired while it was read.
 
     Raises:
         ConflictError: another commit made this one impossible; nothing is visible.

@@ -18,6 +18,7 @@ from table_format.errors import BucketLost, ConflictError
 from table_format.formats.bucket_files import BucketFiles
 from table_format.lsm.compact import compact_bucket
 from table_format.lsm.marks import BucketDeletions
+from table_format.metastore.expired_reads import on_latest
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import by_bucket, live_files
 from table_format.model import arguments
@@ -220,7 +221,16 @@ def _works(
     buckets: Sequence[int] | None,
     shares: int,
 ) -> tuple[Work, ...]:
-    snapshot = facts.snapshots.latest()
+    return on_latest(facts.snapshots, lambda snapshot: _works_of(facts, snapshot, partitions, buckets, shares))
+
+
+def _works_of(
+    facts: TableFacts,
+    snapshot: Snapshot | None,
+    partitions: Sequence[Mapping[str, object]] | None,
+    buckets: Sequence[int] | None,
+    shares: int,
+) -> tuple[Work, ...]:
     if snapshot is None:
         return ()
     entries = _live(facts, snapshot, partitions, buckets)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from table_format.metastore.expired_reads import telling_expired
 from table_format.metastore.plan import PlanCounts
 from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
@@ -95,7 +96,9 @@ class Plan:
             return RowGroupCounts()
         if self.fallback is not None:
             return RowGroupCounts.total(part.row_groups() for part in self.parts)
-        return row_group_counts(self.facts, self.splits, self.schemas, self.schema, self.predicate)
+        ids = {snapshot_id for split in self.splits for snapshot_id in split.snapshot_ids}
+        with telling_expired(self.facts.store, *sorted(ids)):
+            return row_group_counts(self.facts, self.splits, self.schemas, self.schema, self.predicate)
 
     def explain(self, *, row_groups: bool = False) -> str:
         """What each stage of pruning kept and dropped; with ``row_groups`` the last one too, for which the footers of

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.limits import MAX_BUCKETS
+from table_format.metastore.expired_reads import on_latest
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import live_files
 from table_format.model import arguments
@@ -85,13 +86,9 @@ def rescale(
     facts.require(Operation.READ)
     facts.require(Operation.WRITE)
     count = _bucket_count(facts, bucket)
-    base = facts.snapshots.latest()
-    if base is None:
+    base, entries, works = on_latest(facts.snapshots, lambda base: _planned(facts, base, count, partitions, shares))
+    if base is None or not entries:
         return ()
-    entries = _entries(facts, base, count, partitions)
-    if not entries:
-        return ()
-    works = _works(facts, base, entries, count, shares)
     committer = facts.committer(fresh_user(facts))
     messages: list[CommitMessage] = []
     with aborting_on_failure(committer, messages):
@@ -101,6 +98,17 @@ def rescale(
         snapshot = committer.rewrite(committable, base, frozenset(entry.partition for entry in entries))
     expire_after_commit(facts)
     return (snapshot,)
+
+
+def _planned(
+    facts: TableFacts,
+    base: Snapshot | None,
+    count: int,
+    partitions: Sequence[Mapping[str, object]] | None,
+    shares: int,
+) -> tuple[Snapshot | None, Sequence[ManifestEntry], Sequence[RescaleWork]]:
+    entries = () if base is None else _entries(facts, base, count, partitions)
+    return base, entries, () if base is None else _works(facts, base, entries, count, shares)
 
 
 def rescale_work(facts: TableFacts, work: RescaleWork) -> tuple[CommitMessage, ...]:

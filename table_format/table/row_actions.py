@@ -15,7 +15,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from table_format.errors import FileConflict, HashIndexChanged, InvalidInputError, KeyPlacesChanged, RowsChanged
+from table_format.errors import (
+    FileConflict,
+    HashIndexChanged,
+    InvalidInputError,
+    KeyPlacesChanged,
+    RowsChanged,
+    SnapshotExpired,
+)
+from table_format.metastore.expired_reads import telling_expired
 from table_format.model.arguments import refuse
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.expression import TARGET
@@ -44,7 +52,7 @@ MAX_ATTEMPTS: Final = 10
 MAX_ATTEMPTS_BY_KEY: Final = 30
 """The same on a primary key table, where another commit wrote the same keys: many clients may raise one counter."""
 
-_REPAIRED: Final = (HashIndexChanged, KeyPlacesChanged, RowsChanged)
+_REPAIRED: Final = (HashIndexChanged, KeyPlacesChanged, RowsChanged, SnapshotExpired)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +198,14 @@ def _changed(facts: TableFacts, begin: Callable[[], RowWork], landing: _Landing)
     def write() -> Messages:
         nonlocal counts
         work = begin()
-        if facts.schema.is_primary_key_table:
-            keyed = KeyedChanges(facts, whole_state(_latest(facts), work.where), work)
-            messages, counts = keyed.write(), keyed.counts
-        else:
-            appended = AppendChanges(facts, Scan(_latest(facts), None, work.where).plan(), work)
-            messages, counts = appended.write(), appended.counts
+        keyed = facts.schema.is_primary_key_table
+        latest = _latest(facts)
+        scan = whole_state(latest, work.where) if keyed else Scan(latest, None, work.where)
+        plan = scan.plan()
+        changes = KeyedChanges(facts, scan, work) if keyed else AppendChanges(facts, plan, work)
+        with telling_expired(facts.store, *(() if plan.snapshot is None else (plan.snapshot.id,))):
+            messages = changes.write()
+        counts = changes.counts
         return messages
 
     snapshots = land(
@@ -209,7 +219,7 @@ def _changed(facts: TableFacts, begin: Callable[[], RowWork], landing: _Landing)
             operation=landing.operation if facts.schema.is_primary_key_table else None,
         ),
         is_repeatable=True,
-        repaired=_REPAIRED if facts.schema.is_primary_key_table else (FileConflict,),
+        repaired=_REPAIRED if facts.schema.is_primary_key_table else (FileConflict, SnapshotExpired),
         max_attempts=MAX_ATTEMPTS_BY_KEY if facts.schema.is_primary_key_table else MAX_ATTEMPTS,
         turns=Turns.of(facts),
     )

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from table_format.errors import UnsupportedFeature
 from table_format.io.paths import POSTPONE_BUCKET
+from table_format.metastore.expired_reads import again_if_expired, telling_expired
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import live_files
 from table_format.model.arguments import name_or_names
@@ -57,7 +58,7 @@ class Scan(ArrowRows):
         """The splits to read.
 
         Raises:
-            NotFoundError: the snapshot or tag, or a column, does not exist.
+            NotFoundError: the snapshot or tag, or a column, does not exist; ``SnapshotExpired`` where it did.
             InvalidFilter: the filter cannot be parsed or does not fit the columns.
             UnsupportedFeature: the table has a feature without which its rows would be wrong.
         """
@@ -96,11 +97,14 @@ def _make_plan(scan: Scan) -> Plan:
             feature = "changes of a read-optimized table"
             raise UnsupportedFeature(feature)
         return incremental_plan(facts, scan.columns, scan.filter)
-    return with_fallback(
-        facts,
-        lambda f: state_plan(
-            f, starting_point(f), scan.columns, scan.filter, min_level=scan.min_level, levels=scan.levels
-        ),
+    # A snapshot that is expired while it is planned is gone; the latest of that moment is not.
+    return again_if_expired(
+        lambda: with_fallback(
+            facts,
+            lambda f: state_plan(
+                f, starting_point(f), scan.columns, scan.filter, min_level=scan.min_level, levels=scan.levels
+            ),
+        )
     )
 
 
@@ -118,8 +122,22 @@ def state_plan(
     With ``levels`` only what lies on these levels.
 
     Raises:
+        SnapshotExpired: the snapshot was expired meanwhile.
         UnsupportedFeature: the state has a feature without which its rows would be wrong.
     """
+    with telling_expired(facts.store, *(() if start.snapshot is None else (start.snapshot.id,))):
+        return _state_plan(facts, start, columns, filter, min_level=min_level, levels=levels)
+
+
+def _state_plan(
+    facts: TableFacts,
+    start: Starting,
+    columns: Sequence[str] | None,
+    filter: str | Predicate | None,
+    *,
+    min_level: int | None,
+    levels: frozenset[int] | None,
+) -> Plan:
     schema = start.schema
     fields = schema.fields if columns is None else schema.select(columns)
     predicate = bound_filter(filter, schema.fields)

@@ -19,6 +19,7 @@ from table_format.indexes.deletion_vectors import BucketDeletions
 from table_format.indexes.hash_index import hash_entries
 from table_format.kernels.sort_keys import OrderStrategy, SortKey
 from table_format.lsm.sort import CompactedBucket, sort_buckets
+from table_format.metastore.expired_reads import on_latest
 from table_format.model.arguments import name_or_names
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
@@ -143,7 +144,12 @@ def by_partition(works: Iterable[BucketWork]) -> Mapping[bytes, Sequence[BucketW
 
 
 def _works(facts: TableFacts, partitions: Sequence[Mapping[str, object]] | None) -> Sequence[BucketWork]:
-    snapshot = facts.snapshots.latest()
+    return on_latest(facts.snapshots, lambda snapshot: _works_of(facts, snapshot, partitions))
+
+
+def _works_of(
+    facts: TableFacts, snapshot: Snapshot | None, partitions: Sequence[Mapping[str, object]] | None
+) -> Sequence[BucketWork]:
     works = bucket_works(facts, partitions, snapshot=snapshot)
     if snapshot is None or not facts.schema.is_primary_key_table:
         return works

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final, NoReturn, TypeVar
+from typing import Final, TypeVar
 
 import pyarrow as pa
 
 from table_format.errors import (
-    CorruptionError,
     InvalidInputError,
     InvalidOption,
     SnapshotExpired,
@@ -24,6 +23,7 @@ from table_format.errors import (
 from table_format.io.paths import POSTPONE_BUCKET
 from table_format.metastore.changelogs import ChangeHistory
 from table_format.metastore.consumers import next_snapshot, reset_consumer
+from table_format.metastore.expired_reads import again_if_expired, telling_expired
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import live_files
 from table_format.model.arguments import optional_whole_number
@@ -126,11 +126,8 @@ class StreamScan:
         schemas = self._schemas_of(split)
         store, options, schema = self.facts.store, self.facts.options, self.facts.schema
         fields, predicate = self._empty.fields, self._empty.predicate
-        try:
-            for batch in read_changes(store, schemas, schema, options, split, fields, predicate, keep_deletes=False):
-                yield kind_texts(batch, fields)
-        except CorruptionError as error:
-            self._raise(split.snapshot_id, error)
+        for batch in read_changes(store, schemas, schema, options, split, fields, predicate, keep_deletes=False):
+            yield kind_texts(batch, fields)
 
     def to_arrow(self, plan: Plan) -> pa.Table:
         """All rows of a plan."""
@@ -191,7 +188,7 @@ class StreamScan:
             case StartupMode.FROM_TIMESTAMP:
                 self._next = self._first_since(self._start_ms())
             case _:
-                return self._state(self._starting_state())
+                return again_if_expired(lambda: self._state(self._starting_state()))
         return None
 
     def _starting_state(self) -> Starting | None:
@@ -311,10 +308,8 @@ class StreamScan:
         return changes_plan(self.facts, self.columns, self.filter, [snapshot], mode, last=snapshot, whole_buckets=True)
 
     def _guarded(self, snapshot: Snapshot, plan: Callable[[], _Plan]) -> _Plan:
-        try:
+        with telling_expired(self.facts.store, snapshot.id):
             return plan()
-        except CorruptionError as error:
-            self._raise(snapshot.id, error)
 
     def _missing(self, next_id: int) -> Snapshot | None:
         """Why there are no changes of that id: they are to come, or the error that says that they are gone."""
@@ -346,13 +341,6 @@ class StreamScan:
     def _is_behind_end(self, snapshot: Snapshot) -> bool:
         end = self.facts.options.stream.bounded_watermark
         return end is not None and snapshot.watermark is not None and snapshot.watermark > end
-
-    def _raise(self, snapshot_id: int, error: CorruptionError) -> NoReturn:
-        """What a missing file means depends on whether its snapshot has been expired meanwhile."""
-        explained = self.facts.snapshots.explain_missing(snapshot_id, error)
-        if explained is error:
-            raise error
-        raise explained from error
 
     def _schemas_of(self, split: DataSplit) -> Mapping[int, TableSchema]:
         return {file.schema_id: self.facts.schemas[file.schema_id] for file in (*split.before_files, *split.files)}

@@ -12,6 +12,7 @@ from typing import Final
 
 from table_format.errors import FileConflict, LsmConflict
 from table_format.io.paths import POSTPONE_BUCKET
+from table_format.metastore.expired_reads import telling_expired
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.plan import live_files
 from table_format.model.predicate import Predicate, only_on
@@ -48,5 +49,6 @@ def _rows_wait(facts: TableFacts, snapshot: Snapshot | None, where: Predicate | 
         return False
     in_partition = only_on(where, frozenset(facts.schema.partition_keys))
     wanted = FileFilter(partition_predicate=in_partition, buckets=frozenset((POSTPONE_BUCKET,)))
-    plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    with telling_expired(facts.store, snapshot.id):
+        plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
     return bool(plan.entries)

@@ -11,6 +11,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -19,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_format.append.writer import AppendWriter
-from table_format.errors import BucketCountChanged, InvalidInputError, MissingFile
+from table_format.errors import BucketCountChanged, CorruptionError, InvalidInputError, MissingFile, SnapshotExpired
 from table_format.io.partition_path import check_new_partition
 from table_format.io.paths import postponed_prefix
 from table_format.limits import MIB
@@ -27,6 +28,7 @@ from table_format.lsm.background import RunningCompaction
 from table_format.lsm.marks import BucketDeletions
 from table_format.lsm.postpone import PostponeWriter, is_plain_user
 from table_format.lsm.writer import MergeTreeWriter
+from table_format.metastore.expired_reads import telling_expired
 from table_format.metastore.file_filter import FileFilter
 from table_format.metastore.key_places import snapshot_identity
 from table_format.metastore.plan import by_bucket, live_files
@@ -171,10 +173,15 @@ class TableWrite:
         Raises:
             InvalidData: a column or a value does not fit; no file of this call is left.
             BucketCountChanged: a partition was written with another number of buckets.
+            SnapshotExpired: the snapshot that the rows were to follow was expired meanwhile; write them again.
         """
         reader = reader_of(data)
         self._rules.check_columns([name for name in reader.schema.names if name != self._given_column])
-        return self._written(self._checked(reader))
+        try:
+            return self._written(self._checked(reader))
+        except CorruptionError:
+            with telling_expired(self._facts.store, *(() if self._base is None else (self._base.id,))):
+                raise
 
     def write_stored(self, batches: Iterable[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
         """Write rows that the table holds already: its columns and, if it has a primary key, ``_VALUE_KIND``.
@@ -454,8 +461,9 @@ class TableWrite:
         names: set[str] = set()
         for snapshot_id in range(base.id + 1 if base else 1, latest.id + 1):
             snapshot = self._facts.snapshots.find(snapshot_id)
-            if snapshot is not None:
-                entries = self._facts.manifests.delta_entries(snapshot)
+            # Of an expired one nobody is asked: what it added is taken to be still on its way.
+            with suppress(SnapshotExpired), telling_expired(self._facts.store, snapshot_id):
+                entries = [] if snapshot is None else self._facts.manifests.delta_entries(snapshot)
                 names.update(entry.file.file_name for entry in entries if entry.kind is FileKind.ADD)
         return names
 

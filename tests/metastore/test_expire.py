@@ -333,7 +333,7 @@ def test_expiry_between_two_steps_of_a_commit_harms_neither():
 def test_an_expiry_that_cannot_announce_itself_deletes_nothing():
     table = a_history(a_table(**KEYED))
     before = table.all_files()
-    table.io.before("overwrite", "EARLIEST", failing(OSError(errno.EIO, "no")))
+    table.io.before("create", "/expiring-", failing(OSError(errno.EIO, "no")))
     with pytest.raises(OSError, match="no"):
         table.expire(**ALL_BUT_ONE)
     assert table.all_files() == before
@@ -342,7 +342,7 @@ def test_an_expiry_that_cannot_announce_itself_deletes_nothing():
 def test_a_tag_made_while_the_expiry_was_planned_keeps_its_files():
     table = a_history(a_table(**KEYED))
     made = once(lambda: TagStore(table.store).create("late", table.snapshots.load(2)))
-    table.io.before("overwrite", "EARLIEST", made)
+    table.io.before("create", "/expiring-", made)
     names = table.live_names(table.snapshots.load(2))
     table.expire(**ALL_BUT_ONE)
     kept = TagStore(table.store).load("late").snapshot
@@ -361,7 +361,7 @@ def test_a_snapshot_that_is_going_cannot_be_tagged():
         except SnapshotExpired as e:
             refused.append(e)
 
-    table.io.after("overwrite", "EARLIEST", once(tag))
+    table.io.after("create", "/expiring-", once(tag))
     table.expire(**ALL_BUT_ONE)
     assert refused
     assert table.all_files() == table.reachable()

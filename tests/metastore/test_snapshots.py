@@ -8,6 +8,7 @@ import pytest
 
 from table_format.errors import AlreadyExistsError, CorruptionError, MissingFile, SnapshotExpired, SnapshotNotFound
 from table_format.io.file_io import FileStatus
+from table_format.metastore.expired_reads import explain_missing
 from table_format.metastore.snapshots import SnapshotStore
 from tests.support.metastore_table import a_table, failing, once
 
@@ -235,8 +236,8 @@ def test_a_snapshot_is_created_once():
 def test_a_file_missing_from_a_retained_snapshot_is_corruption_and_from_an_expired_one_is_not():
     table = with_snapshots(3, expired=1)
     error = MissingFile("/w/db.db/t/manifest/m")
-    assert table.snapshots.explain_missing(2, error) is error
-    assert isinstance(table.snapshots.explain_missing(1, error), SnapshotExpired)
+    assert explain_missing(table.store, error, 2) is error
+    assert isinstance(explain_missing(table.store, error, 1), SnapshotExpired)
 
 
 def test_the_stores_travel_between_processes():

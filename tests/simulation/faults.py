@@ -33,12 +33,13 @@ class FaultKind(StrEnum):
     INTERRUPT_BEFORE = "interrupt_before"  # Ctrl-C or the like; the process lives on with the objects it has
     INTERRUPT_AFTER = "interrupt_after"
     INTERRUPT_LATE = "interrupt_late"  # while the request is on its way, which takes effect a while later
+    HINT_DAMAGED = "hint_damaged"  # one of the hints says something else from now on
 
 
 CRASHES = frozenset({FaultKind.CRASH_BEFORE, FaultKind.CRASH_AFTER, FaultKind.PARTIAL})
 INTERRUPTS = frozenset({FaultKind.INTERRUPT_BEFORE, FaultKind.INTERRUPT_AFTER, FaultKind.INTERRUPT_LATE})
 STALLS = frozenset({FaultKind.SLOW_BEFORE, FaultKind.SLOW_AFTER})
-HARMLESS_TO_FILES = STALLS | {FaultKind.CLOCK_JUMP, FaultKind.STALE_LIST, FaultKind.STALE_READ}
+HARMLESS_TO_FILES = STALLS | {FaultKind.HINT_DAMAGED, FaultKind.CLOCK_JUMP, FaultKind.STALE_LIST, FaultKind.STALE_READ}
 
 
 _WRITING = frozenset({"create", "overwrite", "open_output", "close"})
@@ -85,8 +86,12 @@ class FaultMix:
     def draw(cls, rng: random.Random, *, longest_stall_ms: int, widest_jump_ms: int = 0) -> FaultMix:
         if rng.random() < 1 / 3:
             return cls()
-        kinds = [kind for kind in FaultKind if kind not in INTERRUPTS and rng.random() < 0.5]
+        apart = INTERRUPTS | {FaultKind.HINT_DAMAGED}
+        kinds = [kind for kind in FaultKind if kind not in apart and rng.random() < 0.5]
         chances = {kind: rng.choice((0.001, 0.004, 0.015)) for kind in kinds}
+        # Drawn from what was drawn, and the last, so that seeds of before it mean the same but for it.
+        if (own := random.Random(repr(chances))).random() < 0.5:
+            chances[FaultKind.HINT_DAMAGED] = own.choice((0.004, 0.015))
         return cls(chances, longest_stall_ms, widest_jump_ms)
 
     def with_interrupts(self, rng: random.Random) -> FaultMix:
@@ -113,6 +118,8 @@ class FaultMix:
             return 1 + int(amount * 4)
         if kind is FaultKind.OUTAGE:
             return 1 + int(amount * 16)
+        if kind is FaultKind.HINT_DAMAGED:
+            return int(amount * 1000)
         if kind in (FaultKind.STALE_LIST, FaultKind.LATE, FaultKind.INTERRUPT_LATE):
             return 1 + int(amount * 400)
         return 0

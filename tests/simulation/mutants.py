@@ -15,6 +15,7 @@ from unittest.mock import patch
 
 from table_format.errors import CommitOutcomeUnknown
 from table_format.metastore import (
+    branch_needs,
     commit,
     commit_link,
     commit_loop,
@@ -241,8 +242,31 @@ APPLY = deletions.Deletions.apply
 
 
 class _NeverGoing(snapshots.SnapshotStore):
-    def is_going(self, snapshot_id: int) -> bool:
-        return False
+    def notices(self) -> tuple[snapshots.ExpiryNotice, ...]:
+        return ()
+
+
+def _announce_nothing(self, snapshot_id: int) -> str:
+    return self._store.paths.expiry_notice(snapshot_id, "0")
+
+
+def _hinted(found: snapshots.SnapshotStore) -> int:
+    return found._read_hint(found.store.paths.earliest_hint) or 0
+
+
+def _kept_if_hinted(table_store, snapshot, *, beside=None) -> bool:
+    return snapshot.id >= _hinted(snapshots.SnapshotStore(table_store))
+
+
+def _needs_if_hinted(table_store, manifests, name, wanted):
+    found = branch_needs.BranchHistory.of(table_store, without_tag=name)
+    earliest = _hinted(snapshots.SnapshotStore(table_store))
+    kept = tuple(snapshot for snapshot in found.snapshots if snapshot.id >= earliest)
+    return branch_needs.needs_of([replace(found, snapshots=kept)], manifests, wanted=wanted)
+
+
+def _needs_nothing(*_: object) -> branch_needs.BranchNeeds:
+    return branch_needs.BranchNeeds(deletions.MetadataNames(), frozenset())
 
 
 def _without_floor(table_store, options, **others):
@@ -367,10 +391,18 @@ MUTANTS: tuple[Mutant, ...] = (
     _mutant("files go, snapshots stay", (deletions.Deletions, "apply", _snapshots_without_files)),
     _under(
         Settings.draw_housekeeping,
-        _mutant("expiry is not announced", (snapshots.SnapshotStore, "announce_earliest", _nothing)),
+        _mutant("expiry is not announced", (snapshots.SnapshotStore, "announce_earliest", _announce_nothing)),
     ),
     _under(Settings.draw_housekeeping, _mutant("tags of going snapshots", (tags, "SnapshotStore", _NeverGoing))),
-    _mutant("tag deletion without neighbours", (tag_deletion, "_neighbours", lambda *_: [])),
+    _mutant("tag deletion asks nobody", (tag_deletion, "needs_beside_tag", _needs_nothing)),
+    _under(
+        Settings.draw_damaged,
+        _mutant(
+            "tags rest on the hint",
+            (tag_deletion, "_is_kept_otherwise", _kept_if_hinted),
+            (tag_deletion, "needs_beside_tag", _needs_if_hinted),
+        ),
+    ),
     # Fences in pairs.
     without_fences("floor", "verify"),
     without_fences("attempt", "verify"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from table_format.errors import CorruptionError, SnapshotExpired, SnapshotNotFound
+from table_format.metastore.expired_reads import explain_missing
 from table_format.model.snapshot import Snapshot
 from tests.simulation.process import Process
 from tests.simulation.sum_table import Content
@@ -50,7 +51,7 @@ def _read(p: Process, snapshot: Snapshot) -> None:
     try:
         content = p.content_of(snapshot)
     except CorruptionError as error:
-        explained = p.snapshots().explain_missing(snapshot.id, error)
+        explained = explain_missing(p.store, error, snapshot.id)
         if not isinstance(explained, SnapshotExpired):
             if snapshot.id in p.history.retained - p.history.doomed:
                 raise Violation(f"I4 {p.actor.name} reads snapshot {snapshot.id}: {error}") from error

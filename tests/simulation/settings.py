@@ -12,8 +12,8 @@ REQUEST_MS = 500
 FLOOR_MS = (ATTEMPT_MS + REQUEST_MS) * 5 // 2
 """What expiry derives from the two (``retention.default_retain_floor_ms``)."""
 LONGEST_STALL_MS = 4 * FLOOR_MS
-GRACE_MS = 3 * FLOOR_MS
-"""The age from which a file is an orphan: longer than any writer takes that does not stall."""
+GRACE_MS = LONGEST_STALL_MS + 2 * FLOOR_MS
+"""The age from which a file is an orphan: longer than any writer takes, with the longest outage between two lives."""
 CLOCK_ERROR_MS = (FLOOR_MS - ATTEMPT_MS - REQUEST_MS) // 2 - 50
 """How wrong a clock may be: the writer's behind and the expiring one's ahead, together less than the floor's slack."""
 SHORT_LIVES = {
@@ -99,6 +99,11 @@ class Settings:
         """Settings without faults in which tags come and go while snapshots live as shortly as they may."""
         drawn = cls.draw(seed)
         return replace(drawn, taggers=4, expirers=1, options=drawn.options | SHORT_LIVES, faults=FaultMix())
+
+    @classmethod
+    def draw_damaged(cls, seed: int) -> Settings:
+        """Settings in which tags come and go, and hints say anything."""
+        return replace(cls.draw_housekeeping(seed), faults=FaultMix({FaultKind.HINT_DAMAGED: 0.03}))
 
     @classmethod
     def draw_cleaning(cls, seed: int) -> Settings:

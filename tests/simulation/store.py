@@ -17,6 +17,7 @@ from table_format.io.memory import MemoryFileIO
 from table_format.io.paths import base_name, parent, sibling, temporary_name
 from tests.simulation.faults import CRASHES, INTERRUPTS, Fault, FaultKind
 from tests.simulation.interrupting_io import KINDS
+from tests.simulation.sum_table import PATHS
 from tests.simulation.world import Actor, Crash, World
 
 T = TypeVar("T")
@@ -78,6 +79,13 @@ class SharedStore:
             self._died[path] = (self.world.now_ms, status)
             self.makers.pop(path, None)
         self.files.delete(path)
+
+    def damage_hint(self, directory: str, number: int) -> None:
+        """Let the hint for the latest or the earliest snapshot say something else."""
+        texts = (b"", b"garbage", b"9" * 19, b"0", *(str(number // 20 % 50).encode() for _ in range(4)))
+        path = f"{directory}/{('LATEST', 'EARLIEST')[number % 2]}"
+        if self.files.status(path) is not None:
+            self.files.overwrite(path, texts[number // 2 % len(texts)])
 
     def stale_read(self, path: str) -> bytes:
         return self._previous[path] if path in self._previous else self.files.read(path)
@@ -207,6 +215,8 @@ class FaultyFileIO:
         kind = fault.kind
         if kind is FaultKind.CLOCK_JUMP:
             self._actor.skew_ms = fault.amount
+        if kind is FaultKind.HINT_DAMAGED:
+            self._shared.damage_hint(PATHS.snapshot_directory, fault.amount)
         if kind is FaultKind.LATE:
             self._world.later(fault.amount, f"late {path}", lambda: _quietly(effect))
             raise _error(errno.ETIMEDOUT, "no answer", path)

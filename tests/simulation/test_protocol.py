@@ -18,7 +18,7 @@ KINDS = {
 }
 MUST_HAPPEN = (
     *("crashes", "error_before", "error_after", "late", "duplicate", "partial", "outage", "throttle", "disk_full"),
-    *("slow_before", "slow_after", "stale_list", "stale_read", "clock_jump", "permission"),
+    *("slow_before", "slow_after", "stale_list", "stale_read", "clock_jump", "permission", "hint_damaged"),
     *("compacted", "upgraded", "compaction_conflict", "batch_rejected", "restart_filtered", "request_given_up"),
     *("expired", "expired_while_reading", "older_snapshot_expired", "read_by_tag", "outcome_unknown_at_first"),
     *("interrupt_before", "interrupt_after", "interrupt_late", "went_on_after_interrupt", "abort_refused"),

@@ -8,11 +8,12 @@ from table_format.errors import CorruptionError, SnapshotExpired
 from table_format.metastore import publish
 from table_format.metastore.commit_link import Link, verify_link
 from table_format.metastore.expire import expire_snapshots
+from table_format.metastore.expired_reads import explain_missing
 from table_format.metastore.manifests import ManifestStore
+from table_format.metastore.tags import TagStore
 from table_format.model.commit import Committable
 from tests.simulation.faults import Fault, FaultKind, FaultSource
 from tests.simulation.history import History, Rules
-from tests.simulation.maintenance import create_tag
 from tests.simulation.process import Process
 from tests.simulation.settings import FLOOR_MS, Settings
 from tests.simulation.store import SharedStore
@@ -112,18 +113,19 @@ def test_a_reader_of_a_snapshot_that_is_half_deleted_is_told_that_it_expired(sha
     committed(shared, 2)
     p = process(shared)
     error = CorruptionError("/f", "missing")
-    assert p.snapshots().explain_missing(1, error) is error
+    assert explain_missing(p.store, error, 1) is error
     p.snapshots().announce_earliest(2)
-    assert isinstance(p.snapshots().explain_missing(1, error), SnapshotExpired)
-    assert p.snapshots().explain_missing(2, error) is error
+    assert isinstance(explain_missing(p.store, error, 1), SnapshotExpired)
+    assert explain_missing(p.store, error, 2) is error
 
 
 def test_a_tag_does_not_promise_a_snapshot_that_is_about_to_go(shared):
     """I11: a tag made while expiry was at work lost its files."""
-    committed(shared, 2)
+    committed(shared, 3)
     p = process(shared)
     p.snapshots().announce_earliest(3)
-    assert create_tag(p, "t") is False
+    with pytest.raises(SnapshotExpired):
+        TagStore(p.store).create("t", p.snapshots().load(2))
     assert PATHS.tag("t") not in shared.paths()
 
 
@@ -149,6 +151,8 @@ def test_the_late_hint_of_the_first_commit_does_not_undo_what_an_expiry_announce
     p = process(shared)
     for identifier in range(3):
         append(p, f"u{identifier}")
+    p.snapshots().announce_earliest(3)
     p.snapshots().write_earliest_hint(3)
     p.snapshots().begin_earliest_hint(1)
     assert p.snapshots().is_going(2)
+    assert shared.files.read(PATHS.earliest_hint) == b"3"

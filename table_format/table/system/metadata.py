@@ -12,8 +12,10 @@ from typing import Final
 
 import pyarrow as pa
 
+from table_format.errors import CorruptionError
 from table_format.kernels.predicate import matches
 from table_format.kernels.values import array_of
+from table_format.metastore.expired_reads import again_if_expired, telling_expired
 from table_format.model.arrow_types import arrow_schema, arrow_type
 from table_format.model.predicate import Predicate
 from table_format.model.types import (
@@ -30,6 +32,7 @@ from table_format.table.filters import bound_filter
 from table_format.table.scan import columns_argument
 from table_format.table.system.table import SystemScan, SystemTable, chosen_fields
 from table_format.table.table import Table
+from table_format.table.time_travel import starting_point
 
 TEXT: Final = VarCharType(length=MAX_LENGTH)
 LONG: Final = BigIntType()
@@ -71,7 +74,22 @@ class MetadataTable(SystemTable):
     ) -> MetadataScan:
         """A reading; see ``SystemTable``."""
         facts = self.table.copy(options).facts if options else self.table.facts
-        return MetadataScan(self.columns, lambda: self.rows(facts), columns_argument(columns), filter)
+        return MetadataScan(self.columns, lambda: _rows_of(facts, self.rows), columns_argument(columns), filter)
+
+
+def _rows_of(facts: TableFacts, rows: Rows) -> Sequence[Row]:
+    """The rows; made again where the snapshot they come from was expired meanwhile."""
+    try:
+        return rows(facts)
+    except CorruptionError:
+        # Which snapshot it was is only looked up now, so that nothing is asked twice where all goes well.
+        return again_if_expired(lambda: _rows_of_start(facts, rows))
+
+
+def _rows_of_start(facts: TableFacts, rows: Rows) -> Sequence[Row]:
+    start = starting_point(facts).snapshot
+    with telling_expired(facts.store, *(() if start is None else (start.id,))):
+        return rows(facts)
 
 
 @dataclass(frozen=True, slots=True)

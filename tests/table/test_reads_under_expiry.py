@@ -1,0 +1,294 @@
+"""Somebody expires what is being read, before each call of the reader in turn: never is that told as corruption.
+
+Whoever reads is shown the rows as they were, or as they are after it, or is told ``SnapshotExpired``; who changes the
+table may also be told of a conflict. The expiry either comes to its end or dies when it has deleted all files and
+none of the snapshots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from table_format import Insert, Schema, Table, Update, load_catalog
+from table_format.catalog.filesystem import FileSystemCatalog
+from table_format.errors import (
+    ConflictError,
+    CorruptionError,
+    MissingFile,
+    OutcomeUnknownError,
+    SnapshotExpired,
+    SnapshotNotFound,
+    TagNotFound,
+)
+from table_format.io.memory import MemoryFileIO
+from table_format.runtime import Runtime, SystemIds, SystemRandomness
+from tests.simulation.failing_io import OneFailure
+from tests.simulation.test_every_call import STEP, StillClock
+from tests.support.acting_io import ActingIO
+
+SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
+BEFORE = {1: 10, 2: 21, 3: 30, 4: 40}
+AFTER = {k: v + 1 for k, v in BEFORE.items()}
+
+
+def rows(values: Mapping[int, int]) -> pa.Table:
+    return pa.table({"k": list(values), "v": list(values.values())}, schema=SCHEMA)
+
+
+def opened(store: Any, name: str = "db.t") -> Any:
+    runtime = Runtime(StillClock(), SystemRandomness(), SystemIds())
+    catalog = load_catalog({"warehouse": "/w"}, file_io=store, runtime=runtime)
+    assert isinstance(catalog, FileSystemCatalog)
+    return catalog.load_table(name)
+
+
+def expire(table: Table) -> None:
+    """All snapshots but the latest."""
+    now = table.store.runtime.clock.now_ms()
+    table.expire_snapshots(retain_min=1, retain_max=1, older_than_ms=now + 1, retain_floor_ms=0)
+
+
+class DyingAtSnapshots(OneFailure):
+    """The process dies when it deletes a snapshot."""
+
+    def _call(self, verb: str, *arguments: Any) -> Any:
+        if verb == "delete" and "/snapshot/snapshot-" in arguments[0]:
+            raise OSError(5, "was made to fail", arguments[0])
+        return super()._call(verb, *arguments)
+
+
+def replace_and_expire(memory: MemoryFileIO) -> None:
+    opened(memory).overwrite(rows(AFTER))
+    expire(opened(memory))
+
+
+def replace_and_half_expire(memory: MemoryFileIO) -> None:
+    opened(memory).overwrite(rows(AFTER))
+    with suppress(OSError):
+        expire(opened(DyingAtSnapshots(memory)))
+
+
+def let_tag_go_and_expire(memory: MemoryFileIO) -> None:
+    replace_and_expire(memory)
+    opened(memory).delete_tag("second")
+
+
+def make(options: Mapping[str, str], *, keyed: bool) -> MemoryFileIO:
+    """Four snapshots of rows and what compactions add to them; the second has a tag."""
+    memory = MemoryFileIO(StillClock())
+    runtime = Runtime(StillClock(), SystemRandomness(), SystemIds())
+    catalog = load_catalog({"warehouse": "/w"}, file_io=memory, runtime=runtime)
+    catalog.create_database("db")
+    keys = ["k"] if keyed else []
+    given = {"bucket": "1", **options} if keyed else dict(options)
+    table = catalog.create_table("db.t", Schema.from_arrow(SCHEMA, primary_keys=keys, options=given))
+    table.append(rows({1: 10, 2: 20}))
+    table.append(rows({3: 30}))
+    table.create_tag("second", 2)
+    table.append(rows({4: 40}))
+    table.update({"v": "v + 1"}, "k = 2")
+    return memory
+
+
+KINDS: dict[str, tuple[dict[str, str], bool]] = {
+    "append": ({}, False),
+    "append with deletion vectors": ({"deletion-vectors.enabled": "true"}, False),
+    "append with file indexes": ({"file-index.bloom-filter.columns": "k"}, False),
+    "keyed": ({}, True),
+    "keyed with deletion vectors": (
+        {"deletion-vectors.enabled": "true", "changelog-producer": "lookup"},
+        True,
+    ),
+    "dynamic buckets": ({"bucket": "-1"}, True),
+}
+
+
+def state(found: pa.Table) -> dict[int, int]:
+    names = found.column_names
+    return dict(zip(found.column(names[-2]).to_pylist(), found.column(names[-1]).to_pylist(), strict=True))
+
+
+def scanned(table: Table, **options: str) -> dict[int, int]:
+    return state(table.scan(options=options or None).to_arrow(threads=1))
+
+
+def streamed(table: Table, **options: str) -> None:
+    stream = table.stream(options=options or None)
+    while (plan := stream.next_plan()) is not None:
+        stream.to_arrow(plan)
+
+
+def in_batches(table: Table) -> dict[int, int]:
+    return state(pa.Table.from_batches(table.scan().to_batches(), schema=SCHEMA))
+
+
+READS: dict[str, Callable[[Table], Any]] = {
+    "to_arrow": scanned,
+    "to_batches": in_batches,
+    "lookup": lambda t: t.scan(filter="k = 2").to_arrow(threads=1).num_rows == 1 or pytest.fail("the key is there"),
+    "explain": lambda t: t.scan(filter="v > 20").plan().explain(row_groups=True) and None,
+    "snapshot": lambda t: scanned(t, **{"scan.snapshot-id": "4"}) and None,
+    "timestamp": lambda t: scanned(t, **{"scan.timestamp-millis": str(1 << 50)}),
+    "stream": streamed,
+    "stream of changes": lambda t: streamed(t, **{"scan.mode": "from-snapshot", "scan.snapshot-id": "1"}),
+    "changes": lambda t: t.scan(options={"incremental-between": "1,3"}).to_arrow(threads=1) and None,
+}
+OF_KEYS: dict[str, Callable[[Table], Any]] = {
+    "difference": lambda t: (
+        t.scan(options={"incremental-between": "1,3", "incremental-between-scan-mode": "diff"}).to_arrow(threads=1)
+        and None
+    ),
+}
+SYSTEM = (
+    *("files", "manifests", "partitions", "buckets", "snapshots", "table_indexes", "statistics", "audit_log"),
+    *("binlog", "ro"),
+)
+CHANGES: dict[str, Callable[[Table], Any]] = {
+    "update": lambda t: t.update({"v": "v + 0"}, "k <= 2"),
+    "delete": lambda t: t.delete("k = 99"),
+    "merge": lambda t: t.merge(
+        rows({2: 0}), "k", when_matched=Update({"v": "target.v + source.v"}), when_not_matched=Insert()
+    ),
+    "append": lambda t: t.append(rows({9: 90})),
+    "compact": lambda t: t.compact(full=True),
+    "analyze": lambda t: t.analyze(["v"]),
+    "expiry": expire,
+    "creation of a tag": lambda t: t.create_tag("third", 3),
+    "orphans": lambda t: t.remove_orphan_files(older_than_ms=1 << 60, dry_run=True),
+}
+
+
+@dataclass
+class Seen:
+    """How often what happened."""
+
+    expired: int = 0
+    trials: int = 0
+
+
+def snapshot_of(memory: MemoryFileIO) -> MemoryFileIO:
+    """A copy that shares the files, which never change."""
+    copy = MemoryFileIO(StillClock())
+    take(copy, memory)
+    return copy
+
+
+def take(memory: MemoryFileIO, other: MemoryFileIO) -> None:
+    memory._files = dict(other._files)
+    memory._directories = deepcopy(other._directories)
+
+
+def try_every_call(
+    start: MemoryFileIO,
+    name: str,
+    work: Callable[[Any], Any],
+    act: Callable[[MemoryFileIO], None],
+    *,
+    changes: bool = False,
+) -> Seen:
+    """Somebody acts before each call in turn, or, of those of work that changes the table, before every seventh."""
+    seen, number = Seen(), 0
+    acted = snapshot_of(start)
+    act(acted)
+    while True:
+        memory = snapshot_of(start)
+        # Who only reads finds what another trial has found.
+        acting = partial(act, memory) if changes else partial(take, memory, acted)
+        store = ActingIO(memory, number, acting)
+        table = opened(store, name)
+        store.watch()
+        try:
+            found = work(table)
+            assert not isinstance(found, dict) or found in (BEFORE, AFTER), f"{name}, call {number}"
+        except SnapshotExpired:
+            seen.expired += 1
+        except (ConflictError, OutcomeUnknownError, SnapshotNotFound):
+            pass
+        except CorruptionError as error:
+            error.add_note(f"call {number}")
+            raise
+        if store.calls <= number:
+            return seen
+        if changes:
+            assert scanned(opened(memory))
+        seen.trials += 1
+        number += STEP if changes else 1
+
+
+ACTS = {"expiry": replace_and_expire, "expiry that dies": replace_and_half_expire}
+
+
+@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_reader_is_told_that_its_snapshot_was_expired(kind: str, act: str) -> None:
+    options, keyed = KINDS[kind]
+    start = make(options, keyed=keyed)
+    for name, work in (READS | (OF_KEYS if keyed else {})).items():
+        seen = try_every_call(start, "db.t", work, ACTS[act])
+        assert seen.trials > 0, name
+        assert seen.expired > 0, f"{name}: no call was met by the expiry, so nothing was tried"
+
+
+@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize("kind", ["append with deletion vectors", "keyed with deletion vectors", "dynamic buckets"])
+def test_a_system_table_is_made_again_or_says_that_the_snapshot_was_expired(kind: str, act: str) -> None:
+    options, keyed = KINDS[kind]
+    start = make(options, keyed=keyed)
+    for name in SYSTEM:
+        if name == "binlog" and not keyed:
+            continue
+        try_every_call(start, f"db.t${name}", lambda t: t.scan().to_arrow() and None, ACTS[act])
+
+
+@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_change_whose_base_was_expired_is_done_again_or_refused(kind: str, act: str) -> None:
+    options, keyed = KINDS[kind]
+    start = make(options, keyed=keyed)
+    for work in CHANGES.values():
+        assert try_every_call(start, "db.t", work, ACTS[act], changes=True).trials > 0
+
+
+def test_a_reader_of_a_tag_that_is_deleted_is_told_that_its_snapshot_was_expired() -> None:
+    for options, keyed in KINDS.values():
+        start = make(options, keyed=keyed)
+        replace_and_expire(start)
+        read = lambda t: scanned(t, **{"scan.tag-name": "second"}) and None  # noqa: E731
+        for act in (lambda m: opened(m).delete_tag("second"), lambda m: opened(m).replace_tag("second")):
+            seen, number = 0, 0
+            while True:
+                memory = snapshot_of(start)
+                store = ActingIO(memory, number, partial(act, memory))
+                table = opened(store)
+                store.watch()
+                try:
+                    read(table)
+                except (SnapshotNotFound, TagNotFound):
+                    seen += 1
+                if store.calls <= number:
+                    break
+                number += 1
+            assert seen > 0
+
+
+def test_what_a_retained_snapshot_lacks_is_damage() -> None:
+    start = make({}, keyed=True)
+    for part in ("/manifest/", "/bucket-0/"):
+        for path in [p for p in start._files if part in p]:
+            memory = snapshot_of(start)
+            memory.delete(path)
+            try:
+                found = scanned(opened(memory))
+            except MissingFile as error:
+                found, missing = BEFORE, error.path
+            else:
+                missing = path  # of an earlier snapshot
+            assert (found, missing) == (BEFORE, path)
