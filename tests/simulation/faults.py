@@ -99,6 +99,10 @@ class FaultMix:
         more = {kind: rng.choice((0.002, 0.008, 0.02)) for kind in sorted(INTERRUPTS)}
         return replace(self, chances={**self.chances, **more})
 
+    def without(self, kind: FaultKind) -> FaultMix:
+        """The mix without one kind."""
+        return replace(self, chances={k: chance for k, chance in self.chances.items() if k is not kind})
+
     def sample(self, rng: random.Random, verb: str, weight: int = 1) -> Fault | None:
         """Draw the fault of one call. Always the same number of draws, so that leaving one out moves no other."""
         position, amount = rng.random() / weight, rng.random()
