@@ -11,10 +11,10 @@ from enum import StrEnum
 from typing import Final
 
 from table_format.errors import InvalidData
-from table_format.metastore.type_changes import can_widen
 from table_format.model.row_kind import ROW_KIND_COLUMN
 from table_format.model.schema import TableSchema
 from table_format.model.schema_change import AddColumn, AlterColumnType, SchemaChange, SetOption
+from table_format.model.type_changes import can_widen
 from table_format.model.types import DataField
 from table_format.secrets import shown_option
 

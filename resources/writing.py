@@ -143,7 +143,7 @@ def write_output(
         table, told, remark = _created(catalog, spec, frame.fields(), create=create), (), None
     _check_mode(spec, table, partitions)
     replacing = spec.mode in (WriteMode.overwrite_partition, WriteMode.overwrite_table)
-    messages = frame.write(table.facts, replacing=replacing)
+    messages = frame.write(table.current_facts, replacing=replacing)
     snapshots = _commit(table, spec, messages, who, partitions)
     return Written(table=table, snapshots=snapshots, schema_changes=told, remark=remark)
 

@@ -150,7 +150,11 @@ class RowsChanged(ConflictError):
 
 
 class SchemaChanged(ConflictError):
-    """The schema changed while the work was under way."""
+    """The schema changed after the table was opened, and to go on would lose values: load the table again."""
+
+
+class TableReplaced(ConflictError):
+    """The table was dropped after it was opened, and another was made in its place: load the table again."""
 
 
 class CommitRetriesExhausted(ConflictError):

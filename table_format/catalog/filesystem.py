@@ -25,6 +25,7 @@ from table_format.errors import (
 from table_format.io.file_io import FileIO
 from table_format.io.paths import TablePaths, database_directory, database_name_of, table_root
 from table_format.io.table_store import TableStore
+from table_format.metastore.identity import read_identity
 from table_format.metastore.schema_arguments import checked_changes
 from table_format.metastore.schemas import SchemaStore
 from table_format.model.arguments import flag
@@ -250,9 +251,11 @@ class FileSystemCatalog:
                 message = f"table '{identifier.database}.{identifier.table}' has no branch '{identifier.branch}'"
                 raise BranchNotFound(message)
             raise self._no_table(identifier)
+        # Looked at first: if another table takes the place between the two, its schema does not fit the identity.
+        identity = read_identity(store)
         schema = schemas.latest()
         directory = (PATH_DIRECTORY.read(schema.options) or "").strip("/")
-        opened = replace(store, paths=replace(store.paths, data_directory=directory))
+        opened = replace(store, paths=replace(store.paths, data_directory=directory), identity=identity)
         return Table(Identifier(identifier.database, identifier.table, identifier.branch), opened, schema)
 
     def _no_database(self, name: str) -> DatabaseNotFound:

@@ -54,6 +54,8 @@ def _schema() -> ContainerSchema:
         nullable_field("key_places_base", "string"),
         nullable_field("rows_base", "string"),
         nullable_field("numbers_base", "string"),
+        nullable_field("schema_id", "long"),
+        plain_field("rewrites", "boolean"),
         *(plain_field(name, array_of(t)) for name, t in zip(_FILE_LISTS, data_files, strict=True)),
         *(plain_field(name, array_of(t)) for name, t in zip(_INDEX_FILE_LISTS, index_files, strict=True)),
     ]
@@ -90,6 +92,8 @@ def _record(message: CommitMessage) -> dict[str, object]:
         "key_places_base": message.key_places_base,
         "rows_base": message.rows_base,
         "numbers_base": message.numbers_base,
+        "schema_id": message.schema_id,
+        "rewrites": message.rewrites,
     }
     for name in _FILE_LISTS:
         record[name] = [data_file_record(file) for file in getattr(message, name)]
@@ -112,5 +116,7 @@ def _message(record: dict[str, Any]) -> CommitMessage:
         key_places_base=record["key_places_base"],
         rows_base=record["rows_base"],
         numbers_base=record["numbers_base"],
+        schema_id=record["schema_id"],
+        rewrites=record["rewrites"],
         **members,
     )

@@ -51,8 +51,11 @@ class BucketFiles:
         return int(self.target_file_bytes * self.options.compaction.small_file_ratio)
 
     def reader(self) -> DataFileReader:
-        """A reader of the files as rows of ``schema``."""
-        return DataFileReader(self.store, self.schemas, self.schema, self.options)
+        """A reader of the files as rows of ``schema``, for work that writes to the bucket.
+
+        It raises ``SchemaChanged`` for a file of a newer schema whose values would be lost.
+        """
+        return DataFileReader(self.store, self.schemas, self.schema, self.options, rewriting=True)
 
     def writer(
         self, *, level: int, source: FileSource, changelog: bool = False, first_sequence_number: int = 0
@@ -125,4 +128,5 @@ class BucketFiles:
             compact_before=compact_before,
             compact_after=compact_after,
             compact_changelog_files=compact_changelog,
+            schema_id=self.schema.id,
         )

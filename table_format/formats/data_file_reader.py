@@ -23,6 +23,7 @@ from table_format.formats.decoding import watched
 from table_format.formats.deleted_rows import with_positions as numbered
 from table_format.formats.deleted_rows import without_deleted
 from table_format.formats.evolution import BoundsEvolution, Evolution
+from table_format.formats.newer_schemas import refuse_newer
 from table_format.formats.protocol import FormatReader, RowGroupFilter, RowGroupReader, RowGroups
 from table_format.formats.registry import format_of
 from table_format.io.paths import partition_text
@@ -56,7 +57,8 @@ class DataFileReader:
     """Reads data and changelog files of one table.
 
     ``schemas`` holds the schema of every file by id; rows come out as columns of ``read_schema``. What was worked out
-    for one file serves the next one of the same shape.
+    for one file serves the next one of the same shape. With ``rewriting`` the rows, or what is found in them, are
+    written back: no file is read then that holds more than ``read_schema`` does.
     """
 
     def __init__(
@@ -67,12 +69,14 @@ class DataFileReader:
         options: TableOptions,
         *,
         use_threads: bool = True,
+        rewriting: bool = False,
     ) -> None:
         self._store = store
         self._schemas = schemas
         self._read_schema = read_schema
         self._options = options
         self._use_threads = use_threads
+        self._rewriting = rewriting
         self._evolutions: dict[tuple[_Layout, tuple[DataField, ...]], Evolution] = {}
         self._partition_texts: dict[bytes, str] = {}
 
@@ -99,7 +103,9 @@ class DataFileReader:
             Truncated: it has another size than recorded.
             BadEncoding: it cannot be decoded, or has other rows or columns than recorded.
             UnsupportedFeature: its format, or a change of a column's type, is not supported.
+            SchemaChanged: it was written under a newer schema, and values would be lost.
         """
+        self._refuse_newer(partition, bucket, file, fields)
         with self._opened(partition, bucket, file) as (reader, path):
             rows = self._rows(
                 reader, file, path, tuple(fields), predicate, deleted, batch_rows, positioned=with_positions
@@ -124,6 +130,14 @@ class DataFileReader:
             if not isinstance(reader, RowGroupReader):
                 return groups
             return reader.row_groups(RowGroupFilter(bounds.file_fields, partial(_may_match, predicate, bounds)))
+
+    def _refuse_newer(self, partition: bytes, bucket: int, file: DataFileMeta, fields: Sequence[DataField]) -> None:
+        if file.schema_id <= self._read_schema.id:
+            return
+        path = self._store.paths.data_file(self._partition_text(partition), bucket, file)
+        newer = self._schemas.get(file.schema_id)
+        if newer is not None:
+            refuse_newer((newer,), self._read_schema, fields, where=path, rewriting=self._rewriting)
 
     @contextmanager
     def _opened(self, partition: bytes, bucket: int, file: DataFileMeta) -> Iterator[tuple[FormatReader, str]]:

@@ -11,8 +11,13 @@ from table_format.runtime import Runtime
 
 @dataclass(frozen=True, slots=True)
 class TableStore:
-    """Everything an operation on a table needs beside the table's own facts; travels between processes."""
+    """Everything an operation on a table needs beside the table's own facts; travels between processes.
+
+    ``identity`` tells the table that was opened from another made at the same path later (``metastore.identity``);
+    without it nobody checks.
+    """
 
     io: FileIO
     paths: TablePaths
     runtime: Runtime = field(default_factory=Runtime)
+    identity: str | None = None

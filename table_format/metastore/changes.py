@@ -17,6 +17,8 @@ class Changes:
     ``hash_index_bases`` are fingerprints of the hash indexes, by partition, that the changes rest on,
     ``key_places_bases`` the snapshots that told where keys lie, ``rows_bases`` those in which the rows were found
     that a statement changes, and ``numbers_bases`` those from which the sequence numbers of upserts go on.
+    ``worked_under`` are ids of the schemas the work was done under, as far as it says, and ``rewrites`` tells that new
+    rows were made from rows of the table.
     """
 
     entries: tuple[ManifestEntry, ...] = ()
@@ -26,6 +28,8 @@ class Changes:
     key_places_bases: frozenset[str] = frozenset()
     rows_bases: frozenset[str] = frozenset()
     numbers_bases: frozenset[str] = frozenset()
+    worked_under: frozenset[int] = frozenset()
+    rewrites: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -35,6 +39,19 @@ class Changes:
     def rests_on_keys(self) -> bool:
         """Whether what others wrote to the same keys since a snapshot matters."""
         return bool(self.key_places_bases or self.rows_bases or self.numbers_bases)
+
+    @property
+    def schema_ids(self) -> frozenset[int]:
+        """The schemas that what is new was written under; files that only change their level are not new."""
+        if self.is_empty:
+            return frozenset()
+        moved = {(e.partition, e.bucket, e.file.file_name) for e in self.entries if e.kind is FileKind.DELETE}
+        new = {
+            e.file.schema_id
+            for e in self.entries
+            if e.kind is FileKind.ADD and (e.partition, e.bucket, e.file.file_name) not in moved
+        }
+        return self.worked_under | new | {e.file.schema_id for e in self.changelog}
 
     @property
     def partitions(self) -> frozenset[bytes]:
@@ -75,7 +92,12 @@ def append_changes(messages: Iterable[CommitMessage]) -> Changes:
     places_bases: set[str] = set()
     rows_bases: set[str] = set()
     numbers_bases: set[str] = set()
+    worked_under: set[int] = set()
+    rewrites = False
     for m in messages:
+        rewrites = rewrites or m.rewrites
+        if m.schema_id is not None and (m.new_files or m.deleted_files or m.new_index_files or m.deleted_index_files):
+            worked_under.add(m.schema_id)
         if m.key_places_base is not None:
             places_bases.add(m.key_places_base)
         if m.rows_base is not None:
@@ -90,8 +112,17 @@ def append_changes(messages: Iterable[CommitMessage]) -> Changes:
         changelog += _entries(FileKind.ADD, m, m.changelog_files)
         index += _index(FileKind.DELETE, m, m.deleted_index_files)
         index += _index(FileKind.ADD, m, m.new_index_files)
-    found = tuple(entries), tuple(changelog), tuple(index)
-    return Changes(*found, bases, frozenset(places_bases), frozenset(rows_bases), frozenset(numbers_bases))
+    return Changes(
+        tuple(entries),
+        tuple(changelog),
+        tuple(index),
+        bases,
+        frozenset(places_bases),
+        frozenset(rows_bases),
+        frozenset(numbers_bases),
+        worked_under=frozenset(worked_under),
+        rewrites=rewrites,
+    )
 
 
 def compact_changes(messages: Iterable[CommitMessage]) -> Changes:
@@ -99,13 +130,16 @@ def compact_changes(messages: Iterable[CommitMessage]) -> Changes:
     entries: list[ManifestEntry] = []
     changelog: list[ManifestEntry] = []
     index: list[IndexManifestEntry] = []
+    worked_under: set[int] = set()
     for m in messages:
+        if m.schema_id is not None and (m.compact_before or m.compact_after or m.compact_new_index_files):
+            worked_under.add(m.schema_id)
         entries += _entries(FileKind.DELETE, m, m.compact_before)
         entries += _entries(FileKind.ADD, m, m.compact_after)
         changelog += _entries(FileKind.ADD, m, m.compact_changelog_files)
         index += _index(FileKind.DELETE, m, m.compact_deleted_index_files)
         index += _index(FileKind.ADD, m, m.compact_new_index_files)
-    return Changes(tuple(entries), tuple(changelog), tuple(index))
+    return Changes(tuple(entries), tuple(changelog), tuple(index), worked_under=frozenset(worked_under))
 
 
 def _entries(kind: FileKind, message: CommitMessage, files: Iterable[DataFileMeta]) -> Iterable[ManifestEntry]:

@@ -365,9 +365,10 @@ class TableCommit:
         lost: dict[tuple[bytes, int], ConflictError] = {}
         try:
             latest = self._context.snapshots.latest()
+            schema = self._context.schemas.latest()
             for key, own in buckets.items():
                 try:
-                    check_fit(self._context, job, Proposal(compact_changes(own)), latest)
+                    check_fit(self._context, job, Proposal(compact_changes(own)), latest, schema)
                 except ConflictError as e:
                     lost[key] = e
         except (OSError, CorruptionError):
@@ -449,7 +450,13 @@ class TableCommit:
         index = c.manifests.index_entries(latest)
         base = c.live.files(latest, target | new.partitions)
         removed = tuple(_removal(e) for e in base if e.partition in target and is_replaced(e))
-        changes = Changes((*removed, *new.entries), (), (*removals(index, target), *new.index))
+        changes = Changes(
+            (*removed, *new.entries),
+            (),
+            (*removals(index, target), *new.index),
+            worked_under=new.worked_under,
+            rewrites=new.rewrites,
+        )
         return Proposal(changes, base)
 
     def _held(self, snapshot: Snapshot, partitions: frozenset[bytes]) -> frozenset[FileIdentifier | str]:

@@ -22,9 +22,13 @@ from table_format.errors import (
     CorruptionError,
     OutcomeUnknownError,
     TableFormatError,
+    TableNotFound,
+    TableReplaced,
 )
+from table_format.io.sound_files import read_file
 from table_format.metastore.commit_link import Link, verify_link
 from table_format.metastore.commit_prepare import CommitContext, CommitJob, Work, prepare
+from table_format.metastore.identity import require_same_table
 from table_format.metastore.publications import Publication, Publications
 from table_format.metastore.publish import PutOutcome, put_if_absent
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, FIRST_SNAPSHOT_ID, CommitKind, Snapshot
@@ -189,7 +193,12 @@ class CommitLoop:
                 raise put.error
             case PutOutcome.UNKNOWN | PutOutcome.REFUSED:
                 raise self._unknown(job, since, snapshot.id, f"the store does not answer ({put.error})") from put.error
-        if not self._is_linked(job, snapshot, since):  # 7
+        try:
+            is_linked = self._is_linked(job, snapshot, since)  # 7
+        except (TableNotFound, TableReplaced):
+            publications.refused(job.key, before)
+            raise
+        if not is_linked:
             publications.refused(job.key, before)
             work.discard(work.passing)
             return None
@@ -204,6 +213,7 @@ class CommitLoop:
         error: OSError | CorruptionError | None = None
         for attempt in range(_LOOKS):
             try:
+                self._require_same_table(snapshot)
                 link = verify_link(snapshot, c.snapshots, c.manifests)
                 if link is Link.FALSE:
                     # Others have gone on without us, on top of the snapshot that had this id before.
@@ -217,6 +227,25 @@ class CommitLoop:
             return link is Link.SOUND
         why = "it was created, but whether others build on it cannot be told"
         raise self._unknown(job, since, snapshot.id, why) from error
+
+    def _require_same_table(self, snapshot: Snapshot) -> None:
+        """Take the snapshot back if the table was dropped, or made again, while it was being published.
+
+        Then the id may be taken by a snapshot of the other table, which stays.
+
+        Raises:
+            TableNotFound, TableReplaced: nothing of it is visible.
+            OSError: the store failed.
+        """
+        c = self._context
+        try:
+            require_same_table(c.store)
+        except (TableNotFound, TableReplaced):
+            path = c.store.paths.snapshot(snapshot.id)
+            with suppress(FileNotFoundError):
+                if read_file(c.store.io, path) == snapshot_bytes(snapshot, path=path):
+                    c.snapshots.delete(snapshot.id)
+            raise
 
     def _write_hints(self, snapshot: Snapshot) -> None:
         snapshots = self._context.snapshots

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from table_format.errors import ConflictError, CorruptionError
+from table_format.errors import ConflictError, CorruptionError, SchemaChanged
 from table_format.io.table_store import TableStore
 from table_format.lsm.keys import key_ranges
 from table_format.metastore.changes import Changes
 from table_format.metastore.conflicts import CommitFacts, find_bucket_change, find_conflict
+from table_format.metastore.identity import require_same_table
 from table_format.metastore.index_entries import combine_index, find_hash_index_change
 from table_format.metastore.key_changes import find_key_change
 from table_format.metastore.live_state import LiveState
@@ -23,6 +24,7 @@ from table_format.metastore.manifests import ManifestStore, NewFiles, WrittenLis
 from table_format.metastore.partitions import Partitions
 from table_format.metastore.plan import may_hold_partitions
 from table_format.metastore.replay import ReplayError
+from table_format.metastore.schema_fit import find_misfit
 from table_format.metastore.schemas import SchemaStore
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.metastore.statistics import read_statistics
@@ -117,14 +119,17 @@ def prepare(c: CommitContext, job: CommitJob, work: Work, latest: Snapshot | Non
     """Check the job against the latest snapshot and write all the next one names; the snapshot itself is not written.
 
     Raises:
-        ConflictError: the job does not fit on the latest snapshot.
+        ConflictError: the job does not fit on the latest snapshot, or another table is in the place of this one.
+        TableNotFound: the table was dropped or renamed.
         CorruptionError: the table's metadata cannot be read.
         OSError: the store failed.
     """
+    require_same_table(c.store)
     proposal = job.propose(latest)
     changes = proposal.changes
-    index = check_fit(c, job, proposal, latest)
-    schema_id = c.schemas.latest().id
+    schema = c.schemas.latest()
+    index = check_fit(c, job, proposal, latest, schema)
+    schema_id = schema.id
     written = _write_changes(c, work, changes, schema_id)  # 1, 2
     base = _write_base(c, work, latest, schema_id)  # 3, 4
     index_manifest = latest.index_manifest if latest else None
@@ -134,15 +139,16 @@ def prepare(c: CommitContext, job: CommitJob, work: Work, latest: Snapshot | Non
 
 
 def check_fit(
-    c: CommitContext, job: CommitJob, proposal: Proposal, latest: Snapshot | None
+    c: CommitContext, job: CommitJob, proposal: Proposal, latest: Snapshot | None, schema: TableSchema
 ) -> Sequence[IndexManifestEntry]:
-    """Check changes against the latest snapshot; the index files that would be alive with them.
+    """Check changes against the latest snapshot and schema; the index files that would be alive with them.
 
     Raises:
         ConflictError: they do not fit.
         CorruptionError: the table's metadata cannot be read.
     """
     changes = proposal.changes
+    _check_schema(c, job, changes, schema)
     before = () if latest is None else c.manifests.index_entries(latest)
     changed = find_hash_index_change(changes.hash_index_bases, before, c.partitions)
     if changed is not None:
@@ -155,6 +161,26 @@ def check_fit(
     if conflict is not None:
         raise conflict
     return index
+
+
+def _check_schema(c: CommitContext, job: CommitJob, changes: Changes, latest: TableSchema) -> None:
+    """Refuse files that were written under a schema whose rows mean something else now.
+
+    Raises:
+        SchemaChanged: names both schemas and what is between them.
+    """
+    rewritten = changes.rewrites or job.kind is not CommitKind.APPEND
+    for schema_id in sorted(changes.schema_ids - {latest.id}):
+        if schema_id > latest.id:
+            misfit: str | None = f"it has no schema {schema_id} any more"
+        else:
+            misfit = find_misfit(c.schemas.load(schema_id), latest, rewritten=rewritten)
+        if misfit is not None:
+            message = (
+                f"the table at {c.store.paths.root}: this {job.kind.value} was made under schema {schema_id}, and the "
+                f"table has schema {latest.id} now: {misfit}. Nothing of it is visible; load the table again and repeat"
+            )
+            raise SchemaChanged(message)
 
 
 def _find_conflict(

@@ -13,10 +13,10 @@ from typing import Final, TypeAlias
 
 from table_format.codecs.binary_row import deserialize_row
 from table_format.kernels.pruning import ColumnBounds
-from table_format.metastore.type_changes import keeps_bounds
 from table_format.model.data_file import DataFileMeta, SimpleStats
 from table_format.model.manifest import ManifestFileMeta
 from table_format.model.schema import TableSchema
+from table_format.model.type_changes import keeps_bounds
 from table_format.model.types import (
     NESTED,
     CharType,

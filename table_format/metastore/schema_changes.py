@@ -15,7 +15,6 @@ from table_format.errors import ColumnNotFound, InvalidSchemaChange
 from table_format.limits import MAX_COLUMNS, MAX_NAME_BYTES
 from table_format.metastore.option_columns import columns_bound_by_options, rename_in_options
 from table_format.metastore.schema_arguments import checked_changes
-from table_format.metastore.type_changes import can_widen
 from table_format.model.schema import CURRENT_SCHEMA_VERSION, KEY_FIELD_PREFIX, SYSTEM_FIELD_NAMES, TableSchema
 from table_format.model.schema_change import (
     AddColumn,
@@ -32,6 +31,7 @@ from table_format.model.schema_change import (
     SetOption,
     column_path,
 )
+from table_format.model.type_changes import can_widen
 from table_format.model.types import ArrayType, DataField, DataType, MapType, MultisetType, RowType
 
 _Edit = Callable[[tuple[DataField, ...]], tuple[DataField, ...]]

@@ -20,7 +20,8 @@ class CommitMessage:
     ``rows_base`` the snapshot in which a DELETE, UPDATE or MERGE found the rows it changes; when others have written
     the same keys since, the message cannot be committed. ``numbers_base`` names the snapshot from which the sequence
     numbers of upserts go on: when a statement has changed one of their keys since, its row has a number as high, and
-    the upsert, though committed later, could lose against it.
+    the upsert, though committed later, could lose against it. ``schema_id`` is the schema the work was done under, and
+    ``rewrites`` says that its new rows were made from rows of the table.
     """
 
     partition: bytes
@@ -40,6 +41,8 @@ class CommitMessage:
     key_places_base: str | None = None
     rows_base: str | None = None
     numbers_base: str | None = None
+    schema_id: int | None = None
+    rewrites: bool = False
 
     @property
     def is_empty(self) -> bool:

@@ -19,6 +19,7 @@ from table_format.model.types import BigIntType, DataField, TinyIntType
 from table_format.secrets import masked_repr, redact, shown_options
 
 CURRENT_SCHEMA_VERSION: Final = 3
+FIRST_SCHEMA_ID: Final = 0
 
 SYSTEM_FIELD_ID_START: Final = 1_073_741_823
 KEY_FIELD_PREFIX: Final = "_KEY_"

@@ -32,7 +32,7 @@ def compact_on_spark(
     Raises:
         ConflictError: others won every attempt to commit; nothing is visible.
     """
-    facts = table.facts
+    facts = table.current_facts
 
     def perform(works: Sequence[Work]) -> Iterator[CommitMessage | BucketLost]:
         return buckets_in_tasks(spark, works, partial(perform_work, facts, full=full))

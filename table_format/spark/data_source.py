@@ -29,7 +29,7 @@ from table_format.spark.pushed import predicate_of
 from table_format.spark.tasks import write_rows
 from table_format.spark.types import spark_schema
 from table_format.spark.write import check_frame
-from table_format.table.commit import fresh_user
+from table_format.table.commit import BatchCommit, fresh_user
 from table_format.table.facts import TableFacts
 from table_format.table.fallback import read_planned
 from table_format.table.plan import Plan
@@ -109,7 +109,7 @@ class PaimonDataSource(datasource.DataSource):
         return PaimonReader(self._opened, [f.name for f in schema.fields])
 
     def writer(self, schema: StructType, overwrite: bool) -> datasource.DataSourceWriter:  # noqa: FBT001
-        table = self._opened
+        table = self._opened.current()
         _check_writable(table)
         check_frame(schema, table.facts)
         return PaimonWriter(table, overwrite=overwrite)
@@ -202,7 +202,8 @@ class PaimonWriter(datasource.DataSourceArrowWriter):
     def abort(self, messages: list[_Written | None]) -> None:
         # Nothing came from a task that died.
         answers = gather(message for message in messages if message)
-        commit = self._table.new_commit(self._user)
+        # As it was opened: what is deleted are files of this job, whatever became of the table.
+        commit = BatchCommit(self._table.facts, self._user)
         # Spark also asks for it when the commit has taken effect and something failed after it.
         if not commit.is_committed(_ONLY):
             commit.abort(answers.messages)

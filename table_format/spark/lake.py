@@ -26,7 +26,7 @@ from table_format.spark.ship import ship_code
 from table_format.spark.sort_compact import sort_compact_on_spark
 from table_format.spark.system import system_frame
 from table_format.spark.write import with_constants, write_frame
-from table_format.table.commit import CommitArguments
+from table_format.table.commit import BatchCommit, CommitArguments
 from table_format.table.compaction_report import CompactionReport
 from table_format.table.filters import bound_filter
 from table_format.table.landing import Messages, land
@@ -129,7 +129,8 @@ class Lake:
         CommitArguments.of(identifier, properties=properties)
         parallelism = optional_whole_number(parallelism, "parallelism", minimum=1, maximum=MAX_INT)
         table = self._data_table(name)
-        commit = table.new_commit(commit_user)
+        facts = table.facts
+        commit = BatchCommit(facts, commit_user)
         if identifier is not None and commit.is_committed(identifier):
             return ()
         replacing = mode == "overwrite"
@@ -145,7 +146,7 @@ class Lake:
             table.store,
             commit,
             write=lambda: write_frame(
-                rows, table.facts, replacing=replacing, parallelism=parallelism, commit_user=commit.commit_user
+                rows, facts, replacing=replacing, parallelism=parallelism, commit_user=commit.commit_user
             ),
             publish=publish,
             is_repeatable=True,

@@ -29,7 +29,7 @@ def rescale_on_spark(
     Raises:
         ConflictError: another commit changed one of the partitions meanwhile; nothing is visible.
     """
-    facts = table.facts
+    facts = table.current_facts
 
     def perform(works: Sequence[RescaleWork]) -> Iterator[CommitMessage]:
         return in_tasks(spark, works, partial(rescale_work, facts))

@@ -56,6 +56,7 @@ def sort_compact_on_spark(
     partitions: Sequence[Mapping[str, object]] | None,
 ) -> tuple[Snapshot, ...]:
     """Put the rows of a table in order in Spark's tasks and commit the result; raises as ``sort_compact``."""
+    table = table.current()
     facts = table.facts
 
     def compact_first() -> tuple[Snapshot, ...]:

@@ -70,7 +70,7 @@ class AppendChanges:
             rows.close()
             if not complete:
                 self._facts.committer("").abort(self._messages)
-        return (*self._messages, *written)
+        return (*self._messages, *(replace(message, rewrites=True) for message in written))
 
     def _new_rows(self) -> Generator[pa.RecordBatch]:
         """Rows for new files; the messages about the files there are come along."""

@@ -42,7 +42,7 @@ def create_branch(
     flag(ignore_if_exists, "ignore_if_exists")
     if snapshot_id is not None:
         raise refuse_snapshot_without_tag(name, whole_number(snapshot_id, "snapshot_id"))
-    BranchStore(table.facts.store).create(name, tag=tag, ignore_if_exists=ignore_if_exists)
+    BranchStore(table.current_facts.store).create(name, tag=tag, ignore_if_exists=ignore_if_exists)
 
 
 def delete_branch(table: HasFacts, name: str) -> None:
@@ -52,7 +52,7 @@ def delete_branch(table: HasFacts, name: str) -> None:
         BranchNotFound: there is none of that name.
         InvalidInputError: it is the fallback branch of the table.
     """
-    facts = table.facts
+    facts = table.current_facts
     facts.require(Operation.EXPIRE)
     _refuse_in_use(facts, name, "deleted")
     BranchStore(facts.store).delete(name, facts.options)
@@ -66,8 +66,9 @@ def rename_branch(table: HasFacts, name: str, new_name: str) -> None:
         AlreadyExistsError: there is one of the new name.
         InvalidInputError: it is the fallback branch of the table.
     """
-    _refuse_in_use(table.facts, name, "renamed")
-    BranchStore(table.facts.store).rename(name, new_name)
+    facts = table.current_facts
+    _refuse_in_use(facts, name, "renamed")
+    BranchStore(facts.store).rename(name, new_name)
 
 
 def fast_forward(table: HasFacts, name: str) -> FastForwardReport:
@@ -78,7 +79,7 @@ def fast_forward(table: HasFacts, name: str) -> FastForwardReport:
         BranchNotFound: there is none of that name.
         SnapshotNotFound: it has no snapshot.
     """
-    facts = table.facts
+    facts = table.current_facts
     facts.require(Operation.EXPIRE)
     return forwarding.fast_forward(facts.store, facts.options, name)
 
@@ -91,7 +92,7 @@ def rollback_to(table: HasFacts, target: int | str) -> RollbackReport:
         SnapshotNotFound: there is no such snapshot, retained or kept by a tag.
         TagNotFound: there is no such tag.
     """
-    facts = table.facts
+    facts = table.current_facts
     facts.require(Operation.EXPIRE)
     if isinstance(target, str):
         snapshot = TagStore(facts.store).load(target).snapshot
@@ -106,7 +107,7 @@ def rollback_to_timestamp(table: HasFacts, time_ms: int) -> RollbackReport:
     Raises:
         SnapshotNotFound: no retained snapshot is that old.
     """
-    facts = table.facts
+    facts = table.current_facts
     facts.require(Operation.EXPIRE)
     found = facts.snapshots.at_or_before(whole_number(time_ms, "time_ms"))
     return rollback(facts.store, facts.options, find_snapshot(facts.store, found.id))

@@ -30,7 +30,7 @@ def expire_changelogs(
     """
     flag(dry_run, "dry_run")
     flag(everything, "everything")
-    facts = table.facts
+    facts = table.current_facts
     facts.require(Operation.EXPIRE)
     return _expire(
         facts.store,
@@ -55,6 +55,6 @@ def remove_orphan_files(table: HasFacts, *, older_than_ms: int | None = None, dr
         ConflictError: others go on committing too fast; nothing was deleted.
     """
     flag(dry_run, "dry_run")
-    facts = table.facts
+    facts = table.current_facts
     facts.require(Operation.EXPIRE)
     return _remove(facts.store, facts.options, older_than_ms=older_than_ms, dry_run=dry_run)

@@ -47,14 +47,16 @@ def compact_table(
     if buckets is not None:
         message = "order_by= puts all rows of a partition in order; leave buckets= out"
         raise InvalidInputError(message)
-    return sort_compact(
-        table.facts,
-        fresh_user(table.facts),
-        order_by,
-        order_strategy or OrderStrategy.ORDER,
-        partitions=partitions,
-        directory=temporary_directory,
-    )
+    facts = table.current_facts
+    with facts.blaming_old_columns():
+        return sort_compact(
+            facts,
+            fresh_user(facts),
+            order_by,
+            order_strategy or OrderStrategy.ORDER,
+            partitions=partitions,
+            directory=temporary_directory,
+        )
 
 
 def run_compaction(
@@ -65,4 +67,5 @@ def run_compaction(
     buckets: Sequence[int] | None = None,
 ) -> CompactionReport:
     """``compact`` with a report: the snapshots, the buckets compacted, and those dropped and why."""
-    return compact(table.facts, fresh_user(table.facts), full=full, partitions=partitions, buckets=buckets)
+    facts = table.current_facts
+    return compact(facts, fresh_user(facts), full=full, partitions=partitions, buckets=buckets)

@@ -19,9 +19,9 @@ def reset_consumer(table: HasFacts, name: str, next_snapshot_id: int) -> None:
     Raises:
         InvalidInputError: the name or the id is not legal.
     """
-    stored.reset_consumer(table.facts.store, name, next_snapshot_id)
+    stored.reset_consumer(table.current_facts.store, name, next_snapshot_id)
 
 
 def delete_consumer(table: HasFacts, name: str) -> None:
     """Forget a consumer; nothing happens when there is none."""
-    stored.delete_consumer(table.facts.store, name)
+    stored.delete_consumer(table.current_facts.store, name)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
+from table_format.errors import ColumnNotFound, InvalidInputError, SchemaChanged
 from table_format.indexes.deletion_vectors import deletion_files
 from table_format.io.table_store import TableStore
 from table_format.lsm.marks import BucketDeletions
@@ -45,16 +46,20 @@ class StoredSchemas(Mapping[int, TableSchema]):
 
 @dataclass(frozen=True)
 class TableFacts:
-    """One opened table; travels between processes. ``name`` is what messages call it."""
+    """One opened table; travels between processes. ``name`` is what messages call it.
+
+    ``opened`` is the schema that the caller knows the table by, where its columns are not those of ``schema``.
+    """
 
     name: str
     store: TableStore
     schema: TableSchema
     options: TableOptions
+    opened: TableSchema | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         # What was read so far stays behind.
-        return (TableFacts, (self.name, self.store, self.schema, self.options))
+        return (TableFacts, (self.name, self.store, self.schema, self.options, self.opened))
 
     @cached_property
     def snapshots(self) -> SnapshotStore:
@@ -141,6 +146,24 @@ class TableFacts:
         with suppress(OSError):
             self.store.io.delete(self.store.paths.index(file.file_name))
 
+    @contextmanager
+    def blaming_old_columns(self) -> Iterator[None]:
+        """Where the caller knows other columns than the table has now, say so instead of calling the rows wrong.
+
+        Raises:
+            SchemaChanged: in place of an error about columns, types or values.
+        """
+        try:
+            yield
+        except (InvalidInputError, ColumnNotFound) as error:
+            if self.opened is None:
+                raise
+            message = (
+                f"{self.name} was opened under schema {self.opened.id} and has schema {self.schema.id} now, with other "
+                f"columns: {error}. Nothing was written; load the table again and repeat"
+            )
+            raise SchemaChanged(message) from error
+
     def require(self, operation: Operation) -> None:
         """Refuse an operation whose result would be wrong.
 
@@ -154,4 +177,11 @@ class HasFacts(Protocol):
     """An opened table, for functions that are methods of it."""
 
     @property
-    def facts(self) -> TableFacts: ...
+    def facts(self) -> TableFacts:
+        """The table under the schema it was opened with: what readers go by."""
+        ...
+
+    @property
+    def current_facts(self) -> TableFacts:
+        """The table under the schema it has now: what everything that writes or deletes goes by."""
+        ...

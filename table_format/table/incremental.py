@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from table_format.errors import InvalidOption, SnapshotExpired, SnapshotNotFound, UnsupportedFeature
+from table_format.formats.newer_schemas import refuse_newer
 from table_format.io.paths import POSTPONE_BUCKET
 from table_format.metastore.changelogs import ChangeHistory, ChangelogStore
 from table_format.metastore.expired_reads import telling_expired
@@ -20,7 +21,7 @@ from table_format.metastore.plan import PlanCounts, by_bucket, changed_files, li
 from table_format.metastore.tags import TagStore
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import FileKind, ManifestEntry
-from table_format.model.predicate import Predicate
+from table_format.model.predicate import Predicate, columns_of
 from table_format.model.snapshot import CommitKind, Snapshot
 from table_format.model.split import DataSplit, SplitContent
 from table_format.options.merge import MergeEngine
@@ -374,7 +375,10 @@ def _without_common(
 
 def _with_splits(facts: TableFacts, plan: Plan, splits: tuple[DataSplit, ...]) -> Plan:
     needed: set[int] = {file.schema_id for split in splits for file in _all_files(split)}
-    return replace(plan, splits=splits, schemas={i: facts.schemas[i] for i in sorted(needed)})
+    schemas = {i: facts.schemas[i] for i in sorted(needed)}
+    columns = () if plan.predicate is None else plan.schema.select(sorted(columns_of(plan.predicate)))
+    refuse_newer(schemas.values(), plan.schema, (*plan.fields, *columns), where=facts.name, rewriting=False)
+    return replace(plan, splits=splits, schemas=schemas)
 
 
 def _all_files(split: DataSplit) -> tuple[DataFileMeta, ...]:

@@ -198,6 +198,7 @@ def _left_in(facts: TableFacts, target: Snapshot, places: frozenset[tuple[bytes,
 def _added_rows(
     facts: TableFacts, added: Sequence[tuple[int, ManifestEntry]], shard: KeyShard
 ) -> Iterator[IndexedRows]:
+    # Keys keep their types and ids, so that a file of a newer schema tells its keys to a handle of an older one.
     reader = DataFileReader(facts.store, facts.schemas, facts.schema, facts.options)
     fields = facts.schema.select(facts.schema.primary_keys)
     types = [field.type for field in fields]

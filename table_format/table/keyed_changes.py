@@ -58,7 +58,7 @@ class KeyedChanges:
         base = snapshot_identity(self._scan.plan().snapshot)
         with closing(self._rows()) as rows:
             messages = TableWrite(self._facts).write(pa.RecordBatchReader.from_batches(schema, rows))
-        return tuple(replace(message, rows_base=base, numbers_base=None) for message in messages)
+        return tuple(replace(message, rows_base=base, numbers_base=None, rewrites=True) for message in messages)
 
     def _rows(self) -> Generator[pa.RecordBatch]:
         for batch in self._scan.to_batches(threads=1):

@@ -32,6 +32,8 @@ def open_key_index(facts: TableFacts, *, replacing: bool = False, shard: KeyShar
     paths, bucketing = facts.store.paths, facts.options.bucket
     types = [stored_key(pa.array([], arrow_type(f.type))).type for f in facts.schema.select(facts.schema.primary_keys)]
     fitting = f"{paths.root}\n{paths.branch}|{facts.schema.primary_keys}|{bucketing.index_ttl_ms}"
+    if facts.store.identity is not None:
+        fitting = f"{fitting}|{facts.store.identity}"
     name = "keys"
     if not shard.is_whole:
         name = f"{_SHARD}-{shard.number}-of-{shard.of}"

@@ -24,6 +24,8 @@ _NOT_JOINED: Final = (
     "key_places_base",
     "rows_base",
     "numbers_base",
+    "schema_id",
+    "rewrites",
 )
 
 
@@ -92,6 +94,7 @@ def _sum(
     joined["compact_new_index_files"] = tuple(index for index in come if index not in replaced)
     joined["compact_deleted_index_files"] = tuple(index for index in gone_indexes if index not in replaced)
     first = group[0]
+    schema_ids = [message.schema_id for message in group if message.schema_id is not None]
     named = {file.file_name for file in (*before, *after, *joined["new_files"])}
     left_over.extend(LeftOver(first.partition, first.bucket, file) for file in gone if file.file_name not in named)
     return CommitMessage(
@@ -104,5 +107,7 @@ def _sum(
         key_places_base=first.key_places_base,
         rows_base=first.rows_base,
         numbers_base=first.numbers_base,
+        schema_id=min(schema_ids, default=None),
+        rewrites=any(message.rewrites for message in group),
         **joined,
     )

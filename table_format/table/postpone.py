@@ -132,7 +132,7 @@ def _known_counts(facts: TableFacts, entries: Iterator[ManifestEntry]) -> dict[b
 
 
 def _rows(facts: TableFacts, work: PostponedWork) -> Iterator[pa.RecordBatch]:
-    reader = DataFileReader(facts.store, facts.schemas, facts.schema, facts.options)
+    reader = DataFileReader(facts.store, facts.schemas, facts.schema, facts.options, rewriting=True)
     fields = (*facts.schema.fields, VALUE_KIND)
     for file in work.files:
         yield from reader.read(work.partition, POSTPONE_BUCKET, file, fields, batch_rows=batch_rows_of((file,), fields))

@@ -43,20 +43,24 @@ def read_split(
     split: DataSplit,
     fields: Sequence[DataField],
     predicate: Predicate | None = None,
+    *,
+    rewriting: bool = False,
 ) -> Generator[pa.RecordBatch]:
     """The rows of a split that match the predicate, with exactly ``fields``.
 
     ``schemas`` holds, by id, the schemas its files were written with; ``read_schema`` is the one rows are shown in.
+    With ``rewriting`` the rows are written back.
 
     Raises:
         CorruptionError: a file is missing or damaged.
         UnsupportedFeature: a file has a format that this version cannot read, or the split must be merged in a way
             that it cannot.
+        SchemaChanged: a file was written under a newer schema, and values would be lost.
     """
     if split.content is not SplitContent.STATE:
         yield from read_rows(store, schemas, read_schema, options, split, fields, predicate)
         return
-    reader = DataFileReader(store, schemas, read_schema, options)
+    reader = DataFileReader(store, schemas, read_schema, options, rewriting=rewriting)
     deletions = vectors_of(store.io, split.files, split.deletion_files)
     if split.raw_convertible:
         yield from read_raw(

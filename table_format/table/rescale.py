@@ -68,7 +68,7 @@ def rescale_table(
         InvalidInputError: the table has no fixed number of buckets, or it is not told for a table that postpones them.
         ConflictError: another commit changed one of the partitions meanwhile; nothing is visible.
     """
-    return rescale(table.facts, bucket, partitions=partitions)
+    return rescale(table.current_facts, bucket, partitions=partitions)
 
 
 def rescale(
@@ -185,8 +185,10 @@ def _works(
 
 def _rows(facts: TableFacts, splits: Sequence[DataSplit]) -> Iterator[pa.RecordBatch]:
     keyed = facts.schema.is_primary_key_table
+    schema = facts.schema
     for split in splits:
-        for batch in read_split(facts.store, facts.schemas, facts.schema, facts.options, split, facts.schema.fields):
+        rows = read_split(facts.store, facts.schemas, schema, facts.options, split, schema.fields, rewriting=True)
+        for batch in rows:
             kinds = pa.array(np.zeros(batch.num_rows, np.int8))
             yield batch.append_column(VALUE_KIND.name, kinds) if keyed else batch
 

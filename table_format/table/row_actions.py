@@ -23,6 +23,7 @@ from table_format.errors import (
     RowsChanged,
     SnapshotExpired,
 )
+from table_format.formats.newer_schemas import refuse_newer
 from table_format.metastore.expired_reads import telling_expired
 from table_format.model.arguments import refuse
 from table_format.model.arrow_types import arrow_schema
@@ -39,6 +40,7 @@ from table_format.table.input import Rows
 from table_format.table.keyed_changes import KeyedChanges, check_deletable, check_updatable
 from table_format.table.landing import Messages, land
 from table_format.table.merge_rows import Delete, Insert, MatchedClause, Merge, MergeWork, On, Update
+from table_format.table.plan import Plan
 from table_format.table.row_changes import DeleteWork, RowChanges, RowWork, UpdateWork
 from table_format.table.scan import Scan
 from table_format.table.turns import Turns
@@ -83,12 +85,13 @@ def delete(
         ConflictError: other commits changed the same files, or on a primary key table the same keys, again and again.
         CommitOutcomeUnknown: it may have landed; repeat it under the same user and identifier.
     """
-    facts = table.facts
-    if facts.schema.is_primary_key_table:
-        check_deletable(facts, "delete")
-    predicate = bound_filter(where, facts.schema.fields)
-    landing = _Landing("DELETE", commit_user, identifier, properties)
-    return _changed(facts, lambda: DeleteWork(facts.schema, predicate), landing)
+    facts = table.current_facts
+    with facts.blaming_old_columns():
+        if facts.schema.is_primary_key_table:
+            check_deletable(facts, "delete")
+        predicate = bound_filter(where, facts.schema.fields)
+        landing = _Landing("DELETE", commit_user, identifier, properties)
+        return _changed(facts, lambda: DeleteWork(facts.schema, predicate), landing)
 
 
 def update(
@@ -114,18 +117,19 @@ def update(
         UnsupportedFeature: the merge engine cannot update rows, or a column of the primary key is assigned.
         ConflictError, CommitOutcomeUnknown: as for ``delete``.
     """
-    facts = table.facts
     if not isinstance(set_, Mapping):
         refuse("set_", "a mapping of columns to values", set_)
-    if not set_:
-        message = f"update of {facts.name}: there is no column to set"
-        raise InvalidInputError(message)
-    assignments = bind(set_, facts.schema, {TARGET: arrow_schema(facts.schema.fields)})
-    if facts.schema.is_primary_key_table:
-        check_updatable(facts, "update", assignments.names)
-    predicate = bound_filter(where, facts.schema.fields)
-    landing = _Landing("UPDATE", commit_user, identifier, properties)
-    return _changed(facts, lambda: UpdateWork(facts.schema, predicate, assignments), landing)
+    facts = table.current_facts
+    with facts.blaming_old_columns():
+        if not set_:
+            message = f"update of {facts.name}: there is no column to set"
+            raise InvalidInputError(message)
+        assignments = bind(set_, facts.schema, {TARGET: arrow_schema(facts.schema.fields)})
+        if facts.schema.is_primary_key_table:
+            check_updatable(facts, "update", assignments.names)
+        predicate = bound_filter(where, facts.schema.fields)
+        landing = _Landing("UPDATE", commit_user, identifier, properties)
+        return _changed(facts, lambda: UpdateWork(facts.schema, predicate, assignments), landing)
 
 
 def merge(
@@ -156,28 +160,29 @@ def merge(
         UnsupportedFeature: as for ``update`` and ``delete``, or a column cannot be joined on.
         ConflictError, CommitOutcomeUnknown: as for ``delete``.
     """
-    facts = table.facts
+    facts = table.current_facts
     matched = _listed(when_matched, "when_matched", Update, Delete)
     inserted = _listed(when_not_matched, "when_not_matched", Insert)
     left_over = _listed(when_not_matched_by_source, "when_not_matched_by_source", Update, Delete)
     if not (matched or inserted or left_over):
         message = f"merge into {facts.name}: there is no clause, so nothing would happen"
         raise InvalidInputError(message)
-    bound = Merge.of(
-        facts.name,
-        facts.schema,
-        source,
-        on,
-        matched=matched,
-        not_matched=inserted,
-        not_matched_by_source=left_over,
-    )
-    if facts.schema.is_primary_key_table:
-        check_updatable(facts, "merge", bound.assigned)
-        if bound.deletes:
-            check_deletable(facts, "merge with a delete clause")
-    landing = _Landing("MERGE", commit_user, identifier, properties)
-    return _changed(facts, lambda: MergeWork(bound), landing)
+    with facts.blaming_old_columns():
+        bound = Merge.of(
+            facts.name,
+            facts.schema,
+            source,
+            on,
+            matched=matched,
+            not_matched=inserted,
+            not_matched_by_source=left_over,
+        )
+        if facts.schema.is_primary_key_table:
+            check_updatable(facts, "merge", bound.assigned)
+            if bound.deletes:
+                check_deletable(facts, "merge with a delete clause")
+        landing = _Landing("MERGE", commit_user, identifier, properties)
+        return _changed(facts, lambda: MergeWork(bound), landing)
 
 
 def _listed(clauses: _C | Sequence[_C], argument: str, *kinds: type) -> tuple[_C, ...]:
@@ -202,6 +207,7 @@ def _changed(facts: TableFacts, begin: Callable[[], RowWork], landing: _Landing)
         latest = _latest(facts)
         scan = whole_state(latest, work.where) if keyed else Scan(latest, None, work.where)
         plan = scan.plan()
+        _refuse_newer(facts, plan)
         changes = KeyedChanges(facts, scan, work) if keyed else AppendChanges(facts, plan, work)
         with telling_expired(facts.store, *(() if plan.snapshot is None else (plan.snapshot.id,))):
             messages = changes.write()
@@ -230,3 +236,8 @@ def _latest(facts: TableFacts) -> TableFacts:
     """The facts for a scan of the latest state of this branch, whatever the options say of reading."""
     keys = {key for option in (*STARTING_POINTS, MODE, FALLBACK_BRANCH) for key in option.keys}
     return replace(facts, options=TableOptions({k: v for k, v in facts.options.raw.items() if k not in keys}))
+
+
+def _refuse_newer(facts: TableFacts, plan: Plan) -> None:
+    """Refuse to change rows of a schema that came after the statement began."""
+    refuse_newer(plan.schemas.values(), facts.schema, plan.fields, where=facts.name, rewriting=True)

@@ -9,14 +9,16 @@ from functools import cached_property, partial
 import pyarrow as pa
 
 from table_format.errors import UnsupportedFeature
+from table_format.formats.newer_schemas import refuse_newer
 from table_format.io.paths import POSTPONE_BUCKET
 from table_format.metastore.expired_reads import again_if_expired, telling_expired
 from table_format.metastore.file_filter import FileFilter
+from table_format.metastore.identity import require_same_table
 from table_format.metastore.plan import live_files
 from table_format.model.arguments import name_or_names
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.manifest import ManifestEntry
-from table_format.model.predicate import Predicate
+from table_format.model.predicate import Predicate, columns_of
 from table_format.model.schema import TableSchema
 from table_format.model.split import DataSplit
 from table_format.options.declare import Operation
@@ -61,6 +63,8 @@ class Scan(ArrowRows):
             NotFoundError: the snapshot or tag, or a column, does not exist; ``SnapshotExpired`` where it did.
             InvalidFilter: the filter cannot be parsed or does not fit the columns.
             UnsupportedFeature: the table has a feature without which its rows would be wrong.
+            SchemaChanged: the table was altered since it was opened, and its old schema would cut values.
+            TableNotFound, TableReplaced: it was dropped since it was opened.
         """
         return self._plan
 
@@ -91,6 +95,7 @@ class Scan(ArrowRows):
 
 def _make_plan(scan: Scan) -> Plan:
     facts = scan.facts
+    require_same_table(facts.store)
     facts.require(Operation.READ)
     if startup_mode(facts.options.raw) is StartupMode.INCREMENTAL:
         if scan.levels is not None:
@@ -124,6 +129,7 @@ def state_plan(
     Raises:
         SnapshotExpired: the snapshot was expired meanwhile.
         UnsupportedFeature: the state has a feature without which its rows would be wrong.
+        SchemaChanged: files were written under a newer schema, and the older one would cut their values.
     """
     with telling_expired(facts.store, *(() if start.snapshot is None else (start.snapshot.id,))):
         return _state_plan(facts, start, columns, filter, min_level=min_level, levels=levels)
@@ -165,6 +171,9 @@ def _state_plan(
         is_merged=is_merged,
     )
     found = live_files(facts.manifests, start.snapshot, schema=schema, schemas=facts.schemas, filter=wanted)
+    shown = fields if predicate is None else (*fields, *schema.select(sorted(columns_of(predicate))))
+    newer = sorted({e.file.schema_id for e in found.entries if e.file.schema_id > schema.id})
+    refuse_newer((facts.schemas[i] for i in newer), schema, shown, where=facts.name, rewriting=False)
     deletion_files = facts.deletion_files(start.snapshot)
     if predicate is None and levels is None and lowest <= 1:
         check_whole_plan(facts, start.snapshot, found, deletion_files)

@@ -20,11 +20,13 @@ from table_format.errors import (
     SnapshotExpired,
     SnapshotNotFound,
 )
+from table_format.formats.newer_schemas import refuse_newer
 from table_format.io.paths import POSTPONE_BUCKET
 from table_format.metastore.changelogs import ChangeHistory
 from table_format.metastore.consumers import next_snapshot, reset_consumer
 from table_format.metastore.expired_reads import again_if_expired, telling_expired
 from table_format.metastore.file_filter import FileFilter
+from table_format.metastore.identity import require_same_table
 from table_format.metastore.plan import live_files
 from table_format.model.arguments import optional_whole_number
 from table_format.model.predicate import Predicate
@@ -97,7 +99,11 @@ class StreamScan:
             SnapshotExpired: changes have been expired before they were read; the message says how to go on.
             SnapshotNotFound: the table was made anew or rolled back to before the position.
             UnsupportedFeature: the table has a feature without which its rows would be wrong.
+            SchemaChanged: the table was altered since it was opened, and its old schema would cut values. The position
+                stays: open the table again, and go on at the ``checkpoint`` of this stream.
+            TableNotFound, TableReplaced: it was dropped since it was opened.
         """
+        require_same_table(self.facts.store)
         if self.facts.options.stream.consumer_mode == _AT_LEAST_ONCE:
             self._record(self._next)  # who asks for more is done with what it had
         if self.is_finished:
@@ -237,6 +243,7 @@ class StreamScan:
         found = live_files(facts.manifests, plan.snapshot, schema=plan.schema, schemas=facts.schemas, filter=wanted)
         splits = change_splits(facts, plan, found.entries, plan.snapshot, whole_buckets=True)
         needed = {e.file.schema_id: facts.schemas[e.file.schema_id] for e in found.entries}
+        refuse_newer(needed.values(), plan.schema, plan.fields, where=facts.name, rewriting=False)
         return replace(plan, splits=(*plan.splits, *splits), schemas={**plan.schemas, **needed})
 
     def _first_level(self) -> int:

@@ -1,27 +1,30 @@
 """A table as one uses it: read it, write to it, look after it.
 
 A ``Table`` is a value: the schema and options it was opened with, and no state of a work under way. Every scan and
-every commit looks at the table anew.
+every commit looks at the table anew. Scans show rows in the schema the table was opened with; whatever writes, rewrites
+or deletes begins by asking for the current schema, and acts under that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
 
-from table_format.errors import UnsupportedFeature
+from table_format.errors import InvalidInputError, SchemaChanged, UnsupportedFeature
 from table_format.io.table_store import TableStore
 from table_format.metastore.expire import ExpiryReport, expire_snapshots
+from table_format.metastore.identity import require_same_table
 from table_format.model.arguments import flag, mappings, options_by_key
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.identifier import Identifier
 from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
+from table_format.model.types import DataField, DataType
 from table_format.options.check import check_dynamic
 from table_format.options.declare import Operation
 from table_format.options.scan import MODE, STARTING_POINTS
@@ -77,6 +80,33 @@ class Table:
     def facts(self) -> TableFacts:
         """What operations on the table start from."""
         return TableFacts(str(self.identifier), self.store, self.schema, self.options)
+
+    def current(self) -> Table:
+        """The table under the schema it has now, with the same dynamic options on top; itself if nothing changed.
+
+        Raises:
+            TableNotFound: the table was dropped or renamed.
+            TableReplaced: it was dropped, and another was made in its place.
+            SchemaChanged: a dynamic option contradicts the present options of the table.
+        """
+        require_same_table(self.store)
+        latest = self.facts.schema_store.latest()
+        if latest.id == self.schema.id:
+            return self
+        try:
+            check_dynamic(latest, self.dynamic_options)
+        except InvalidInputError as error:
+            message = f"{self.identifier} has schema {latest.id} now: {error}. Load the table again and repeat"
+            raise SchemaChanged(message) from error
+        return Table(self.identifier, self.store, latest, self.dynamic_options)
+
+    @property
+    def current_facts(self) -> TableFacts:
+        """What operations that write or delete start from; raises as ``current``."""
+        now = self.current()
+        if now is self or _columns(now.schema.fields) == _columns(self.schema.fields):
+            return now.facts
+        return replace(now.facts, opened=self.schema)
 
     @property
     def arrow_schema(self) -> pa.Schema:
@@ -155,6 +185,7 @@ class Table:
 
         Raises:
             InvalidData: a column or a value does not fit.
+            SchemaChanged: it does not fit, and the table has got other columns since it was opened.
             ConflictError: another commit made this one impossible; nothing is visible, and no file of it is left.
             CommitOutcomeUnknown: it may have landed; repeat it under the same user and identifier.
         """
@@ -189,15 +220,17 @@ class Table:
             ConflictError, CommitOutcomeUnknown: as for ``append``.
         """
         CommitArguments.of(identifier, properties=properties)
-        commit = self.new_commit(commit_user)
+        facts = self.current_facts
+        commit = BatchCommit(facts, commit_user)
         if identifier is not None and commit.is_committed(identifier):
             return ()
-        spec = None if partition is None else partition_spec(self.schema, partition)
-        rows = data if partition is None else rows_of_partition(data, self.schema, partition)
+        with facts.blaming_old_columns():
+            spec = None if partition is None else partition_spec(facts.schema, partition)
+            rows = data if partition is None else rows_of_partition(data, facts.schema, partition)
         return land(
             self.store,
             commit,
-            write=lambda: TableWrite(self.facts, replacing=True, commit_user=commit.commit_user).write(rows),
+            write=lambda: TableWrite(facts, replacing=True, commit_user=commit.commit_user).write(rows),
             publish=lambda messages: commit.overwrite(
                 messages, partition=spec, identifier=identifier, properties=properties
             ),
@@ -211,9 +244,10 @@ class Table:
 
     def truncate(self) -> tuple[Snapshot, ...]:
         """Remove all rows, in one commit."""
-        self.facts.require(Operation.WRITE)
-        snapshots = self.facts.committer(fresh_user(self.facts)).truncate()
-        expire_after_commit(self.facts)
+        facts = self.current_facts
+        facts.require(Operation.WRITE)
+        snapshots = facts.committer(fresh_user(facts)).truncate()
+        expire_after_commit(facts)
         return snapshots
 
     def drop_partitions(self, partitions: Sequence[Mapping[str, object]]) -> tuple[Snapshot, ...]:
@@ -222,10 +256,11 @@ class Table:
         Raises:
             InvalidInputError: there is none, or one names other columns.
         """
-        self.facts.require(Operation.WRITE)
-        specs = [partition_spec(self.schema, partition) for partition in mappings(partitions, "partitions")]
-        snapshots = self.facts.committer(fresh_user(self.facts)).drop_partitions(specs)
-        expire_after_commit(self.facts)
+        facts = self.current_facts
+        facts.require(Operation.WRITE)
+        specs = [partition_spec(facts.schema, partition) for partition in mappings(partitions, "partitions")]
+        snapshots = facts.committer(fresh_user(facts)).drop_partitions(specs)
+        expire_after_commit(facts)
         return snapshots
 
     def new_write(self, commit_user: str | None = None, *, compactor: Executor | None = None) -> TableWrite:
@@ -234,11 +269,11 @@ class Table:
         With a ``compactor``, such as a pool of threads, a stream of writes goes on while buckets are compacted; what
         came of it is among the messages of a later write, and in the end of ``finish``.
         """
-        return TableWrite(self.facts, compactor=compactor, shared=False, commit_user=commit_user)
+        return TableWrite(self.current_facts, compactor=compactor, shared=False, commit_user=commit_user)
 
     def new_commit(self, commit_user: str | None = None) -> BatchCommit:
         """The second phase: messages become visible; without a user, under a fresh one."""
-        return BatchCommit(self.facts, commit_user)
+        return BatchCommit(self.current_facts, commit_user)
 
     # --- looking after it -------------------------------------------------------------------------------------------
 
@@ -256,8 +291,10 @@ class Table:
             ColumnNotFound: there is no such column.
             UnsupportedFeature: a column holds ARRAY, MAP, MULTISET or ROW.
         """
-        snapshots = analyze(self.facts, fresh_user(self.facts), columns_argument(columns) or ())
-        expire_after_commit(self.facts)
+        facts = self.current_facts
+        with facts.blaming_old_columns():
+            snapshots = analyze(facts, fresh_user(facts), columns_argument(columns) or ())
+        expire_after_commit(facts)
         return snapshots
 
     def expire_snapshots(
@@ -280,10 +317,11 @@ class Table:
             InvalidOption: the bounds contradict each other.
         """
         flag(dry_run, "dry_run")
-        self.facts.require(Operation.EXPIRE)
+        facts = self.current_facts
+        facts.require(Operation.EXPIRE)
         return expire_snapshots(
-            self.store,
-            self.options,
+            facts.store,
+            facts.options,
             dry_run=dry_run,
             retain_max=retain_max,
             retain_min=retain_min,
@@ -325,3 +363,7 @@ class Table:
         """
         feature = "rewrite_file_index"
         raise UnsupportedFeature(feature)
+
+
+def _columns(fields: Sequence[DataField]) -> list[tuple[int, str, DataType]]:
+    return [(field.id, field.name, field.type) for field in fields]

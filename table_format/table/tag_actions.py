@@ -39,7 +39,7 @@ def create_tag(
         SnapshotNotFound: there is no such snapshot.
     """
     flag(ignore_if_exists, "ignore_if_exists")
-    facts = table.facts
+    facts = table.current_facts
     facts.require(Operation.EXPIRE)
     stored = TagStore(facts.store)
     existing = stored.find(name)
@@ -69,7 +69,7 @@ def replace_tag(
         TagNotFound: there is no tag of that name.
         SnapshotNotFound: there is no such snapshot.
     """
-    facts = table.facts
+    facts = table.current_facts
     facts.require(Operation.EXPIRE)
     TagStore(facts.store).load(name)
     snapshot = _snapshot(facts, name, snapshot_id)
@@ -83,8 +83,9 @@ def rename_tag(table: HasFacts, name: str, new_name: str) -> None:
         TagNotFound: there is none of the old name.
         AlreadyExistsError: there is one of the new name.
     """
-    table.facts.require(Operation.EXPIRE)
-    TagStore(table.facts.store).rename(name, new_name)
+    facts = table.current_facts
+    facts.require(Operation.EXPIRE)
+    TagStore(facts.store).rename(name, new_name)
 
 
 def delete_tag(table: HasFacts, name: str) -> None:
@@ -93,13 +94,14 @@ def delete_tag(table: HasFacts, name: str) -> None:
     Raises:
         TagNotFound: there is none of that name.
     """
-    table.facts.require(Operation.EXPIRE)
-    tag_deletion.delete_tag(table.facts.store, table.facts.options, name)
+    facts = table.current_facts
+    facts.require(Operation.EXPIRE)
+    tag_deletion.delete_tag(facts.store, facts.options, name)
 
 
 def create_automatic_tags(table: HasFacts) -> tuple[str, ...]:
     """Make the tags that are due by ``tag.automatic-creation``, as each commit does; their names."""
-    facts = table.facts
+    facts = table.current_facts
     facts.require(Operation.EXPIRE)
     batch = create_batch_tag(facts.store, facts.options)
     return create_period_tags(facts.store, facts.options) if batch is None else (batch,)
@@ -110,7 +112,7 @@ def expire_tags(table: HasFacts, *, older_than_ms: int | None = None, dry_run: b
     those deleted, or that would be.
     """
     flag(dry_run, "dry_run")
-    facts = table.facts
+    facts = table.current_facts
     facts.require(Operation.EXPIRE)
     return tag_expiry.expire_tags(facts.store, facts.options, older_than_ms=older_than_ms, dry_run=dry_run)
 

@@ -30,6 +30,7 @@ from table_format.lsm.postpone import PostponeWriter, is_plain_user
 from table_format.lsm.writer import MergeTreeWriter
 from table_format.metastore.expired_reads import telling_expired
 from table_format.metastore.file_filter import FileFilter
+from table_format.metastore.identity import require_same_table
 from table_format.metastore.key_places import snapshot_identity
 from table_format.metastore.plan import by_bucket, live_files
 from table_format.model import arguments
@@ -175,10 +176,11 @@ class TableWrite:
             BucketCountChanged: a partition was written with another number of buckets.
             SnapshotExpired: the snapshot that the rows were to follow was expired meanwhile; write them again.
         """
-        reader = reader_of(data)
-        self._rules.check_columns([name for name in reader.schema.names if name != self._given_column])
         try:
-            return self._written(self._checked(reader))
+            with self._facts.blaming_old_columns():
+                reader = reader_of(data)
+                self._rules.check_columns([name for name in reader.schema.names if name != self._given_column])
+                return self._written(self._checked(reader))
         except CorruptionError:
             with telling_expired(self._facts.store, *(() if self._base is None else (self._base.id,))):
                 raise
@@ -200,6 +202,7 @@ class TableWrite:
             yield self._rules.conform(bare, first_row=first_row), given
 
     def _written(self, batches: Iterable[tuple[pa.RecordBatch, pa.Array | None]]) -> tuple[CommitMessage, ...]:
+        require_same_table(self._facts.store)
         self._mend()
         if self._is_broken:
             raise InvalidInputError(_BROKEN)

@@ -6,7 +6,6 @@ import pytest
 
 from table_format.errors import ColumnNotFound, InvalidSchemaChange
 from table_format.metastore.schema_changes import apply_changes
-from table_format.metastore.type_changes import can_widen, keeps_bounds
 from table_format.model.schema import TableSchema
 from table_format.model.schema_change import (
     AddColumn,
@@ -20,6 +19,7 @@ from table_format.model.schema_change import (
     SetNullability,
     SetOption,
 )
+from table_format.model.type_changes import can_widen, keeps_bounds
 from table_format.model.types import (
     ArrayType,
     BigIntType,

@@ -1,4 +1,4 @@
-"""Actors that change no rows: compactors, expirers, taggers, cleaners of orphans."""
+"""Actors that change no rows: compactors, expirers, taggers, cleaners of orphans, those who alter the schema."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from table_format.errors import (
     ConflictError,
     CorruptionError,
     OutcomeUnknownError,
+    SchemaChanged,
     SnapshotNotFound,
     TagNotFound,
 )
 from table_format.metastore.expire import expire_snapshots
 from table_format.metastore.orphans import remove_orphan_files
+from table_format.metastore.schemas import SchemaStore
 from table_format.metastore.tag_deletion import delete_tag
 from table_format.metastore.tags import TagStore
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.manifest import ManifestEntry
+from table_format.model.schema_change import AddColumn
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER
+from table_format.model.types import BigIntType
 from tests.simulation.interrupting_io import KINDS
 from tests.simulation.process import Process
 from tests.simulation.readers import check_content
@@ -37,7 +41,10 @@ def compactor(p: Process) -> None:
         durable["begun"] += 1
         p.sleep(10, 1_500)
         try:
+            p.look_at_schema()
             compact(p, f"{p.actor.name}.{durable['begun']}")
+        except SchemaChanged:
+            p.world.note("stale_compaction_refused")
         except (OSError, CorruptionError, SnapshotNotFound) as error:
             if isinstance(error, CorruptionError):
                 _check_expired_under_way(p, error)
@@ -86,12 +93,13 @@ def _rewrite(p: Process, row: bytes, bucket: int, files: list[ManifestEntry]) ->
     total: Counter[int] = Counter()
     for entry in files:
         total.update(rows_to_keep(p, entry))
-    after = write_rows(p.store.io, p.actor.runtime, row, bucket, total, level=MAX_LEVEL)
+    schema_id = p.actor.durable.get("schema", 0)
+    after = write_rows(p.store.io, p.actor.runtime, row, bucket, total, level=MAX_LEVEL, schema_id=schema_id)
     return message(row, bucket, compact_before=[e.file for e in files], compact_after=[after])
 
 
 def rows_to_keep(p: Process, entry: ManifestEntry) -> dict[int, int]:
-    return p.rows_of(entry)
+    return p.rows_to_rewrite(entry)
 
 
 def _check_expired_under_way(p: Process, error: CorruptionError) -> None:
@@ -120,6 +128,21 @@ def expirer(p: Process) -> None:
             p.world.note("expiry_put_off")
         else:
             p.world.note("expiries" if report.snapshot_ids else "expiries_of_nothing")
+
+
+def alterer(p: Process) -> None:
+    """Add a column every now and then."""
+    durable = p.actor.durable
+    durable.setdefault("begun", 0)
+    while durable["begun"] < p.settings.jobs:
+        durable["begun"] += 1
+        p.sleep(100, 4_000)
+        try:
+            SchemaStore(p.store).change([AddColumn(f"c{p.rng.getrandbits(40)}", BigIntType())])
+        except (OSError, CorruptionError, OutcomeUnknownError) as error:
+            p.excuse("adding a column", error)
+        else:
+            p.world.note("altered")
 
 
 def cleaner(p: Process) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from unittest.mock import patch
 
 from table_format.errors import CommitOutcomeUnknown
+from table_format.formats import newer_schemas
 from table_format.metastore import (
     branch_needs,
     commit,
@@ -401,6 +402,15 @@ MUTANTS: tuple[Mutant, ...] = (
             "tags rest on the hint",
             (tag_deletion, "_is_kept_otherwise", _kept_if_hinted),
             (tag_deletion, "needs_beside_tag", _needs_if_hinted),
+        ),
+    ),
+    # A schema that changes: either of the two checks alone is enough for a compaction.
+    _under(
+        Settings.draw_altering,
+        _mutant(
+            "stale handles rewrite",
+            (newer_schemas, "refuse_newer", _nothing),
+            (commit_prepare, "find_misfit", _nothing),
         ),
     ),
     # Fences in pairs.

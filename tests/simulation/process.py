@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from table_format.errors import CorruptionError, SnapshotNotFound, TableFormatError
+from table_format.formats import newer_schemas
 from table_format.io.table_store import TableStore
 from table_format.metastore.commit import TableCommit
 from table_format.metastore.manifests import ManifestStore
@@ -21,7 +22,7 @@ from tests.simulation.history import History
 from tests.simulation.interrupting_io import KINDS
 from tests.simulation.settings import LONGEST_STALL_MS, REQUEST_MS, Settings
 from tests.simulation.store import FaultyFileIO, SharedStore
-from tests.simulation.sum_table import PATHS, Content, decode_rows, path_of, schema_with
+from tests.simulation.sum_table import NEXT_COLUMN, PATHS, Content, decode_rows, path_of, schema_with
 from tests.simulation.world import Actor, Violation, World
 
 
@@ -72,6 +73,26 @@ class Process:
             return decode_rows(self.store.io.read(path))
         except FileNotFoundError as error:
             raise CorruptionError(path, "the data file is missing") from error
+
+    def look_at_schema(self) -> int:
+        """The schema this process works under: the latest as of the last time it looked, which may be long ago."""
+        durable = self.actor.durable
+        if self.settings.alterers and self.rng.random() < 0.4:
+            durable["schema"] = SchemaStore(self.store).latest().id
+        return int(durable.setdefault("schema", 0))
+
+    def rows_to_rewrite(self, entry: ManifestEntry) -> dict[int, int]:
+        """The amounts that a handle of the schema last looked at finds in a data file, to write them back.
+
+        Raises:
+            SchemaChanged: the file has more columns.
+        """
+        known = self.actor.durable.get("schema", 0)
+        if entry.file.schema_id > known:
+            schemas = SchemaStore(self.store)
+            written, schema = schemas.load(entry.file.schema_id), schemas.load(known)
+            newer_schemas.refuse_newer((written,), schema, (), where=entry.file.file_name, rewriting=True)
+        return {key: n for key, n in self.rows_of(entry).items() if key // NEXT_COLUMN <= known}
 
     def content_of(self, snapshot: Snapshot) -> Content:
         """What a scan of the snapshot answers."""

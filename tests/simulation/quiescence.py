@@ -64,8 +64,9 @@ def files_nothing_needs(shared: SharedStore, history: History, also_kept: Set[in
     """Files that no retained snapshot and no tag needs."""
     kept = history.retained | set(history.tags.values()) | also_kept
     needed = {path for snapshot_id in kept for path in history.states[snapshot_id].paths}
-    beside = {PATHS.latest_hint, PATHS.earliest_hint, PATHS.schema(0)}
+    beside = {PATHS.latest_hint, PATHS.earliest_hint}
     # A deletion that died has left its notice beside the tag.
     beside |= {PATHS.tag_notice(name) for name in history.tags}
     beside |= {PATHS.snapshot(i) for i in history.retained} | {PATHS.tag(name) for name in history.tags}
-    return [path for path in shared.paths() if path not in needed | beside]
+    schemas = f"{PATHS.schema_directory}/"  # they stay for ever
+    return [path for path in shared.paths() if path not in needed | beside and not path.startswith(schemas)]

@@ -12,7 +12,7 @@ from tests.simulation.faults import NoFaults, SampledFaults
 from tests.simulation.history import History, Rules
 from tests.simulation.interrupting_io import KINDS
 from tests.simulation.legacy import legacy_writer
-from tests.simulation.maintenance import cleaner, compactor, expirer, tagger
+from tests.simulation.maintenance import alterer, cleaner, compactor, expirer, tagger
 from tests.simulation.process import Process
 from tests.simulation.quiescence import check_at_the_end
 from tests.simulation.readers import reader
@@ -79,6 +79,7 @@ def _cast(settings: Settings) -> list[tuple[str, Body]]:
         ("r", settings.readers, reader),
         ("j", settings.legacy_writers, legacy_writer),
         ("o", settings.cleaners, cleaner),
+        ("s", settings.alterers, alterer),
     ]
     return [(f"{letter}{i}", body) for letter, count, body in roles for i in range(count)]
 

@@ -129,6 +129,7 @@ def main() -> int:
     parser.add_argument("--mutants", action="store_true")
     parser.add_argument("--stalling", action="store_true", help="processes sleep for longer than snapshots live")
     parser.add_argument("--interrupting", action="store_true", help="calls are interrupted and processes live on")
+    parser.add_argument("--altering", action="store_true", help="columns are added under stale handles")
     parser.add_argument("--every-fault", action="store_true", help="one fault at every call of every operation")
     parser.add_argument("--legacy", action="store_true", help="with a writer that has no fence")
     arguments = parser.parse_args()
@@ -151,6 +152,8 @@ def main() -> int:
         return search(arguments.first, arguments.seeds, Settings.draw_stalling, arguments.processes)
     if arguments.interrupting:
         return search(arguments.first, arguments.seeds, Settings.draw_interrupted, arguments.processes)
+    if arguments.altering:
+        return search(arguments.first, arguments.seeds, Settings.draw_altering, arguments.processes)
     drawn = partial(Settings.draw, legacy=arguments.legacy)
     return search(arguments.first, arguments.seeds, drawn, arguments.processes)
 

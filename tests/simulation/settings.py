@@ -36,6 +36,7 @@ class Settings:
     readers: int = 1
     legacy_writers: int = 0
     cleaners: int = 0
+    alterers: int = 0
     jobs: int = 4
     chaos_ms: int = 60_000
     options: dict[str, str] = field(default_factory=dict)
@@ -106,6 +107,13 @@ class Settings:
     def draw_damaged(cls, seed: int) -> Settings:
         """Settings in which tags come and go, and hints say anything."""
         return replace(cls.draw_housekeeping(seed), faults=FaultMix({FaultKind.HINT_DAMAGED: 0.03}))
+
+    @classmethod
+    def draw_altering(cls, seed: int) -> Settings:
+        """Settings in which columns are added while writers and compactors work under schemas of the past."""
+        drawn = cls.draw(seed)
+        faults = drawn.faults if seed % 2 else FaultMix()
+        return replace(drawn, alterers=1, compactors=2, batch_writers=1, jobs=6, faults=faults)
 
     @classmethod
     def draw_cleaning(cls, seed: int) -> Settings:

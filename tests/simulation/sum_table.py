@@ -2,6 +2,9 @@
 
 A data file is a small JSON object from key to amount; the rows of a bucket are the sums over its live files. With a sum
 nothing hides: a file that is read twice or not at all changes the answer, which a deduplicating merge would forgive.
+
+Where the schema changes, each change adds a column, and an amount in column ``c`` stands under the key
+``c * NEXT_COLUMN + key``: what a handle of an older schema does not read is missing in the answer.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ ROOT = "/w/db.db/t"
 PATHS = TablePaths(ROOT)
 BUCKETS = 2
 MAX_LEVEL = 5
+NEXT_COLUMN = 1_000
 PARTITION_FIELD = DataField(0, "p", IntType(nullable=False))
 KEY_TYPES = (IntType(nullable=False),)
 
@@ -74,7 +78,15 @@ def key_of(serialized: bytes) -> int:
 
 
 def write_rows(
-    io: FileIO, runtime: Runtime, row: bytes, bucket: int, rows: Rows, *, level: int = 0, sequence: int = 0
+    io: FileIO,
+    runtime: Runtime,
+    row: bytes,
+    bucket: int,
+    rows: Rows,
+    *,
+    level: int = 0,
+    sequence: int = 0,
+    schema_id: int = 0,
 ) -> DataFileMeta:
     """Write one data file and say what a manifest has to know of it."""
     data = encode_rows(rows)
@@ -88,7 +100,7 @@ def write_rows(
         value_stats=EMPTY_STATS,
         min_sequence_number=sequence,
         max_sequence_number=sequence + len(rows) - 1,
-        schema_id=0,
+        schema_id=schema_id,
         level=level,
         creation_time=runtime.clock.local_now_ms(),
         delete_row_count=0,
@@ -96,6 +108,17 @@ def write_rows(
     )
     io.create(path_of(row, bucket, file), data)
     return file
+
+
+def in_all_columns(rows: Content, schema_id: int) -> Content:
+    """The same amounts in every column that the schema has."""
+    return Counter(
+        {
+            (*place, column * NEXT_COLUMN + key): n
+            for (*place, key), n in rows.items()
+            for column in range(schema_id + 1)
+        }
+    )
 
 
 def encode_rows(rows: Rows) -> bytes:

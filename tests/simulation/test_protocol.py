@@ -15,6 +15,7 @@ KINDS = {
     "stalling": Settings.draw_stalling,
     "beside a legacy writer": lambda seed: Settings.draw(seed, legacy=True),
     "interrupted": Settings.draw_interrupted,
+    "altering": Settings.draw_altering,
 }
 MUST_HAPPEN = (
     *("crashes", "error_before", "error_after", "late", "duplicate", "partial", "outage", "throttle", "disk_full"),
@@ -22,7 +23,7 @@ MUST_HAPPEN = (
     *("compacted", "upgraded", "compaction_conflict", "batch_rejected", "restart_filtered", "request_given_up"),
     *("expired", "expired_while_reading", "older_snapshot_expired", "read_by_tag", "outcome_unknown_at_first"),
     *("interrupt_before", "interrupt_after", "interrupt_late", "went_on_after_interrupt", "abort_refused"),
-    *("given_up", "given_up_after_landing", "false_link"),
+    *("given_up", "given_up_after_landing", "false_link", "altered", "stale_compaction_refused"),
 )
 _seen: Counter[str] = Counter()
 
@@ -30,7 +31,8 @@ _seen: Counter[str] = Counter()
 @pytest.mark.parametrize("first", range(0, SEEDS, 8))
 def test_no_seed_breaks_an_invariant(first):
     for seed in range(first, first + 8):
-        for kind, share in (("drawn", 1), ("stalling", 3), ("beside a legacy writer", 3), ("interrupted", 2)):
+        kinds = (("drawn", 1), ("stalling", 3), ("beside a legacy writer", 3), ("interrupted", 2), ("altering", 2))
+        for kind, share in kinds:
             if seed % share == 0:
                 _seen.update(run_named(seed, kind))
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from table_format.codecs.commit_message import decode_messages, encode_messages
-from table_format.errors import CommitOutcomeUnknown, ConflictError, CorruptionError, SnapshotNotFound
+from table_format.errors import CommitOutcomeUnknown, ConflictError, CorruptionError, SchemaChanged, SnapshotNotFound
 from table_format.metastore.commit import TableCommit
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
@@ -16,7 +16,16 @@ from tests.simulation.interrupting_io import KINDS
 from tests.simulation.process import Process
 from tests.simulation.settings import REQUEST_MS
 from tests.simulation.states import Intent
-from tests.simulation.sum_table import BUCKETS, MAX_LEVEL, Content, message, partition, path_of, write_rows
+from tests.simulation.sum_table import (
+    BUCKETS,
+    MAX_LEVEL,
+    Content,
+    in_all_columns,
+    message,
+    partition,
+    path_of,
+    write_rows,
+)
 from tests.simulation.world import Violation
 
 KEYS = 6
@@ -44,6 +53,7 @@ def write_checkpoint(p: Process) -> bool:
     rng = random.Random(f"{p.world.seed}/{user}/{identifier}")
     rows = draw_rows(rng)
     since = p.committer(user).latest_id()
+    rows = in_all_columns(rows, p.look_at_schema())
     messages = write_messages(p, rows, compact=durable.get("compact", rng.random() < 0.3))
     p.history.intend(user, identifier, Intent(rows))
     durable.update(prepared=identifier, since=since, messages=encode_messages(messages), tried=False)
@@ -140,6 +150,7 @@ def batch_job(p: Process, user: str, work: str) -> None:
         rows = draw_rows(p.rng) if work != "drop" else Content()
         if work == "overwrite one":
             rows = Content({key: amount for key, amount in rows.items() if key[0] == partition(0)})
+        rows = in_all_columns(rows, p.look_at_schema())
         messages = write_messages(p, rows)
         replaced = frozenset({partition(0)}) if work in ("drop", "overwrite one") else frozenset()
         if work == "overwrite touched":
@@ -247,10 +258,12 @@ def write_messages(p: Process, rows: Content, *, compact: bool = False) -> tuple
     messages: list[CommitMessage] = []
     try:
         for (row, bucket), amounts in sorted(buckets.items()):
-            new = write_rows(p.store.io, p.actor.runtime, row, bucket, amounts)
+            schema_id = p.actor.durable["schema"]
+            new = write_rows(p.store.io, p.actor.runtime, row, bucket, amounts, schema_id=schema_id)
             messages.append(message(row, bucket, new_files=[new]))
             if compact:
-                messages[-1] = _compacted(p, messages[-1], amounts)
+                with suppress(SchemaChanged):  # then the rows are written, and compacted by others
+                    messages[-1] = _compacted(p, messages[-1], amounts)
     except (OSError, CorruptionError):
         _delete_files(p, messages)
         raise
@@ -262,8 +275,9 @@ def _compacted(p: Process, written: CommitMessage, amounts: Mapping[int, int]) -
     before = [e for e in p.files_of(p.snapshots().latest()) if (e.partition, e.bucket) == place]
     total = Counter(amounts)
     for entry in before:
-        total.update(p.rows_of(entry))
-    after = write_rows(p.store.io, p.actor.runtime, *place, total, level=MAX_LEVEL)
+        total.update(p.rows_to_rewrite(entry))
+    schema_id = p.actor.durable["schema"]
+    after = write_rows(p.store.io, p.actor.runtime, *place, total, level=MAX_LEVEL, schema_id=schema_id)
     inputs = [*(e.file for e in before), *written.new_files]
     return message(*place, new_files=written.new_files, compact_before=inputs, compact_after=[after])
 

@@ -17,6 +17,7 @@ from table_format.metastore.statistics import read_statistics
 from table_format.model.schema_change import AddColumn, SetOption
 from table_format.model.snapshot import CommitKind
 from table_format.model.types import IntType
+from table_format.table.analyze import analyze
 from table_format.table.table import Table
 from tests.support.golden import golden_case
 from tests.support.tables import Warehouse, keyed, memory_warehouse
@@ -136,7 +137,7 @@ def test_statistics_of_a_schema_that_has_changed_before_they_were_committed_are_
     stale = warehouse.table()
     stale.append(keyed([(1, "a", 1)]))
     warehouse.catalog.alter_table("db.t", SetOption("write-only", "true"))
-    (snapshot,) = stale.analyze()
+    (snapshot,) = analyze(stale.facts, "u", ())
     assert snapshot.schema_id == 1
     (row,) = statistics_of(warehouse, stale)
     assert row["schema_id"] == 0

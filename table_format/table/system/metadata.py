@@ -16,6 +16,7 @@ from table_format.errors import CorruptionError
 from table_format.kernels.predicate import matches
 from table_format.kernels.values import array_of
 from table_format.metastore.expired_reads import again_if_expired, telling_expired
+from table_format.metastore.identity import require_same_table
 from table_format.model.arrow_types import arrow_schema, arrow_type
 from table_format.model.predicate import Predicate
 from table_format.model.types import (
@@ -74,7 +75,12 @@ class MetadataTable(SystemTable):
     ) -> MetadataScan:
         """A reading; see ``SystemTable``."""
         facts = self.table.copy(options).facts if options else self.table.facts
-        return MetadataScan(self.columns, lambda: _rows_of(facts, self.rows), columns_argument(columns), filter)
+
+        def rows() -> Sequence[Row]:
+            require_same_table(facts.store)
+            return _rows_of(facts, self.rows)
+
+        return MetadataScan(self.columns, rows, columns_argument(columns), filter)
 
 
 def _rows_of(facts: TableFacts, rows: Rows) -> Sequence[Row]:

@@ -1,0 +1,58 @@
+"""Whether columns of one schema hold every value that columns of another schema of the same table may hold.
+
+A table opened under an older schema meets files written under a newer one. To read them is safe as far as each column
+that is shown holds every value of the file. To write the rows back is safe only if nothing of the file is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from table_format.model.type_changes import keeps_bounds
+from table_format.model.types import ArrayType, DataField, DataType, MapType, MultisetType, RowType
+
+
+def narrowed_columns(written: Sequence[DataField], wanted: Sequence[DataField]) -> tuple[str, ...]:
+    """The wanted columns that cannot show every value of the column with the same id in a file.
+
+    >>> from table_format.model.types import BigIntType, IntType
+    >>> narrowed_columns([DataField(0, "n", BigIntType())], [DataField(0, "n", IntType())])
+    ('n',)
+    >>> narrowed_columns([DataField(0, "n", IntType())], [DataField(0, "m", BigIntType())])
+    ()
+    """
+    by_id = {field.id: field for field in written}
+    return tuple(f.name for f in wanted if f.id in by_id and not holds(f.type, by_id[f.id].type, whole=False))
+
+
+def lost_columns(written: Sequence[DataField], target: Sequence[DataField]) -> tuple[str, ...]:
+    """The columns of a file that lose values when its rows are read as ``target`` and written back.
+
+    >>> from table_format.model.types import IntType
+    >>> lost_columns([DataField(0, "a", IntType()), DataField(1, "b", IntType())], [DataField(0, "a", IntType())])
+    ('b',)
+    """
+    by_id = {field.id: field for field in target}
+    return tuple(f.name for f in written if f.id not in by_id or not holds(by_id[f.id].type, f.type, whole=True))
+
+
+def holds(target: DataType, source: DataType, *, whole: bool) -> bool:
+    """Whether ``target`` holds every value of ``source``; ``whole`` counts nulls and fields that ``target`` lacks.
+
+    >>> from table_format.model.types import BigIntType, IntType
+    >>> holds(BigIntType(), IntType(), whole=True), holds(IntType(), BigIntType(), whole=True)
+    (True, False)
+    """
+    if whole and source.nullable and not target.nullable:
+        return False
+    match source, target:
+        case ArrayType(element=old), ArrayType(element=new):
+            return holds(new, old, whole=whole)
+        case MultisetType(element=old), MultisetType(element=new):
+            return holds(new, old, whole=whole)
+        case MapType(key=old_key, value=old), MapType(key=new_key, value=new):
+            return holds(new_key, old_key, whole=whole) and holds(new, old, whole=whole)
+        case RowType(fields=old_fields), RowType(fields=new_fields):
+            by_id = {field.id: field.type for field in new_fields}
+            return all(holds(by_id[f.id], f.type, whole=whole) if f.id in by_id else not whole for f in old_fields)
+    return keeps_bounds(source, target)
