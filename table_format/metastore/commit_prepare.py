@@ -28,6 +28,7 @@ from table_format.metastore.schema_fit import find_misfit
 from table_format.metastore.schemas import SchemaStore
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.metastore.statistics import read_statistics
+from table_format.model.arguments import whole_number
 from table_format.model.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
@@ -168,9 +169,10 @@ def _check_schema(c: CommitContext, job: CommitJob, changes: Changes, latest: Ta
 
     Raises:
         SchemaChanged: names both schemas and what is between them.
+        InvalidInputError: a message says something that is no schema id.
     """
     rewritten = changes.rewrites or job.kind is not CommitKind.APPEND
-    for schema_id in sorted(changes.schema_ids - {latest.id}):
+    for schema_id in sorted(whole_number(i, "schema_id") for i in changes.schema_ids - {latest.id}):
         if schema_id > latest.id:
             misfit: str | None = f"it has no schema {schema_id} any more"
         else:

@@ -22,6 +22,10 @@ from table_format.table.system.registry import open_system_table
 from tests.support.metastore_table import a_table, committable
 from tests.support.tables import keyed, memory_warehouse
 
+FOREIGN_MANIFEST = "manifest-3f0c1f9e-5d52-4e38-9b5a-0d6c6f6f3c11-0"
+FOREIGN_LIST = "manifest-list-7c1b6a52-0f43-4c0e-8b1d-5a1f0f6f9e22-0"
+"""Names of other writers: they say nothing about the content."""
+
 EXTREMES = (-(2**63), -(2**31), -3, 2**31, 2**40, 2**62 + 1, 2**63 - 2, 2**63 - 1)
 Change = Callable[[ManifestEntry, int], ManifestEntry]
 DAMAGES: dict[str, tuple[Change, tuple[int, ...]]] = {
@@ -80,7 +84,7 @@ WORK: dict[str, Callable[[Table], object]] = {
 
 
 def forged(kind: str, change: Callable[[ManifestEntry], ManifestEntry]) -> tuple[Table, str]:
-    """A table of which the latest manifest, named with its own size, says something else."""
+    """A table of which the latest manifest, one of another writer and listed with its size, says something else."""
     options: dict[str, Any] = {} if kind == "append" else {"primary_keys": ["id"]}
     warehouse = memory_warehouse()
     table = warehouse.table("t", options={"manifest.compression": "none"}, **options)
@@ -89,20 +93,20 @@ def forged(kind: str, change: Callable[[ManifestEntry], ManifestEntry]) -> tuple
     latest = table.latest_snapshot()
     assert latest is not None
     manifest = table.facts.manifests.delta_manifests(latest)[0]
-    path = table.store.paths.manifest(manifest.file_name)
-    entries = decode_manifest(warehouse.io.read(path), path=path)
+    io, paths = warehouse.io, table.store.paths
+    entries = decode_manifest(io.read(paths.manifest(manifest.file_name)), path="")
     data = encode_manifest([change(entry) for entry in entries], compression="none")
-    warehouse.io.overwrite(path, data)
-    _resize(warehouse.io, table.store.paths.manifest(latest.delta_manifest_list), manifest.file_name, len(data))
-    snapshot = replace(latest, delta_manifest_list_size=None)
-    warehouse.io.overwrite(table.store.paths.snapshot(latest.id), encode_snapshot(snapshot))
+    path = paths.manifest(FOREIGN_MANIFEST)
+    io.create(path, data)
+    listed = decode_manifest_list(io.read(paths.manifest(latest.delta_manifest_list)), path="")
+    forged = [
+        replace(m, file_name=FOREIGN_MANIFEST, file_size=len(data)) if m.file_name == manifest.file_name else m
+        for m in listed
+    ]
+    io.create(paths.manifest(FOREIGN_LIST), encode_manifest_list(forged, compression="none"))
+    snapshot = replace(latest, delta_manifest_list=FOREIGN_LIST, delta_manifest_list_size=None)
+    io.overwrite(paths.snapshot(latest.id), encode_snapshot(snapshot))
     return warehouse.reopened(table), path
-
-
-def _resize(io: Any, path: str, name: str, size: int) -> None:
-    found = decode_manifest_list(io.read(path), path=path)
-    changed = [replace(m, file_size=size) if m.file_name == name else m for m in found]
-    io.overwrite(path, encode_manifest_list(changed, compression="none"))
 
 
 @pytest.mark.parametrize("kind", ["append", "keyed"])
