@@ -157,6 +157,8 @@ def _state_plan(
         facts=facts,
     )
     if start.snapshot is None:
+        # So does a table look that was dropped after the first look at it.
+        require_same_table(facts.store)
         return plan()
     keyed, options = schema.is_primary_key_table, facts.options
     lowest = int(keyed and options.skips_level_0) if min_level is None else min_level
