@@ -2,13 +2,14 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo ui test lint format interop simulate bench docs lock clean
+.PHONY: help setup demo ui test lint format interop simulate torture bench docs lock clean
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WAREHOUSE ?= warehouse
+MINUTES ?= 10
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -49,6 +50,9 @@ interop: setup ## Read and write side by side with the real Apache Paimon (needs
 
 simulate: setup ## Search schedules and faults for a broken invariant
 	$(BIN)/python -m tests.simulation.search --seeds 5000
+
+torture: setup ## Kill, interrupt and stop processes that work on one table; MINUTES=10
+	$(BIN)/python -m tests.torture --minutes $(MINUTES)
 
 bench: setup ## Measure the workloads side by side with plain Spark and the peers
 	$(BIN)/python -m benchmarks.run

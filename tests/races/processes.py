@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
+from typing import Any
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["tests.races.workers"])
@@ -27,12 +28,26 @@ class Worker:
 
     def interrupt(self) -> None:
         """Send SIGINT, as Ctrl-C does."""
-        if self._process.pid is not None and self._process.is_alive():
-            os.kill(self._process.pid, signal.SIGINT)
+        self.send_signal(signal.SIGINT)
 
     def reports_within(self, seconds: float) -> bool:
         """Wait for a report for so long at most; whether there is one, or the process has ended."""
         return self._reports.poll(seconds)
+
+    def send_signal(self, number: int) -> None:
+        """Send the process a signal; nothing happens when it is dead."""
+        if self._process.pid is not None and self._process.is_alive():
+            os.kill(self._process.pid, number)
+
+    def report_now(self) -> Any:
+        """What the process has sent, ``None`` when there is nothing yet; raises ``EOFError`` when it is dead."""
+        return self._reports.recv() if self._reports.poll() else None
+
+    def killed_by(self) -> int | None:
+        """The signal the process died of, once its reports are at an end; ``None`` when it ended by itself."""
+        self._process.join()
+        code = self._process.exitcode
+        return -code if code is not None and code < 0 else None
 
     def next_report(self) -> object:
         """The next thing the process sent; raises ``EOFError`` when it is dead and has sent no more."""

@@ -1,0 +1,280 @@
+"""The processes: writers, a compactor, one that looks after history, one that changes the schema, and readers.
+
+Each goes on until it is killed. An interrupt is raised only within ``act``; afterwards the process goes on with the
+objects it has, as an interactive session or a server does. What goes wrong otherwise is reported.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from types import FrameType
+from typing import Final
+
+from table_format import Catalog, Table, load_catalog
+from table_format.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    OutcomeUnknownError,
+    SnapshotNotFound,
+)
+from table_format.model.schema_change import AddColumn, AlterColumnType, SetOption
+from table_format.model.types import BigIntType, VarCharType
+from tests.torture.jobs import extra_columns, is_wide, job_of, properties_of, rows_of
+from tests.torture.kinds import Kind, kind_named
+
+MAX_EXTRA_COLUMNS: Final = 8
+HISTORY_STEPS: Final = (
+    *("tag", "tag", "untag", "retag", "rename"),
+    *("branch", "unbranch", "expire", "expire", "clean"),
+)
+ORPHANS_OLDER_THAN_MS: Final = 60_000
+"""Far above what any write takes, stopped or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a table is, and what drives one actor of it."""
+
+    warehouse: str
+    kind: str
+    seed: int
+
+    def catalog(self) -> Catalog:
+        """The catalog of the warehouse."""
+        return load_catalog({"warehouse": f"{self.warehouse}/lake", "local-cache.dir": f"{self.warehouse}/cache"})
+
+    def open(self) -> Table:
+        """The table as a new process opens it."""
+        return self.open_named("db.t")
+
+    def open_named(self, name: str) -> Table:
+        """The table, or a branch of it, as a new process opens it."""
+        table = self.catalog().load_table(name)
+        assert isinstance(table, Table)
+        return table
+
+
+def act(action: Callable[[], None]) -> None:
+    """The only place an interrupt is raised in."""
+    action()
+
+
+def _interrupt(_number: int, frame: FrameType | None) -> None:
+    while frame is not None:
+        if frame.f_code is act.__code__:
+            raise KeyboardInterrupt
+        frame = frame.f_back
+
+
+class Actor:
+    """One process at work on the table."""
+
+    def __init__(self, place: Place, sender: Connection) -> None:
+        # Compactions that others made impossible are dropped with a warning, hundreds of them.
+        logging.getLogger("table_format").setLevel(logging.CRITICAL)
+        self.kind: Kind = kind_named(place.kind)
+        self.place = place
+        self.rng = random.Random(place.seed)
+        self.table = place.open()
+        self._sender = sender
+
+    def tell(self, what: str, detail: object) -> None:
+        """Report to the one who sends the signals."""
+        self._sender.send((what, detail))
+
+    def tell_failure(self, error: Exception) -> bool:
+        """Report an error that no caller has to expect; whether it is an interrupt that C code gave another name."""
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, KeyboardInterrupt):
+                self.tell("interrupted", None)
+                return True
+            cause = cause.__cause__ or cause.__context__
+        self.tell("failed", "".join(traceback.format_exception(error)))
+        return False
+
+    def sometimes_reopen(self) -> None:
+        """Hold on to a handle for a while: others change the schema meanwhile."""
+        if self.rng.random() < 0.2:
+            self.table = self.place.open()
+
+    def go_on(self, step: Callable[[], None], *, rest_s: float) -> None:
+        """Take steps until killed."""
+        signal.signal(signal.SIGINT, _interrupt)
+        self.tell("began", self.kind.name)
+        while True:
+            try:
+                act(step)
+            except KeyboardInterrupt:
+                self.tell("interrupted", None)
+            except (ConflictError, OutcomeUnknownError) as error:
+                self.tell("refused", type(error).__name__)
+                with suppress(KeyboardInterrupt):
+                    act(self._reopen)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is reported
+                if not self.tell_failure(error):
+                    return
+            time.sleep(self.rng.random() * rest_s)
+
+    def _reopen(self) -> None:
+        self.table = self.place.open()
+
+
+def write(place: Place, who: int, first: int, sender: Connection) -> None:
+    """Commit job after job, each until it has landed."""
+    actor = Actor(place, sender)
+    number = first
+    landed = [first - 1]
+
+    def one() -> None:
+        actor.sometimes_reopen()
+        _commit(actor, who, number)
+        landed[0] = number
+
+    signal.signal(signal.SIGINT, _interrupt)
+    actor.tell("began", actor.kind.name)
+    while True:
+        try:
+            act(one)
+        except KeyboardInterrupt:
+            actor.tell("interrupted", None)
+        except (ConflictError, OutcomeUnknownError) as error:
+            actor.tell("refused", type(error).__name__)
+            with suppress(KeyboardInterrupt):
+                act(actor._reopen)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is reported
+            if not actor.tell_failure(error):
+                return
+        if landed[0] == number:
+            actor.tell("acknowledged", (who, number))
+            number += 1
+
+
+def _commit(actor: Actor, who: int, number: int) -> None:
+    job = job_of(actor.kind, who, number)
+    table = actor.table
+    schema = table.arrow_schema
+    facts = {"commit_user": job.user, "identifier": number, "properties": properties_of(schema)}
+    match job.action:
+        case "write":
+            table.append(rows_of(actor.kind, job, schema), **facts)
+        case "update":
+            table.update({"v": "v + 1"}, job.where, **facts)
+        case "delete":
+            table.delete(job.where, **facts)
+
+
+def compact(place: Place, sender: Connection) -> None:
+    """Compact, rescale, and put in order."""
+    actor = Actor(place, sender)
+
+    def step() -> None:
+        actor.sometimes_reopen()
+        choice = actor.rng.random()
+        if actor.kind.bucket_counts and choice < 0.1:
+            actor.table = actor.place.open()
+            count = actor.rng.choice(actor.kind.bucket_counts)
+            place.catalog().alter_table("db.t", SetOption("bucket", str(count)))
+            actor.table = actor.place.open()
+            actor.table.rescale()
+        elif actor.table.options.bucket.count == -1 and choice < 0.2:
+            actor.table.compact(order_by=["k"])
+        else:
+            actor.table.compact(full=choice > 0.7)
+
+    actor.go_on(step, rest_s=0.2)
+
+
+def keep_history(place: Place, sender: Connection) -> None:
+    """Expire, tag, branch, and clean."""
+    actor = Actor(place, sender)
+    count = 0
+
+    def step() -> None:
+        nonlocal count
+        actor.sometimes_reopen()
+        table, rng = actor.table, actor.rng
+        count += 1
+        tags = sorted(table.tags())
+        with suppress(NotFoundError, AlreadyExistsError):
+            match rng.choice(
+                ("tag", "tag", "untag", "retag", "rename", "branch", "unbranch", "expire", "expire", "clean")
+            ):
+                case "tag":
+                    table.create_tag(f"t{place.seed}-{count}", **_some_retained_id(table, rng))
+                case "untag" if tags:
+                    table.delete_tag(rng.choice(tags))
+                case "retag" if tags:
+                    table.replace_tag(rng.choice(tags))
+                case "rename" if tags:
+                    table.rename_tag(rng.choice(tags), f"r{place.seed}-{count}")
+                case "branch" if tags:
+                    table.create_branch(f"b{place.seed}-{count}", tag=rng.choice(tags))
+                case "unbranch" if branches := sorted(table.branches()):
+                    table.delete_branch(rng.choice(branches))
+                case "expire":
+                    table.expire_snapshots()
+                case "clean":
+                    table.remove_orphan_files(older_than_ms=int(time.time() * 1000) - ORPHANS_OLDER_THAN_MS)
+
+    actor.go_on(step, rest_s=0.3)
+
+
+def _some_retained_id(table: Table, rng: random.Random) -> dict[str, int]:
+    ids = table.facts.snapshots.ids()
+    return {"snapshot_id": rng.choice(ids)} if ids else {}
+
+
+def change_schema(place: Place, sender: Connection) -> None:
+    """Add columns, widen, and set options."""
+    actor = Actor(place, sender)
+
+    def step() -> None:
+        catalog = place.catalog()
+        table = actor.place.open()
+        extra = extra_columns(table.arrow_schema)
+        choice = actor.rng.random()
+        with suppress(InvalidInputError):
+            if choice < 0.3 and len(extra) < MAX_EXTRA_COLUMNS:
+                catalog.alter_table("db.t", AddColumn(f"c{len(extra)}", VarCharType()))
+            elif choice < 0.5 and not is_wide(table.arrow_schema):
+                catalog.alter_table("db.t", AlterColumnType("v", BigIntType()))
+            else:
+                catalog.alter_table("db.t", SetOption("file.format", actor.rng.choice(("parquet", "orc", "avro"))))
+
+    actor.go_on(step, rest_s=3.0)
+
+
+def read(place: Place, sender: Connection) -> None:
+    """Read the latest state, an old one, or a tag, through a handle that may be stale."""
+    actor = Actor(place, sender)
+
+    def step() -> None:
+        actor.sometimes_reopen()
+        table = actor.table
+        options: dict[str, str] = {}
+        ids = table.facts.snapshots.ids()
+        tags = sorted(table.tags())
+        if ids and actor.rng.random() < 0.4:
+            options = {"scan.snapshot-id": str(actor.rng.choice(ids))}
+        elif tags and actor.rng.random() < 0.3:
+            options = {"scan.tag-name": actor.rng.choice(tags)}
+        with suppress(SnapshotNotFound, NotFoundError):
+            found = table.scan(options=options).to_arrow()
+            if actor.kind.is_keyed:
+                keys = list(zip(*(found.column(name).to_pylist() for name in ("who", "k")), strict=True))
+                if len(keys) != len(set(keys)):
+                    message = f"a key twice in a scan with {options}"
+                    raise AssertionError(message)
+
+    actor.go_on(step, rest_s=0.1)
