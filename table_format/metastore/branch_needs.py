@@ -191,6 +191,17 @@ def _is_untagged(tags: TagStore, snapshot_id: int) -> bool:
     return all(tags.is_going(name) for name in tags.keeping(snapshot_id))
 
 
+def _is_unconfirmed(branch: TableStore, snapshot_id: int) -> bool:
+    """Whether the branch was made of a tag with that snapshot by somebody who died over it."""
+    tags = TagStore(branch)
+    is_other = branch.paths.branch != MAIN_BRANCH
+    return is_other and any(tags.is_going(name) for name in tags.keeping(snapshot_id))
+
+
+def _is_let_go(snapshots: SnapshotStore, branch: TableStore, snapshot_id: int) -> bool:
+    return snapshots.is_going(snapshot_id) or _is_unconfirmed(branch, snapshot_id)
+
+
 class _Needs:
     """Gathers what is needed."""
 
@@ -219,7 +230,7 @@ class _Needs:
         run = last_run([snapshot.id for snapshot in history.snapshots])
         for snapshot in history.snapshots:
             # What lies below a hole may be what a lost race has left: it never had more than it names and has.
-            is_gone = partial(snapshots.is_going, snapshot.id) if snapshot.id >= run[0] else _always
+            is_gone = partial(_is_let_go, snapshots, history.branch, snapshot.id) if snapshot.id >= run[0] else _always
             if snapshot.id == follower and snapshot is not history.snapshots[-1]:
                 entries, is_whole = self._read(snapshot, (snapshot.delta_manifest_list,), is_gone)
                 self._add_files(entry for entry in entries if entry.kind is FileKind.ADD)

@@ -91,8 +91,12 @@ class BranchStore:
             TagNotFound: there is no such tag.
             OSError: the store failed; the branch is there completely or not at all.
         """
-        target = self.of(_other(name)).paths.branch_root(name)
+        branch = self.of(_other(name))
+        target = branch.paths.branch_root(name)
         if self.exists(name):
+            if tag is not None and TagStore(branch).is_going(tag):
+                self._confirm(branch, name, tag)  # an attempt before this one came so far
+                return
             if ignore_if_exists:
                 return
             raise self._exists_already(name)
@@ -110,12 +114,22 @@ class BranchStore:
         except BaseException:  # an interrupt as well; when the branch has its name there is no draft any more
             self._discard(draft)
             raise
+        if tag is not None:
+            self._confirm(branch, name, tag)
+
+    def _confirm(self, branch: TableStore, name: str, tag: str) -> None:
+        """Let others rely on a new branch, if the tag it was made of is still there; if not, take the branch back.
+
+        Raises:
+            TagNotFound: the tag was deleted meanwhile.
+        """
         tags = TagStore(self._store)
-        if tag is not None and (tags.is_going(tag) or tags.find(tag) is None):
+        if tags.is_going(tag) or tags.find(tag) is None:
             # Deleted between reading and naming, perhaps with its files; a branch must not promise them.
-            self._store.io.delete_tree(target)
+            self._store.io.delete_tree(branch.paths.branch_root(name))
             message = f"tag '{tag}' was deleted before branch '{name}' could keep its snapshot"
             raise TagNotFound(message)
+        self._store.io.delete(branch.paths.tag_notice(tag))
 
     def rename(self, name: str, new_name: str) -> None:
         """Give a branch another name, in one step.
@@ -155,9 +169,13 @@ class BranchStore:
         schemas = SchemaStore(self._store)
         last_schema, files = schemas.latest().id, []
         if tag is not None:
-            snapshot = TagStore(self._store).load(tag).snapshot
+            tags = TagStore(self._store)
+            snapshot = tags.load(tag).snapshot
+            tags.refuse_going(tag)
             last_schema = snapshot.schema_id
-            files.append((paths.tag(tag), read_file(io, paths.tag(tag))))
+            # Until the branch is confirmed: whoever dies before that has promised nothing.
+            files.append((paths.tag_notice(tag), b""))
+            files.append((paths.tag(tag), tags.file_of(tag)))
             files.append((paths.snapshot(snapshot.id), self._snapshot_file(snapshot)))
         for schema_id in schemas.ids():
             if schema_id <= last_schema:

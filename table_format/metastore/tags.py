@@ -1,7 +1,8 @@
 """Tags keep a snapshot readable after it has been expired (format chapter 03, section 4; Java ``TagManager``).
 
 The deletion of a tag takes files away before the tag itself. It says so first, in a notice beside the tag, so that
-nobody relies on a tag that is half gone.
+nobody relies on a tag that is half gone. A new tag has a notice as well until it is known that its snapshot was not let
+go meanwhile: a process that dies in between has promised nothing, and the tag can be made again.
 """
 
 from __future__ import annotations
@@ -52,8 +53,7 @@ class TagStore:
         """
         found = self.find(name)
         if found is None:
-            message = f"tag '{name}' does not exist; the tags are {', '.join(self.names()) or 'none'}"
-            raise TagNotFound(message)
+            raise self._not_found(name)
         return found
 
     def find(self, name: str) -> Tag | None:
@@ -64,6 +64,13 @@ class TagStore:
         except FileNotFoundError:
             return None
         return decode_tag(data, path=path)
+
+    def file_of(self, name: str) -> bytes:
+        """The tag's file as it was written, with whatever its writer put into it; raises as ``load``."""
+        try:
+            return read_file(self._store.io, self._store.paths.tag(name))
+        except FileNotFoundError:
+            raise self._not_found(name) from None
 
     def all(self) -> Mapping[str, Tag]:
         """All tags by name."""
@@ -80,13 +87,13 @@ class TagStore:
             OutcomeUnknownError: the store did not answer.
         """
         tag = self._made_now(snapshot, time_retained_ms)
-        self._put(name, tag)
-        self._store.io.delete(self._store.paths.tag_notice(name))  # of a tag of that name that is gone
+        self._keep(name, tag)
         if not self._is_kept(snapshot, beside=name):
             # Expired between reading and tagging: its files may be gone, and a tag must not promise them.
             self.remove(name)
             message = f"snapshot {snapshot.id} was expired before tag '{name}' could keep it"
             raise SnapshotExpired(message)
+        self._confirm(name)
         return tag
 
     def replace(self, name: str, snapshot: Snapshot, *, time_retained_ms: int | None = None) -> Tag:
@@ -97,16 +104,21 @@ class TagStore:
             SnapshotExpired: the snapshot is gone, and no other tag keeps it; the tag is as it was.
             OSError: the store failed.
         """
-        before = self.load(name)
+        before, was_going = self.load(name), self.is_going(name)
         tag = self._made_now(snapshot, time_retained_ms)
         path = self._store.paths.tag(name)
+        if is_same(before.snapshot, snapshot):
+            self._store.io.overwrite(path, tag_bytes(tag, path=path))
+            return tag
+        self.announce_deletion(name)  # of the tag as it was, and of the new one until it is known to keep its files
         self._store.io.overwrite(path, tag_bytes(tag, path=path))
-        if not is_same(before.snapshot, snapshot):
-            if not self._is_kept(snapshot, beside=name):
-                self._store.io.overwrite(path, tag_bytes(before, path=path))
-                message = f"snapshot {snapshot.id} was expired before tag '{name}' could keep it"
-                raise SnapshotExpired(message)
-            self._store.io.delete(self._store.paths.tag_notice(name))  # of the tag as it was
+        if not self._is_kept(snapshot, beside=name):
+            self._store.io.overwrite(path, tag_bytes(before, path=path))
+            if not was_going:
+                self.keep_after_all(name)
+            message = f"snapshot {snapshot.id} was expired before tag '{name}' could keep it"
+            raise SnapshotExpired(message)
+        self._confirm(name)
         return tag
 
     def rename(self, name: str, new_name: str) -> None:
@@ -118,15 +130,16 @@ class TagStore:
             OutcomeUnknownError: the store did not answer.
         """
         tag = self.load(name)
-        existing = self.find(new_name)
+        self.refuse_going(name)
         # An attempt before this one may have come so far.
-        if existing is None or existing != tag:
-            self._put(new_name, tag)
+        if self.find(new_name) != tag:
+            self._keep(new_name, tag)
         if self.is_going(name) or self.find(name) is None:
             # Deleted between reading and naming, perhaps with its files.
             self.remove(new_name)
             message = f"tag '{name}' was deleted before it could be called '{new_name}'"
             raise TagNotFound(message)
+        self._confirm(new_name)
         self.remove(name)
 
     def keeping(self, snapshot_id: int) -> Mapping[str, Tag]:
@@ -157,6 +170,41 @@ class TagStore:
         """Whether somebody deletes the tag, or has died over it. Raises ``OSError``."""
         return self._store.io.status(self._store.paths.tag_notice(name)) is not None
 
+    def refuse_going(self, name: str) -> None:
+        """Refuse to rely on a tag that is being deleted, or whose creation or deletion somebody has died over.
+
+        Raises:
+            TagNotFound: says what to do.
+        """
+        if self.is_going(name):
+            message = f"tag '{name}' is being made or deleted, or that was not finished: make or delete it again"
+            raise TagNotFound(message)
+
+    def _keep(self, name: str, tag: Tag) -> None:
+        """Put a new tag that nobody relies on yet: its notice stays until its files are known to be there.
+
+        A process that dies in between has promised nothing; a later attempt with the same snapshot goes on from there.
+        """
+        existing = self.find(name)
+        if existing is None:
+            self.announce_deletion(name)
+            try:
+                self._put(name, tag)
+            except AlreadyExistsError:  # another process was faster
+                self.keep_after_all(name)
+                raise
+        elif self.is_going(name) and is_same(existing.snapshot, tag.snapshot):
+            path = self._store.paths.tag(name)
+            self._store.io.overwrite(path, tag_bytes(tag, path=path))
+        else:
+            raise _exists_already(name)
+
+    def _not_found(self, name: str) -> TagNotFound:
+        return TagNotFound(f"tag '{name}' does not exist; the tags are {', '.join(self.names()) or 'none'}")
+
+    def _confirm(self, name: str) -> None:
+        self._store.io.delete(self._store.paths.tag_notice(name))
+
     def _made_now(self, snapshot: Snapshot, time_retained_ms: int | None) -> Tag:
         retained_ms = optional_whole_number(time_retained_ms, "time_retained_ms", minimum=0, maximum=MAX_RETAINED_MS)
         created = None if retained_ms is None else self._store.runtime.clock.local_now_ms()
@@ -168,8 +216,7 @@ class TagStore:
         put = put_if_absent(self._store, path, tag_bytes(tag, path=path), give_up_ms=give_up_ms)
         match put.outcome:
             case PutOutcome.OTHERS:
-                message = f"tag '{name}' exists already; delete it or choose another name"
-                raise AlreadyExistsError(message)
+                raise _exists_already(name)
             case PutOutcome.REFUSED if put.error is not None:
                 raise put.error
             case PutOutcome.UNKNOWN | PutOutcome.REFUSED:
@@ -191,3 +238,7 @@ class TagStore:
         others = (n for n, tag in self.keeping(snapshot.id).items() if n != beside and is_same(tag.snapshot, snapshot))
         # Looked at once more, since its notice goes after the tag.
         return any(not self.is_going(other) and self.find(other) is not None for other in others)
+
+
+def _exists_already(name: str) -> AlreadyExistsError:
+    return AlreadyExistsError(f"tag '{name}' exists already; delete it or choose another name")

@@ -43,7 +43,7 @@ def create_tag(
     facts.require(Operation.EXPIRE)
     stored = TagStore(facts.store)
     existing = stored.find(name)
-    if existing is not None:
+    if existing is not None and not stored.is_going(name):
         if ignore_if_exists:
             return existing
         message = f"tag '{name}' of {facts.name} exists already; delete it or choose another name"

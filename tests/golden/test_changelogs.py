@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from table_format import Table, load_catalog
-from table_format.errors import UnsupportedFeature
+from table_format.errors import SchemaChanged, UnsupportedFeature
+from table_format.model.column_fit import narrowed_columns
 from table_format.table.read import read_split
 from table_format.table.scan import state_plan
 from table_format.table.stream import StreamScan
@@ -66,8 +67,16 @@ def stream_differences(golden: GoldenCase, name: str) -> Iterator[str]:
     stream = table.stream(options={"scan.mode": "from-snapshot", "scan.snapshot-id": str(first)})
     fields = table.schema.fields
     assert [f.name for f in fields] == expected["columns"]
-    found = dict(plans_of(stream, fields))
     wanted = {p["snapshot"]: flat(p["rows"], fields) for p in expected["plans"]}
+    found: dict[int, list[list[Any]]] = {}
+    try:
+        found.update(plans_of(stream, fields))
+    except SchemaChanged:
+        # Paimon's stream goes on and cuts values to the narrower type; ours stops before it does.
+        schemas = (table.facts.schemas[i] for i in table.facts.schemas)
+        assert any(narrowed_columns(schema.fields, fields) for schema in schemas)
+        assert found
+        wanted = {snapshot_id: rows for snapshot_id, rows in wanted.items() if snapshot_id <= max(found)}
     for snapshot_id in sorted(found.keys() | wanted.keys()):
         if found.get(snapshot_id) != wanted.get(snapshot_id):
             yield f"snapshot {snapshot_id}: {found.get(snapshot_id)}, expected {wanted.get(snapshot_id)}"

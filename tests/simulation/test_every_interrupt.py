@@ -137,9 +137,8 @@ def interrupted_run(operation: Operation, store: Interrupting, chosen: Sequence[
 def check_kept_snapshots(memory: MemoryFileIO) -> None:
     """Every snapshot can be read, but those that an expiry has announced to delete."""
     table = opened(memory)
-    kept = table.facts.snapshots.earliest_kept_id() or 0
     for snapshot in table.snapshots():
-        if snapshot.id >= kept:
+        if not table.facts.snapshots.is_going(snapshot.id):
             table.scan(options={"scan.snapshot-id": str(snapshot.id)}).to_arrow(threads=1)
 
 

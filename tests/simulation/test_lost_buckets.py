@@ -13,7 +13,7 @@ from contextlib import suppress
 import pytest
 
 from table_format import Table
-from table_format.errors import BucketLost, ConflictError, MissingFile
+from table_format.errors import BucketLost, ConflictError, InvalidInputError, MissingFile
 from table_format.io.memory import MemoryFileIO
 from table_format.model.commit import CommitMessage
 from table_format.table.commit import BatchCommit
@@ -184,7 +184,7 @@ def test_a_compaction_of_rows_nobody_committed_does_not_take_their_loss_for_a_co
         for number in range(5):
             write.write(rows((1, "a", number)))
 
-    with pytest.raises(MissingFile):
+    with pytest.raises(InvalidInputError, match="which this write handed over, was deleted"):
         until_compacted()
 
 

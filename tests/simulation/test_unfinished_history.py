@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -78,15 +79,32 @@ NEXT: Mapping[str, Callable[[Table], object]] = {
 }
 
 
+class OvertakenAndDead(OneFailure):
+    """Somebody acts before one call of a process, which dies after a later change of the store."""
+
+    def __init__(self, inner: Store, act_at: int, act: Callable[[], object], dies_at: int) -> None:
+        super().__init__(inner, dies_at, Mode.CRASH_AFTER, changes_only=True)
+        self._act_at, self._act = act_at, act
+        self.all_calls = 0
+
+    def _call(self, verb: str, *arguments: Any) -> Any:
+        number, self.all_calls = self.all_calls, self.all_calls + 1
+        if number == self._act_at:
+            self._act()
+        return super()._call(verb, *arguments)
+
+
 def check_all_is_there(memory: Store, what: str) -> None:
     """Every snapshot that no expiry has begun to delete, and every tag that nobody deletes, of every branch."""
     main = opened(memory)
     for name in ("db.t", *(f"db.t$branch_{branch}" for branch in main.branches())):
         facts = opened(memory, name).facts
+        tags = TagStore(facts.store)
+        if name != "db.t" and tags.going():
+            continue  # a branch that nobody may rely on: its creation was not finished
         for snapshot_id in facts.snapshots.listed_ids():
             if not facts.snapshots.is_going(snapshot_id):
                 assert missing_file(facts.store, facts.snapshots.load(snapshot_id)) is None, what
-        tags = TagStore(facts.store)
         for tag_name, tag in tags.all().items():
             if not tags.is_going(tag_name):
                 assert missing_file(facts.store, tag.snapshot) is None, f"{what}: tag {tag_name}"
@@ -137,6 +155,56 @@ def test_whoever_comes_after_an_unfinished_change_of_history_loses_nothing(rewri
 def test_a_change_of_history_is_done_again_from_every_step(mode: Mode) -> None:
     for rewrite in REWRITES:
         assert try_every_change(history(()), rewrite, "nobody", mode, 1 if STEP == 1 else 2) > 1
+
+
+REFERENCES: Mapping[str, tuple[Callable[[Table], object], Callable[[Table], object]]] = {
+    "new name of a tag": (lambda t: t.rename_tag("old", "renamed"), lambda t: t.delete_tag("old")),
+    "creation of a branch": (lambda t: t.create_branch("c", tag="old"), lambda t: t.delete_tag("old")),
+    "creation of a tag": (lambda t: t.create_tag("created", 9), lambda t: expire(t, 1)),
+    "replacement of a tag": (lambda t: t.replace_tag("older", 9), lambda t: expire(t, 1)),
+}
+"""What makes a reference of something else, and what takes that something away."""
+
+
+@pytest.mark.parametrize("made", REFERENCES)
+def test_a_reference_whose_source_is_deleted_while_it_is_made_by_a_process_that_dies_promises_nothing(
+    made: str,
+) -> None:
+    start = history(())
+    make, take_away = REFERENCES[made]
+    act_at = trials = 0
+    while True:
+        dies_at = 0
+        while True:
+            memory = copied(start)
+
+            def act(memory: Store = memory) -> None:
+                with suppress(NotFoundError):
+                    take_away(opened(memory))
+
+            store = OvertakenAndDead(memory, act_at, act, dies_at)
+            store._clock = memory._clock  # type: ignore[attr-defined]
+            died = False
+            with suppress(NotFoundError):
+                try:
+                    make(opened(store))  # type: ignore[arg-type]
+                except Crash:
+                    died = True
+            what = f"{made}, taken away before call {act_at}, dead after change {dies_at}"
+            check_all_is_there(memory, what)
+            NEXT["an expiry"](opened(memory))
+            NEXT["the cleaning of orphans"](opened(memory))
+            with suppress(AlreadyExistsError, NotFoundError):
+                make(opened(memory))
+            check_all_is_there(memory, f"{what}, and again")
+            trials += 1
+            if not died:
+                break
+            dies_at += 1
+        if store.all_calls <= act_at:
+            break
+        act_at += 1 if STEP == 1 else 3
+    assert trials > 10
 
 
 def test_nobody_goes_back_to_a_snapshot_that_is_half_gone() -> None:

@@ -71,7 +71,7 @@ def test_a_partition_is_named_by_its_columns_and_fitting_values(warehouse: Wareh
     assert [row[0] for row in rows_of(table)] == [3, 8]
     with pytest.raises(InvalidInputError, match="'id' is not a partition column; the partition columns are d, h"):
         table.overwrite(pa.table({"id": [8]}), partition={"id": 1})
-    with pytest.raises(InvalidData, match="'d' is DATE, which cannot hold 'soon'"):
+    with pytest.raises(InvalidData, match="'d' is DATE, which cannot hold str 'soon'"):
         table.overwrite(pa.table({"id": [8]}), partition={"d": "soon"})
 
 

@@ -123,8 +123,11 @@ def torture(kind: Kind, seconds: float, seed: int, directory: Path, *, pause_s: 
         role.end()
     stop.set()
     following.join()
-    observer.follow()
-    observer.finish(outcome.acknowledged)
+    try:
+        observer.follow()
+        observer.finish(outcome.acknowledged)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other tables are judged as well
+        outcome.findings.report("unreadable", f"{kind.name}, at the end: {type(error).__name__}: {error}")
     return outcome
 
 
