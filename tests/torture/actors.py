@@ -18,6 +18,9 @@ from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Final
 
+# Imported here because pyarrow does so later, and an interrupt within an import leaves half a module behind.
+import pandas as pd  # noqa: F401
+
 from table_format import Catalog, Table, load_catalog
 from table_format.errors import (
     AlreadyExistsError,
@@ -108,22 +111,29 @@ class Actor:
         if self.rng.random() < 0.2:
             self.table = self.place.open()
 
-    def go_on(self, step: Callable[[], None], *, rest_s: float) -> None:
-        """Take steps until killed."""
+    def begin(self) -> None:
+        """Say that the process is at work, and may be struck."""
         signal.signal(signal.SIGINT, _interrupt)
         self.tell("began", self.kind.name)
-        while True:
-            try:
-                act(step)
-            except KeyboardInterrupt:
-                self.tell("interrupted", None)
-            except (ConflictError, OutcomeUnknownError) as error:
-                self.tell("refused", type(error).__name__)
-                with suppress(KeyboardInterrupt):
-                    act(self._reopen)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is reported
-                if not self.tell_failure(error):
-                    return
+
+    def attempt(self, step: Callable[[], None]) -> bool:
+        """Take a step that may be refused or interrupted; whether the process goes on."""
+        try:
+            act(step)
+        except KeyboardInterrupt:
+            self.tell("interrupted", None)
+        except (ConflictError, OutcomeUnknownError) as error:
+            self.tell("refused", type(error).__name__)
+            with suppress(KeyboardInterrupt):
+                act(self._reopen)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is reported
+            return self.tell_failure(error)
+        return True
+
+    def go_on(self, step: Callable[[], None], *, rest_s: float) -> None:
+        """Take steps until killed."""
+        self.begin()
+        while self.attempt(step):
             time.sleep(self.rng.random() * rest_s)
 
     def _reopen(self) -> None:
@@ -141,20 +151,8 @@ def write(place: Place, who: int, first: int, sender: Connection) -> None:
         _commit(actor, who, number)
         landed[0] = number
 
-    signal.signal(signal.SIGINT, _interrupt)
-    actor.tell("began", actor.kind.name)
-    while True:
-        try:
-            act(one)
-        except KeyboardInterrupt:
-            actor.tell("interrupted", None)
-        except (ConflictError, OutcomeUnknownError) as error:
-            actor.tell("refused", type(error).__name__)
-            with suppress(KeyboardInterrupt):
-                act(actor._reopen)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is reported
-            if not actor.tell_failure(error):
-                return
+    actor.begin()
+    while actor.attempt(one):
         if landed[0] == number:
             actor.tell("acknowledged", (who, number))
             number += 1
