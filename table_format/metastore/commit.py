@@ -95,6 +95,7 @@ class TableCommit:
             return ()
         snapshots = self._context.snapshots
         latest_id = snapshots.latest_id() or 0
+        self._loop.note_look(latest_id)
         for snapshot_id in range(latest_id, since or 0, -1):
             snapshot = snapshots.find(snapshot_id)
             if snapshot is None:

@@ -43,6 +43,15 @@ class CommitLoop:
     def __init__(self, context: CommitContext) -> None:
         self._context = context
         self._publications = Publications(context.snapshots, context.store.runtime.clock, context.user)
+        self._looked_at: int | None = None
+
+    def note_look(self, snapshot_id: int) -> None:
+        """The user's commits were looked for up to this snapshot.
+
+        A request of an earlier process of the same user may take effect after that look; the next commit with an
+        identifier looks on from here. One that was made ends this: an earlier process left one request at most.
+        """
+        self._looked_at = snapshot_id
 
     def land(self, job: CommitJob) -> Snapshot:
         """Make the job's snapshot, or find that an earlier attempt has made it.
@@ -87,7 +96,7 @@ class CommitLoop:
         clock = c.store.runtime.clock
         options = c.options.commit
         started_ms = clock.monotonic_ms()
-        since = None if before is None else before.since
+        since = self._begin_since(job) if before is None else before.since
         # Attempts of this call are known to have failed before the next begins. A twin exists only where the user
         # outlives the process, or after an attempt without answer.
         is_new = since is None and job.identifier == BATCH_COMMIT_IDENTIFIER
@@ -104,6 +113,7 @@ class CommitLoop:
             since = latest_id if since is None else since
             snapshot = self._attempt(job, work, latest, since, read_at_ms, before)
             if snapshot is not None:
+                self._looked_at = None
                 return snapshot
             spent_ms = clock.monotonic_ms() - started_ms
             if retries >= options.max_retries or (options.timeout_ms is not None and spent_ms > options.timeout_ms):
@@ -115,7 +125,12 @@ class CommitLoop:
             self._wait(retries)
             retries += 1
 
+    def _begin_since(self, job: CommitJob) -> int | None:
+        """The snapshot after which an earlier process of the user may have made this job's; ``None`` for a new user."""
+        return None if job.identifier == BATCH_COMMIT_IDENTIFIER else self._looked_at
+
     def _note_landed(self, job: CommitJob, landed: Snapshot, before: Publication | None) -> None:
+        self._looked_at = None
         self._publications.landed(self._publication(job, landed.id - 1, landed.id, 0).after(before), landed)
 
     def _wait(self, retries: int) -> None:

@@ -156,3 +156,16 @@ def test_the_late_hint_of_the_first_commit_does_not_undo_what_an_expiry_announce
     p.snapshots().begin_earliest_hint(1)
     assert p.snapshots().is_going(2)
     assert shared.files.read(PATHS.earliest_hint) == b"3"
+
+
+def test_a_request_that_takes_effect_after_a_restarted_job_has_asked_is_not_committed_again(shared):
+    # I2, seed 104076: it came between the question and the first attempt.
+    before, after = process(shared), process(shared)
+    restarted = after.committer("u")
+    assert restarted.filter_committed([1], since=0) == (1,)
+    row = partition(0)
+    rows = write_rows(before.store.io, before.actor.runtime, row, 0, {7: 1})
+    job = Committable(identifier=1, messages=(message(row, 0, new_files=[rows]),))
+    late = before.committer("u").commit(job)
+    assert restarted.commit(job) == late
+    assert after.snapshots().latest_id() == late[0].id

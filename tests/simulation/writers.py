@@ -14,7 +14,6 @@ from table_format.model.commit import CommitMessage, Committable
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from tests.simulation.interrupting_io import KINDS
 from tests.simulation.process import Process
-from tests.simulation.settings import REQUEST_MS
 from tests.simulation.states import Intent
 from tests.simulation.sum_table import (
     BUCKETS,
@@ -83,9 +82,6 @@ def commit_checkpoint(p: Process) -> bool:
         p.note_interrupt()
         if knows and p.rng.random() < 0.6:
             p.interrupted[user] = commit  # which remembers what it does not know
-        else:
-            # Another committer knows nothing of a request that is still on its way.
-            p.sleep(REQUEST_MS, 2 * REQUEST_MS)
         return False
     except CommitOutcomeUnknown:
         if not is_unknown_for_ever(p, user, identifier, durable["since"]):
