@@ -173,7 +173,7 @@ class BranchStore:
             snapshot = tags.load(tag).snapshot
             tags.refuse_going(tag)
             last_schema = snapshot.schema_id
-            # Until the branch is confirmed: whoever dies before that has promised nothing.
+            # The notice stays until the branch is confirmed. A process that dies before that has promised nothing.
             files.append((paths.tag_notice(tag), b""))
             files.append((paths.tag(tag), tags.file_of(tag)))
             files.append((paths.snapshot(snapshot.id), self._snapshot_file(snapshot)))

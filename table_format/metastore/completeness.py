@@ -19,15 +19,6 @@ from table_format.model.snapshot import Snapshot
 from table_format.options.table_options import TableOptions
 
 
-def is_same(one: Snapshot, other: Snapshot) -> bool:
-    """Whether two snapshots are one: after a rollback an id is used again, names of files never are."""
-
-    def names(snapshot: Snapshot) -> tuple[int, str, str]:
-        return snapshot.id, snapshot.base_manifest_list, snapshot.delta_manifest_list
-
-    return names(one) == names(other)
-
-
 def missing_file(store: TableStore, snapshot: Snapshot) -> str | None:
     """The path of a file that the rows of the snapshot need and that does not exist; ``None`` when all is there.
 

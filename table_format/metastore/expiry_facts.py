@@ -16,7 +16,6 @@ from table_format.errors import CorruptionError, MissingFile
 from table_format.io.table_store import TableStore
 from table_format.metastore.branch_needs import BranchNeeds, needs_of_changelogs, needs_of_other_branches
 from table_format.metastore.changelogs import ChangeHistory, ChangelogStore, KeptChanges
-from table_format.metastore.completeness import is_same
 from table_format.metastore.consumers import first_needed_snapshot
 from table_format.metastore.deletions import (
     FileKey,
@@ -263,7 +262,7 @@ class ExpiryReader:
         listed = frozenset(self.snapshots.listed_ids())
         for name, snapshot in tagged.items():
             retained = self.snapshots.find(snapshot.id) if snapshot.id in listed else None
-            if retained is not None and is_same(retained, snapshot):
+            if retained is not None and retained.is_same(snapshot):
                 if snapshot.id < end.id:
                     before[name] = snapshot
             elif retained is not None or snapshot.id >= end.id:

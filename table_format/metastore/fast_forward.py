@@ -26,7 +26,6 @@ from table_format.errors import BranchNotFound, CorruptionError, InvalidIdentifi
 from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.branches import BranchStore
-from table_format.metastore.completeness import is_same
 from table_format.metastore.deletions import Deletions
 from table_format.metastore.manifests import ManifestStore
 from table_format.metastore.schemas import SchemaStore
@@ -84,7 +83,7 @@ class _FastForward:
         self._old = {i: read_file(target.io, target.paths.snapshot(i)) for i in self._listed(ids[0])}
         # Told before anything is replaced: afterwards the first snapshot is there either way.
         present = None if self._first.id not in self._old else self._snapshots.find(self._first.id)
-        joins = present is not None and is_same(present, self._first)
+        joins = present is not None and present.is_same(self._first)
         self._apart = not joins or self._snapshots.begins_apart()
         self._unrelated = tuple(i for i in self._snapshots.listed_ids() if i < self._first.id) if self._apart else ()
         self._new_schemas = _schema_files(source)

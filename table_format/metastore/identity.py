@@ -1,8 +1,8 @@
 """Which table lies at a path: the one that was opened, another that was made in its place, or none.
 
-A table is made by its first schema file, which never changes and holds the time it was made at. A digest of it tells
-a table from one that was dropped and made again, whatever branch it is seen from. Whoever opened a table carries the
-digest in its ``TableStore``; commits, maintenance and readers compare it with the file that is there now.
+A table is made by its first schema file, which never changes and holds the time it was made at. A digest of it
+distinguishes a table from one that was dropped and created again, on every branch. The ``TableStore`` of an open table
+carries the digest. Commits, maintenance and readers compare it with the file that is there now.
 """
 
 from __future__ import annotations

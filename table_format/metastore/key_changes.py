@@ -93,7 +93,7 @@ class KeySpans:
         self._entries = entries
 
     def may_hold(self, entry: ManifestEntry, *, in_any_bucket: bool = False) -> bool:
-        """Whether a file may hold one of the keys; ``in_any_bucket`` where buckets were given anew."""
+        """Whether a file may hold one of the keys; ``in_any_bucket`` where rows were given other buckets."""
         known = self._known
         in_partition = in_any_bucket or entry.bucket == POSTPONE_BUCKET
         place = None if self._crosses else entry.partition if in_partition else (entry.partition, entry.bucket)

@@ -130,13 +130,13 @@ class LiveState:
 
     def _follow(self, snapshot: Snapshot) -> None:
         at = self._at
-        if at is not None and not _same(at, snapshot):
+        if at is not None and not at.is_same(snapshot):
             steps = self._steps(at, snapshot)
             if steps is None:
                 self.forget()
             else:
                 self._go(steps)
-        if self._at is None or not _same(self._at, snapshot):
+        if self._at is None or not self._at.is_same(snapshot):
             self.forget()
             self._at = snapshot
 
@@ -153,7 +153,7 @@ class LiveState:
         found = [self._snapshots.find(i) for i in range(at.id, snapshot.id)]
         steps = [step for step in found if step is not None]
         # After a rollback ids are used again: the state must still be one this history went through.
-        if len(steps) != len(found) or not _same(steps[0], at):
+        if len(steps) != len(found) or not steps[0].is_same(at):
             return None
         return [*steps[1:], snapshot]
 
@@ -168,7 +168,3 @@ class LiveState:
             self.forget()  # reading everything says what is wrong
             return
         self._at = snapshot
-
-
-def _same(left: Snapshot, right: Snapshot) -> bool:
-    return left.id == right.id and left.delta_manifest_list == right.delta_manifest_list

@@ -201,8 +201,8 @@ class _Places:
             for directory in self._own(root, paths.snapshot_directory, paths.changelog_directory):
                 yield from self._temporary(directory)
                 for child in self._children(directory):
-                    # The notice of an expiry goes when whoever made it has died. That a history is being replaced
-                    # stays true until it has been.
+                    # The notice of an expiry is deleted once its process is dead. The notice of a replaced history
+                    # stays until the replacement is complete.
                     known = (
                         snapshot_id_of(child.name)
                         or changelog_id_of(child.name)

@@ -25,7 +25,7 @@ from typing import Final
 from table_format.errors import AlreadyExistsError, ConflictError, CorruptionError, MissingFile
 from table_format.io.table_store import TableStore
 from table_format.metastore.changelogs import ChangelogStore
-from table_format.metastore.completeness import is_same, missing_file
+from table_format.metastore.completeness import missing_file
 from table_format.metastore.deletions import Deletions
 from table_format.metastore.expired_reads import telling_expired
 from table_format.metastore.manifests import ManifestStore
@@ -80,7 +80,7 @@ def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> Roll
     _require_complete(store, target)
     later_tags = {name: tag for name, tag in tags.all().items() if tag.snapshot.id > target.id}
     present = snapshots.find(target.id)
-    usurper = present if present is not None and not is_same(present, target) else None
+    usurper = present if present is not None and not present.is_same(target) else None
     named = named_files((*_later(store, target.id), *([usurper] if usurper else [])), manifests)
     if present is None:
         with suppress(AlreadyExistsError):  # by somebody else who goes back there

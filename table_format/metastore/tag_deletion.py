@@ -18,7 +18,6 @@ from typing import Final
 from table_format.errors import CorruptionError, MissingFile, SnapshotNotFound, TableFormatError
 from table_format.io.table_store import TableStore
 from table_format.metastore.branch_needs import needs_beside_tag
-from table_format.metastore.completeness import is_same
 from table_format.metastore.deletions import DataPaths, Deletions, metadata_names, without_changelog
 from table_format.metastore.manifests import ManifestStore
 from table_format.metastore.partitions import Partitions
@@ -82,10 +81,10 @@ def replace_tag(
 def _is_kept_otherwise(store: TableStore, snapshot: Snapshot, *, beside: str | None = None) -> bool:
     """Whether the very snapshot is listed, or another tag has it."""
     found = SnapshotStore(store).find(snapshot.id)
-    if found is not None and is_same(found, snapshot):
+    if found is not None and found.is_same(snapshot):
         return True
     tags = TagStore(store)
-    same = (name for name, tag in tags.all().items() if name != beside and is_same(tag.snapshot, snapshot))
+    same = (name for name, tag in tags.all().items() if name != beside and tag.snapshot.is_same(snapshot))
     return any(not tags.is_going(name) for name in same)
 
 

@@ -17,7 +17,7 @@ from table_format.errors import AlreadyExistsError, OutcomeUnknownError, Snapsho
 from table_format.io.paths import going_tag_of, tag_name_of
 from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
-from table_format.metastore.completeness import is_same, missing_file
+from table_format.metastore.completeness import missing_file
 from table_format.metastore.publish import PutOutcome, put_if_absent
 from table_format.metastore.snapshots import SnapshotStore
 from table_format.model.arguments import optional_whole_number
@@ -107,7 +107,7 @@ class TagStore:
         before, was_going = self.load(name), self.is_going(name)
         tag = self._made_now(snapshot, time_retained_ms)
         path = self._store.paths.tag(name)
-        if is_same(before.snapshot, snapshot):
+        if before.snapshot.is_same(snapshot):
             self._store.io.overwrite(path, tag_bytes(tag, path=path))
             return tag
         self.announce_deletion(name)  # of the tag as it was, and of the new one until it is known to keep its files
@@ -193,7 +193,7 @@ class TagStore:
             except AlreadyExistsError:  # another process was faster
                 self.keep_after_all(name)
                 raise
-        elif self.is_going(name) and is_same(existing.snapshot, tag.snapshot):
+        elif self.is_going(name) and existing.snapshot.is_same(tag.snapshot):
             path = self._store.paths.tag(name)
             self._store.io.overwrite(path, tag_bytes(tag, path=path))
         else:
@@ -227,15 +227,15 @@ class TagStore:
         """Whether the snapshot is retained, or a tag beside this one keeps it."""
         snapshots = SnapshotStore(self._store)
         found = snapshots.find(snapshot.id)
-        if found is not None and is_same(found, snapshot):
+        if found is not None and found.is_same(snapshot):
             covering = [notice for notice in snapshots.notices() if notice.end > snapshot.id]
             if not covering and snapshots.exists(snapshot.id):
                 return True
-            # Nobody deletes for a day: whoever said that it goes has died, and may have got nowhere.
+            # No expiry runs for a day: the process that left the notice is dead, and may have deleted nothing.
             oldest_ms = self._store.runtime.clock.now_ms() - _NOTICE_MS
             if all(notice.made_ms < oldest_ms for notice in covering) and missing_file(self._store, snapshot) is None:
                 return True
-        others = (n for n, tag in self.keeping(snapshot.id).items() if n != beside and is_same(tag.snapshot, snapshot))
+        others = (n for n, tag in self.keeping(snapshot.id).items() if n != beside and tag.snapshot.is_same(snapshot))
         # Looked at once more, since its notice goes after the tag.
         return any(not self.is_going(other) and self.find(other) is not None for other in others)
 

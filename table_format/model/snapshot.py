@@ -57,6 +57,14 @@ class Snapshot:
 
     __repr__ = masked_repr
 
+    def is_same(self, other: Snapshot) -> bool:
+        """Whether both are one snapshot: after a rollback an id is used again, names of files never are."""
+
+        def names(snapshot: Snapshot) -> tuple[int, str, str]:
+            return snapshot.id, snapshot.base_manifest_list, snapshot.delta_manifest_list
+
+        return names(self) == names(other)
+
     def list_size(self, name: str) -> int | None:
         """The recorded bytes of the snapshot's manifest list of that name; ``None`` where none are recorded."""
         sizes = {

@@ -1,6 +1,6 @@
 """Makes Spark mask secrets in what it shows of a session: the texts of plans, and the options in them.
 
-What needs a setting of the JVM (its UI and its event log) is for whoever starts it: ``spark.redaction.regex``.
+The UI and the event log belong to the JVM: set ``spark.redaction.regex`` when it is started.
 """
 
 from __future__ import annotations

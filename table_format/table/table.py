@@ -1,8 +1,8 @@
 """A table as one uses it: read it, write to it, look after it.
 
 A ``Table`` is a value: the schema and options it was opened with, and no state of a work under way. Every scan and
-every commit looks at the table anew. Scans show rows in the schema the table was opened with; whatever writes, rewrites
-or deletes begins by asking for the current schema, and acts under that.
+every commit reads the table's current state. Scans show rows in the schema the table was opened with. Operations that
+write, rewrite or delete read the current schema first, and act under it.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ a writer that begins again has the machine to itself: it waits until the attempt
 ones wait for it. Two locks of the operating system do this. All pass the ``gate``, where those who wait for their turn
 hold up those who come later; the ``turn`` itself is shared by first attempts.
 
-Nothing rests on the locks but speed: what is committed is checked by the commit. Who cannot have them, or waits too
-long, goes on without. They end with the process.
+The locks only save time: the commit checks what is committed. A writer that cannot take them, or waits too long, goes
+on without. The operating system releases them when the process ends.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PATIENCE_MS: Final = 10_000
 _LOOK_MS: Final = 10
 
 _held: ContextVar[frozenset[Path]] = ContextVar("held", default=frozenset())
-"""Turns of this thread: who writes while it writes, for instance from the rows it is reading, waits for nobody."""
+"""Turns of this thread. A write within a write, for instance by the rows being read, does not wait for itself."""
 
 
 @dataclass(frozen=True, slots=True)

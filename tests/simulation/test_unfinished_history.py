@@ -1,7 +1,7 @@
 """A change of history dies before or after each of its changes; somebody else does something; then it is done again.
 
-Neither the state gone back to nor what is retained loses a file in between, whoever comes next, and doing it again ends
-as if nothing had failed, but for files that are orphans.
+Neither the target nor the retained history loses a file in between, whichever operation comes next. Repeating the
+change gives the result of an undisturbed one, apart from orphan files.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def try_every_change(start: Store, rewrite: str, then: str, mode: Mode, step: in
 
 
 @pytest.mark.parametrize("rewrite", REWRITES)
-def test_whoever_comes_after_an_unfinished_change_of_history_loses_nothing(rewrite: str) -> None:
+def test_no_operation_after_an_unfinished_change_of_history_loses_a_file(rewrite: str) -> None:
     try_every_change(history(()), rewrite, "all of them", Mode.CRASH_AFTER, 1)
     for options in KINDS if STEP == 1 else KINDS[: rewrite in (TO_EXPIRED, "fast-forward")]:
         for then in NEXT:

@@ -144,7 +144,7 @@ commands = [Path(f"/proc/{p}/cmdline").read_bytes() for p in os.listdir("/proc")
 (root / "commands").write_bytes(b"".join(c for c in commands if b"spark" in c.lower()))
 lake = LakehouseCatalog(warehouse=f"{root}/warehouse").lake(session)
 print(repr(session.sql("SET").collect()), repr(session.sql("SET -v").collect()))
-logging.disable(logging.DEBUG)  # whoever asks for a setting is told it, and py4j logs what it transports
+logging.disable(logging.DEBUG)  # py4j logs every setting that is read
 conf = dict(session.sparkContext.getConf().getAll())
 print("hadoop in conf:", "spark.hadoop.fs.s3a.secret.key" in conf)
 hadoop = session.sparkContext._jsc.hadoopConfiguration()

@@ -1,4 +1,4 @@
-"""A store in which somebody else acts just before the n-th call of whoever is watched."""
+"""A store in which another process acts just before the n-th call of the process under test."""
 
 from __future__ import annotations
 

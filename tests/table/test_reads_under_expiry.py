@@ -1,7 +1,7 @@
 """Somebody expires what is being read, before each call of the reader in turn: never is that told as corruption.
 
-Whoever reads is shown the rows as they were, or as they are after it, or is told ``SnapshotExpired``; who changes the
-table may also be told of a conflict. The expiry either comes to its end or dies when it has deleted all files and
+A reader gets the rows before the expiry, the rows after it, or ``SnapshotExpired``. An operation that changes the
+table may also get a conflict. The expiry either comes to its end or dies when it has deleted all files and
 none of the snapshots.
 """
 
@@ -200,7 +200,7 @@ def try_every_call(
     act(acted)
     while True:
         memory = snapshot_of(start)
-        # Who only reads finds what another trial has found.
+        # A reader leaves the store as it is, so one expired copy serves all trials.
         acting = partial(act, memory) if changes else partial(take, memory, acted)
         store = ActingIO(memory, number, acting)
         table = opened(store, name)
