@@ -107,11 +107,12 @@ class TagStore:
         before, was_going = self.load(name), self.is_going(name)
         tag = self._made_now(snapshot, time_retained_ms)
         path = self._store.paths.tag(name)
+        data = tag_bytes(tag, path=path)  # a tag that nobody could read is refused before anything is written
         if before.snapshot.is_same(snapshot):
-            self._store.io.overwrite(path, tag_bytes(tag, path=path))
+            self._store.io.overwrite(path, data)
             return tag
         self.announce_deletion(name)  # of the tag as it was, and of the new one until it is known to keep its files
-        self._store.io.overwrite(path, tag_bytes(tag, path=path))
+        self._store.io.overwrite(path, data)
         if not self._is_kept(snapshot, beside=name):
             self._store.io.overwrite(path, tag_bytes(before, path=path))
             if not was_going:
@@ -185,17 +186,18 @@ class TagStore:
 
         A process that dies in between has promised nothing; a later attempt with the same snapshot goes on from there.
         """
+        path = self._store.paths.tag(name)
+        data = tag_bytes(tag, path=path)  # a tag that nobody could read is refused before anything is written
         existing = self.find(name)
         if existing is None:
             self.announce_deletion(name)
             try:
-                self._put(name, tag)
+                self._put(name, data)
             except AlreadyExistsError:  # another process was faster
                 self.keep_after_all(name)
                 raise
         elif self.is_going(name) and existing.snapshot.is_same(tag.snapshot):
-            path = self._store.paths.tag(name)
-            self._store.io.overwrite(path, tag_bytes(tag, path=path))
+            self._store.io.overwrite(path, data)
         else:
             raise _exists_already(name)
 
@@ -210,10 +212,10 @@ class TagStore:
         created = None if retained_ms is None else self._store.runtime.clock.local_now_ms()
         return Tag(snapshot, create_time_ms=created, time_retained_ms=retained_ms)
 
-    def _put(self, name: str, tag: Tag) -> None:
+    def _put(self, name: str, data: bytes) -> None:
         path = self._store.paths.tag(name)
         give_up_ms = self._store.runtime.clock.monotonic_ms() + _GIVE_UP_AFTER_MS
-        put = put_if_absent(self._store, path, tag_bytes(tag, path=path), give_up_ms=give_up_ms)
+        put = put_if_absent(self._store, path, data, give_up_ms=give_up_ms)
         match put.outcome:
             case PutOutcome.OTHERS:
                 raise _exists_already(name)

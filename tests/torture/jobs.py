@@ -1,8 +1,8 @@
 """What writers do, and what a table holds after it: a model that shares nothing with the library.
 
-A job is drawn from its writer, its number and the table's kind, so the commit user and identifier of a snapshot say what
-it has to change. Columns come and types widen while writers hold older handles. The snapshot's properties say which of
-them the writer knew.
+A job is drawn from its writer, its number and the table's kind, so the commit user and identifier of a snapshot say
+what it has to change. Columns come and types widen while writers hold older handles. The snapshot's properties say
+which of them the writer knew.
 """
 
 from __future__ import annotations
