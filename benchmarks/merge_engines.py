@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from table_format import Schema, Table, load_catalog
 from table_format.model.split import DataSplit
-from table_format.table.scan import Scan
+from table_format.table.read.scan import Scan
 
 RUNS = 4
 GROUPS = {"fields.g.sequence-group": "i1,i2,d1,s1", "fields.h.sequence-group": "i3,l1,d2,s2"}

@@ -15,8 +15,8 @@ from resources.lakehouse import LakehouseCatalog, asset_key
 from resources.metadata import before_and_after, changelog_rows, compaction_plots, listed
 from resources.spark import SparkResource
 from resources.tables import measure
-from table_format.metastore.expire import ExpiryReport, expire_snapshots
-from table_format.table.compaction_report import CompactionReport
+from table_format.metastore.expiry.expire_snapshots import ExpiryReport, expire_snapshots
+from table_format.table.upkeep.compaction_report import CompactionReport
 
 MAINTAINS_TAG: Final = "lakehouse/maintains"
 _HOUR_MS: Final = 3_600_000

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from resources.lakehouse import LakehouseCatalog, asset_key
 from resources.metadata import listed
-from table_format.metastore.orphans import GRACE_MS
+from table_format.metastore.expiry.orphans import GRACE_MS
 
 _HOUR_MS: Final = 3_600_000
 

@@ -20,8 +20,8 @@ from table_format.model.row_kind import ROW_KIND_COLUMN
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
 from table_format.table.facts import TableFacts
-from table_format.table.scan import Scan
-from table_format.table.write import TableWrite
+from table_format.table.read.scan import Scan
+from table_format.table.write.table_write import TableWrite
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -74,8 +74,8 @@ class SparkWriter:
 
     def write(self, facts: TableFacts, *, replacing: bool) -> Messages:
         """See ``FrameWriter``."""
-        from table_format.spark.ship import ship_code
-        from table_format.spark.write import write_frame
+        from table_format.spark.tasks.code_shipping import ship_code
+        from table_format.spark.write.frames import write_frame
 
         with self._spark.following(self._log, f"writing {facts.name}") as session:
             ship_code(session)
@@ -117,8 +117,8 @@ def writer_of(frame: Frame, spark: SparkResource, log: Log) -> FrameWriter:
 
 def read_with_spark(scan: Scan, spark: SparkResource) -> SparkFrame:
     """A planned scan as a Spark frame; nothing is read before Spark runs it."""
-    from table_format.spark.read import frame_of
-    from table_format.spark.ship import ship_code
+    from table_format.spark.read.frames import frame_of
+    from table_format.spark.tasks.code_shipping import ship_code
 
     session = spark.session()
     ship_code(session)

@@ -31,7 +31,7 @@ from table_format.errors import InvalidInputError
 from table_format.model.arguments import optional_text
 from table_format.model.predicate import Compare, CompareOp, In, Predicate
 from table_format.secrets import Secret
-from table_format.table.scan import Scan
+from table_format.table.read.scan import Scan
 from table_format.table.table import Table
 
 AS_OF_TAG: Final = "paimon/as_of"

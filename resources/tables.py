@@ -9,14 +9,14 @@ from datetime import date
 from typing import Final
 
 from resources.health import LiveFile, TableHealth, health_of
-from table_format.metastore.plan import live_files
+from table_format.metastore.scan.file_plan import live_files
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 from table_format.model.types import DataField, DateType, InternalValue
 from table_format.table.facts import TableFacts
-from table_format.table.partition_values import partition_spec
-from table_format.table.scan import Scan
+from table_format.table.read.scan import Scan
+from table_format.table.rows.partition_values import partition_spec
 
 _EPOCH: Final = date(1970, 1, 1)
 

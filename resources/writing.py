@@ -23,10 +23,10 @@ from table_format.model.row_kind import ROW_KIND_COLUMN
 from table_format.model.schema import Schema
 from table_format.model.snapshot import Snapshot
 from table_format.model.types import DataField
-from table_format.table.commit import BatchCommit
 from table_format.table.facts import TableFacts
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
+from table_format.table.write.batch_commit import BatchCommit
 
 IDENTIFIER: Final = 1
 """A step commits once for each of its outputs, under a user of its own."""

@@ -18,7 +18,7 @@ TRAIL_LENGTH: Final = 20
 
 
 class Snapshots(Protocol):
-    """What is needed of a table's snapshots; ``table_format.metastore.snapshots.SnapshotStore`` has it."""
+    """What is needed of a table's snapshots; ``SnapshotStore`` of ``table_format.metastore.snapshot`` has it."""
 
     def latest_id(self) -> int | None: ...
     def earliest_id(self) -> int | None: ...
@@ -37,7 +37,7 @@ Trail: TypeAlias = tuple[Seen, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class NewSnapshots:
     """What happened since the trail: new snapshots, oldest first, and the id that was rolled back from, if one was.
 
     ``missed`` counts snapshots that were expired before they could be reported.
@@ -49,7 +49,7 @@ class News:
     missed: int = 0
 
 
-def follow(trail: Trail, snapshots: Snapshots, *, limit: int) -> News:
+def follow(trail: Trail, snapshots: Snapshots, *, limit: int) -> NewSnapshots:
     """At most ``limit`` snapshots that are new since the trail.
 
     After a rollback the snapshot that became the latest is among them, as a state the table is in again.
@@ -57,7 +57,7 @@ def follow(trail: Trail, snapshots: Snapshots, *, limit: int) -> News:
     latest, earliest = snapshots.latest_id(), snapshots.earliest_id()
     if latest is None or earliest is None:
         gone = trail[-1].id if trail else None
-        return News((), (), rolled_back_from=gone)
+        return NewSnapshots((), (), rolled_back_from=gone)
     kept = _still_true(trail, snapshots, earliest=earliest, latest=latest)
     rolled_back = len(kept) < len(trail)
     after = kept[-1].id if kept else 0
@@ -70,7 +70,7 @@ def follow(trail: Trail, snapshots: Snapshots, *, limit: int) -> News:
             break
         found.append(snapshot)
     seen = tuple(Seen(s.id, snapshot_mark(s)) for s in found)
-    return News(
+    return NewSnapshots(
         snapshots=tuple(found),
         trail=(*(k for k in kept if k.id <= after), *seen)[-TRAIL_LENGTH:],
         rolled_back_from=trail[-1].id if rolled_back else None,

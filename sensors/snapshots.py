@@ -11,7 +11,7 @@ import dagster as dg
 from assets.external import EXTERNAL_TABLES
 from resources.lakehouse import LakehouseCatalog, asset_key
 from resources.metadata import changelog_rows, data_version
-from sensors.cursor import News, Trail, decode_cursor, encode_cursor, follow
+from sensors.cursor import NewSnapshots, Trail, decode_cursor, encode_cursor, follow
 from table_format.errors import TableNotFound
 from table_format.model.snapshot import Snapshot
 
@@ -47,7 +47,7 @@ def external_snapshots(context: dg.SensorEvaluationContext, lakehouse: Lakehouse
     return dg.SensorResult(skip_reason=dg.SkipReason("; ".join(notes)), cursor=cursor)
 
 
-def _news(lakehouse: LakehouseCatalog, table: str, trail: Trail, *, limit: int) -> News | None:
+def _news(lakehouse: LakehouseCatalog, table: str, trail: Trail, *, limit: int) -> NewSnapshots | None:
     try:
         found = lakehouse.table(table)
     except TableNotFound:
@@ -55,7 +55,7 @@ def _news(lakehouse: LakehouseCatalog, table: str, trail: Trail, *, limit: int) 
     return follow(trail, found.facts.snapshots, limit=limit)
 
 
-def _event(table: str, snapshot: Snapshot, news: News) -> dg.AssetMaterialization:
+def _event(table: str, snapshot: Snapshot, news: NewSnapshots) -> dg.AssetMaterialization:
     return dg.AssetMaterialization(
         asset_key=asset_key(table),
         description=f"snapshot {snapshot.id}, {snapshot.commit_kind} by {snapshot.commit_user}",

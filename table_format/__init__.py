@@ -10,10 +10,10 @@ from table_format.catalog.load import load_catalog
 from table_format.catalog.protocol import Catalog
 from table_format.errors import TableFormatError
 from table_format.model.schema import Schema, TableSchema
-from table_format.table.merge_rows import Delete, Insert, Update
-from table_format.table.plan import Plan
-from table_format.table.row_changes import RowChanges
-from table_format.table.scan import Scan
+from table_format.table.changes.merge_into import Delete, Insert, Update
+from table_format.table.changes.row_changes import RowChanges
+from table_format.table.read.plan import Plan
+from table_format.table.read.scan import Scan
 from table_format.table.table import Table
 
 __all__ = [

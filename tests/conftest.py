@@ -20,7 +20,7 @@ LONG_FIRST: Final = (
     "spark/test_system_tables.py",
     "simulation/test_every_call.py",
     "model/test_table_histories.py",
-    "spark/test_sort_compact.py",
+    "spark/jobs/test_sort_compact.py",
     "simulation/test_mutants.py",
     "races/test_dynamic_bucket_races.py",
     "spark",

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from table_format.errors import InvalidOption
 from table_format.io.table_store import TableStore
-from table_format.metastore.manifests import ManifestStore
-from table_format.metastore.plan import live_files
-from table_format.metastore.snapshots import SnapshotStore
+from table_format.metastore.manifest.manifest_store import ManifestStore
+from table_format.metastore.scan.file_plan import live_files
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.manifest import DELETION_VECTORS
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot

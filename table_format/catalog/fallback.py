@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from table_format.errors import InvalidOption
 from table_format.io.table_store import TableStore
-from table_format.metastore.schemas import SchemaStore
+from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.schema import TableSchema
 from table_format.options.scan import FALLBACK_BRANCH
 

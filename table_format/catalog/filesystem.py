@@ -25,9 +25,9 @@ from table_format.errors import (
 from table_format.io.file_io import FileIO
 from table_format.io.paths import TablePaths, database_directory, database_name_of, table_root
 from table_format.io.table_store import TableStore
-from table_format.metastore.identity import read_identity
-from table_format.metastore.schema_arguments import checked_changes
-from table_format.metastore.schemas import SchemaStore
+from table_format.metastore.schema.schema_arguments import checked_changes
+from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.metastore.schema.table_identity import read_identity
 from table_format.model.arguments import flag
 from table_format.model.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
 from table_format.model.schema import Schema, TableSchema
@@ -36,7 +36,7 @@ from table_format.options.files import PATH_DIRECTORY
 from table_format.options.scan import FALLBACK_BRANCH
 from table_format.runtime import Runtime
 from table_format.secrets import Secret, masked_repr, shown_options
-from table_format.table.key_index_directory import forget_key_indexes
+from table_format.table.placement.key_index_directory import forget_key_indexes
 from table_format.table.system.registry import open_system_table
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table

@@ -14,7 +14,7 @@ from table_format.model.identifier import SYSTEM_DATABASE
 from table_format.model.predicate import Predicate
 from table_format.model.types import BooleanType, DataField
 from table_format.secrets import Secret, shown_option
-from table_format.table.scan import columns_argument
+from table_format.table.read.scan import columns_argument
 from table_format.table.system.metadata import LONG, TEXT, MetadataScan, Row, columns, epoch_ms
 from table_format.table.system.partitions import partition_totals
 from table_format.table.system.table import SystemTable

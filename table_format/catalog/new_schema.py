@@ -10,7 +10,7 @@ from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.kernels.engines import Aggregation, PartialUpdate
 from table_format.kernels.merge import MergeSpec
 from table_format.lsm.merge_spec import check_merge, merge_spec
-from table_format.metastore.schema_arguments import checked_schema
+from table_format.metastore.schema.schema_arguments import checked_schema
 from table_format.model.schema import Schema, TableSchema
 from table_format.model.types import ArrayType, DataField, DataType, MapType, MultisetType, RowType
 from table_format.options.check import check_alterable, check_creatable

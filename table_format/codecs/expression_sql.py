@@ -103,7 +103,7 @@ def parse_expression(text: str, scope: Scope) -> Expression:
 
 
 class _Binder:
-    """Turns syntax trees into expressions on known columns."""
+    """WriterTurns syntax trees into expressions on known columns."""
 
     def __init__(self, text: str, scope: Scope) -> None:
         self._text = text

@@ -90,7 +90,7 @@ def parse_filter(text: str, fields: Sequence[DataField]) -> Predicate:
 
 
 class _Binder:
-    """Turns syntax trees into predicates on known columns."""
+    """WriterTurns syntax trees into predicates on known columns."""
 
     def __init__(self, fields: Mapping[str, DataField]) -> None:
         self._fields = fields

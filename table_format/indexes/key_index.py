@@ -55,7 +55,7 @@ class Found:
     bucket: Numbers
 
 
-class KeyIndex:
+class GlobalKeyIndex:
     """The places of all keys of a table at one snapshot, and of those that are being written on top of it."""
 
     def __init__(self, store: LocalStore, key_types: Sequence[pa.DataType], fitting: str) -> None:
@@ -73,7 +73,7 @@ class KeyIndex:
         self._finalizer = weakref.finalize(self, store.close)
 
     @classmethod
-    def open(cls, directory: Path, name: str, key_types: Sequence[pa.DataType], fitting: str) -> KeyIndex:
+    def open(cls, directory: Path, name: str, key_types: Sequence[pa.DataType], fitting: str) -> GlobalKeyIndex:
         """Open the index kept in a directory by a name; ``fitting`` is what a kept one must have been made with.
 
         Raises:

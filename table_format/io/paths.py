@@ -34,7 +34,6 @@ __all__ = [
     "expiry_end_of",
     "extension_of",
     "file_index_name",
-    "going_tag_of",
     "index_manifest_name",
     "index_name",
     "is_dropped",
@@ -52,6 +51,7 @@ __all__ = [
     "snapshot_id_of",
     "statistics_name",
     "table_root",
+    "tag_being_deleted",
     "tag_name_of",
     "temporary_name",
     "without_scheme",
@@ -400,7 +400,7 @@ def tag_name_of(file_name: str) -> str | None:
     return _text_after(_TAG, file_name)
 
 
-def going_tag_of(file_name: str) -> str | None:
+def tag_being_deleted(file_name: str) -> str | None:
     """The tag that is being deleted, as a notice of ``tag_notice`` says."""
     return _text_after(_TAG_GOING, file_name)
 

@@ -26,7 +26,7 @@ Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class KeyIndex:
+class JoinIndex:
     """The distinct keys of rows.
 
     ``keys`` are their columns, ``first_rows`` a row of each and ``counts`` how many there are; ``hashes`` are sorted,
@@ -41,7 +41,7 @@ class KeyIndex:
     order: Rows
 
     @classmethod
-    def of(cls, types: Sequence[DataType], columns: Sequence[pa.Array]) -> KeyIndex:
+    def of(cls, types: Sequence[DataType], columns: Sequence[pa.Array]) -> JoinIndex:
         """The index of rows given by arrays of ``arrow_type`` of their types; keys with a null are left out."""
         names = [str(number) for number in range(len(columns))]
         numbers = pa.array(np.arange(len(columns[0])))

@@ -11,10 +11,10 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 
 from table_format.formats.bucket_files import BucketFiles
+from table_format.lsm.bucket_deletion_vectors import BucketVectors
 from table_format.lsm.changes import CompactResult
 from table_format.lsm.compact import run_compaction
 from table_format.lsm.levels import Levels
-from table_format.lsm.marks import MarkedRows
 from table_format.lsm.universal import CompactUnit
 
 
@@ -24,12 +24,12 @@ class RunningCompaction:
 
     bucket: BucketFiles
     levels: Levels
-    marks: MarkedRows | None
+    marks: BucketVectors | None
     future: Future[CompactResult]
 
     @classmethod
     def begin(
-        cls, executor: Executor, bucket: BucketFiles, levels: Levels, unit: CompactUnit, marks: MarkedRows | None
+        cls, executor: Executor, bucket: BucketFiles, levels: Levels, unit: CompactUnit, marks: BucketVectors | None
     ) -> RunningCompaction:
         """Hand the work to the executor."""
         return cls(bucket, levels, marks, executor.submit(run_compaction, bucket, levels, unit, marks))
@@ -42,7 +42,7 @@ class RunningCompaction:
         """What came of it, waiting for it if need be; raises what it failed of, and then it has left no file."""
         return self.future.result()
 
-    def fits(self, levels: Levels, marks: MarkedRows | None) -> bool:
+    def fits(self, levels: Levels, marks: BucketVectors | None) -> bool:
         """Whether the bucket is still as it was, but for new files on level 0."""
         now = {(file.file_name, file.level) for file in levels.files}
         then = {(file.file_name, file.level) for file in self.levels.files}
@@ -58,5 +58,5 @@ class RunningCompaction:
             self.bucket.delete(file)
 
 
-def _index_of(marks: MarkedRows | None) -> tuple[str, ...]:
+def _index_of(marks: BucketVectors | None) -> tuple[str, ...]:
     return () if marks is None else tuple(file.file_name for file in marks.index_files)

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from table_format.formats.bucket_files import BucketFiles
+from table_format.lsm.bucket_deletion_vectors import BucketVectors
 from table_format.lsm.levels import Levels
-from table_format.lsm.marks import MarkedRows
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
 
@@ -56,7 +56,7 @@ class Changes:
         self._after.extend(result.after)
         self._compact_changelog.extend(result.changelog)
 
-    def drain(self, marks: MarkedRows | None, levels: Levels) -> CommitMessage:
+    def drain(self, marks: BucketVectors | None, levels: Levels) -> CommitMessage:
         """All changes as one message, with the deletion vectors of what is live now; then there are none."""
         gone, come = ((), ()) if marks is None else marks.write(levels.files)
         message = self._bucket.message(

@@ -14,16 +14,16 @@ import pyarrow as pa
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.bucket_files import BucketFiles
 from table_format.kernels.engines import FirstRow
+from table_format.lsm.bucket_deletion_vectors import BucketDeletions, BucketVectors
+from table_format.lsm.change_detection import ChangeDetection
 from table_format.lsm.changes import Changes, CompactResult
+from table_format.lsm.compaction_task import Rewrite, Step, Upgrade, plan_steps
 from table_format.lsm.first_row import new_keys_only, older_runs, rewriting_what_may_repeat, rows_of_level_0
 from table_format.lsm.intervals import Run, Section
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.levels import Levels, levels_of, replace_files
-from table_format.lsm.marks import BucketDeletions, MarkedRows
 from table_format.lsm.merge_spec import merge_spec
-from table_format.lsm.news import News
 from table_format.lsm.runs import RunSource, has_disjoint_sequences, is_add, merge_section, physical_batch, with_levels
-from table_format.lsm.task import Rewrite, Step, Upgrade, plan_steps
 from table_format.lsm.universal import CompactUnit, drops_deletes, force_up_level_0, full_compaction, pick_compaction
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
@@ -54,14 +54,14 @@ def compact_bucket(
         return changes.drain(marks, replace_files(levels, result.before, result.after, key_range))
 
 
-def marked_rows(bucket: BucketFiles, deletions: BucketDeletions | None) -> MarkedRows | None:
+def marked_rows(bucket: BucketFiles, deletions: BucketDeletions | None) -> BucketVectors | None:
     """The deletion vectors of a bucket, if its table has them, or had them once."""
     if deletions is None and not bucket.options.deletion_vectors.enabled:
         return None
-    return MarkedRows(bucket, deletions or BucketDeletions())
+    return BucketVectors(bucket, deletions or BucketDeletions())
 
 
-def whole_compaction(bucket: BucketFiles, levels: Levels, marks: MarkedRows | None) -> CompactUnit | None:
+def whole_compaction(bucket: BucketFiles, levels: Levels, marks: BucketVectors | None) -> CompactUnit | None:
     """All files to the highest level; of those that are there already, the ones with deleted rows, or all if asked."""
     unit = full_compaction(levels)
     if unit is not None:
@@ -84,7 +84,7 @@ def due_compaction(bucket: BucketFiles, levels: Levels) -> CompactUnit | None:
 
 
 def run_compaction(
-    bucket: BucketFiles, levels: Levels, unit: CompactUnit, marks: MarkedRows | None = None
+    bucket: BucketFiles, levels: Levels, unit: CompactUnit, marks: BucketVectors | None = None
 ) -> CompactResult:
     """Carry out one compaction; if it fails, the files it made are deleted again."""
     key_range = key_ranges(bucket.schema)
@@ -106,7 +106,7 @@ def run_compaction(
     # What is older is marked as deleted, or else has to be taken back by what is newer.
     masked = bucket.options.deletion_vectors.enabled and unit.output_level != 0
     drop = drops_deletes(unit, levels) or masked
-    news = News.of(bucket, unit, levels, marks)
+    news = ChangeDetection.of(bucket, unit, levels, marks)
     if news is not None:
         steps = news.plan(tuple(steps))
     before: list[DataFileMeta] = []
@@ -139,7 +139,7 @@ def _rewrite(
     step: Rewrite,
     level: int,
     older: Sequence[Run],
-    marks: MarkedRows | None,
+    marks: BucketVectors | None,
     *,
     drop_retracts: bool,
 ) -> tuple[tuple[DataFileMeta, ...], tuple[DataFileMeta, ...]]:
@@ -177,7 +177,7 @@ def _merged_rows(
     bucket: BucketFiles,
     section: Section,
     older: Sequence[Run],
-    marks: MarkedRows | None,
+    marks: BucketVectors | None,
     *,
     drop_retracts: bool,
     show_levels: bool = False,

@@ -17,12 +17,12 @@ from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.bucket_files import BucketFiles
 from table_format.kernels.engines import FIRST_ROW_REFUSAL
 from table_format.kernels.merge import LEVEL, MergeSpec, merge_batches
-from table_format.lsm.asked_keys import AskedKeys
+from table_format.lsm.compaction_task import Rewrite, Step, Upgrade
 from table_format.lsm.intervals import Run
+from table_format.lsm.key_filter import KeyFilter
 from table_format.lsm.keys import KeyRangeOf
 from table_format.lsm.levels import Levels
 from table_format.lsm.runs import RunSource, is_add
-from table_format.lsm.task import Rewrite, Step, Upgrade
 from table_format.lsm.universal import CompactUnit
 from table_format.model.data_file import DataFileMeta
 from table_format.model.schema import VALUE_KIND
@@ -76,7 +76,7 @@ def _that_may_hold_keys_of(
 ) -> list[Run]:
     """The older runs with those of their files that may hold a key of some files."""
     runs = [tuple(f for f in run if any(_overlap(f, file, key_range) for file in files)) for run in older]
-    asked = AskedKeys.of(bucket, files, [f for run in runs for f in run], key_range) if any(runs) else None
+    asked = KeyFilter.of(bucket, files, [f for run in runs for f in run], key_range) if any(runs) else None
     if asked is not None:
         kept = {f.file_name for run in runs for f in run if (k := asked.may_be_in(f)) is None or k.keys.num_rows}
         runs = [tuple(f for f in run if f.file_name in kept) for run in runs]

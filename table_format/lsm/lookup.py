@@ -23,7 +23,7 @@ from table_format.formats.data_file_reader import POSITION
 from table_format.indexes.deletion_vectors import Deletions
 from table_format.kernels.key_bounds import sorted_keys
 from table_format.kernels.merge import LEVEL, MergeSpec, RunCursor, grouped
-from table_format.lsm.asked_keys import AskedKeys, KeysInFile
+from table_format.lsm.key_filter import KeyFilter, KeysInFile
 from table_format.lsm.keys import KeyRange, KeyRangeOf
 from table_format.lsm.levels import SortedRun
 from table_format.model.data_file import DataFileMeta
@@ -73,7 +73,7 @@ class Lookup:
         spans = [key_range(file) for file in among]
         chosen = [(run, files) for run in runs if (files := _touched(run.files, spans, key_range))]
         touched = [file for _, files in chosen for file in files]
-        self._asked = AskedKeys.of(bucket, among, touched, key_range) if touched else None
+        self._asked = KeyFilter.of(bucket, among, touched, key_range) if touched else None
         rows = batch_rows_of(touched, fields, side_by_side=max(len(chosen), 1))
         self._cursors = [RunCursor(self._walk(files, fields, rows), self._key_columns) for _, files in chosen]
         self._by_key = MergeSpec(self._key_columns, by_sequence_number=False)

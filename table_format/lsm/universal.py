@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from table_format.lsm.early import is_full_compaction_due
+from table_format.lsm.full_compaction_triggers import is_full_compaction_due
 from table_format.lsm.levels import Levels, SortedRun
 from table_format.model.data_file import DataFileMeta
 from table_format.options.compaction import CompactionOptions

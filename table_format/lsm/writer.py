@@ -26,12 +26,12 @@ from table_format.kernels.engines import Aggregation, PartialUpdate
 from table_format.kernels.sort import sort_and_merge, sort_versions
 from table_format.limits import MIB
 from table_format.lsm.background import RunningCompaction
+from table_format.lsm.bucket_deletion_vectors import BucketDeletions
 from table_format.lsm.buffer import WriteBuffer
 from table_format.lsm.changes import Changes, CompactResult
 from table_format.lsm.compact import due_compaction, marked_rows, run_compaction, whole_compaction
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.levels import levels_of, replace_files
-from table_format.lsm.marks import BucketDeletions
 from table_format.lsm.merge_spec import merge_spec
 from table_format.lsm.retracts import check_retracts
 from table_format.lsm.runs import is_add, physical_batch

@@ -15,26 +15,26 @@ from table_format.model.arguments import name_or_names, optional_whole_number
 from table_format.model.predicate import Predicate, columns_of
 from table_format.model.snapshot import Snapshot
 from table_format.secrets import Secret
-from table_format.spark.compact import compact_on_spark
-from table_format.spark.data_source import PaimonDataSource
-from table_format.spark.expired_files import tell_expired
+from table_format.spark.jobs.compact import compact_on_spark
+from table_format.spark.jobs.rescale import rescale_on_spark
+from table_format.spark.jobs.sort_compact import sort_compact_on_spark
 from table_format.spark.names import quoted
-from table_format.spark.read import frame_of
+from table_format.spark.read.expired_files import tell_expired
+from table_format.spark.read.frames import frame_of
 from table_format.spark.redaction import mask_secrets
-from table_format.spark.rescale import rescale_on_spark
-from table_format.spark.ship import ship_code
-from table_format.spark.sort_compact import sort_compact_on_spark
+from table_format.spark.source.data_source import PaimonDataSource
 from table_format.spark.system import system_frame
-from table_format.spark.write import with_constants, write_frame
-from table_format.table.commit import BatchCommit, CommitArguments
-from table_format.table.compaction_report import CompactionReport
-from table_format.table.filters import bound_filter
-from table_format.table.landing import Messages, land
-from table_format.table.partition_values import partition_spec
-from table_format.table.scan import shown_schema
+from table_format.spark.tasks.code_shipping import ship_code
+from table_format.spark.write.frames import with_constants, write_frame
+from table_format.table.read.filters import bound_filter
+from table_format.table.read.scan import shown_schema
+from table_format.table.rows.partition_values import partition_spec
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
-from table_format.table.turns import Turns
+from table_format.table.upkeep.compaction_report import CompactionReport
+from table_format.table.write.batch_commit import BatchCommit, CommitArguments
+from table_format.table.write.commit_retries import Messages, write_and_commit
+from table_format.table.write.turns import WriterTurns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -142,7 +142,7 @@ class Lake:
                 return commit.overwrite(messages, partition=spec, identifier=identifier, properties=properties)
             return commit.commit(messages, identifier=identifier, properties=properties)
 
-        return land(
+        return write_and_commit(
             table.store,
             commit,
             write=lambda: write_frame(
@@ -150,7 +150,7 @@ class Lake:
             ),
             publish=publish,
             is_repeatable=True,
-            turns=Turns.of(table.facts),
+            turns=WriterTurns.of(table.facts),
         )
 
     def compact(

@@ -9,14 +9,14 @@ import pyarrow as pa
 
 from table_format.model.predicate import Predicate, columns_of
 from table_format.spark.names import quoted
-from table_format.spark.native import nullable
-from table_format.spark.parcels import Parcels
-from table_format.spark.read import frame_of
-from table_format.spark.tasks import for_spark
+from table_format.spark.read.frames import frame_of
+from table_format.spark.read.spark_parquet import nullable
+from table_format.spark.tasks.table_work import for_spark
+from table_format.spark.tasks.task_inputs import TaskInputs
+from table_format.spark.tasks.worker import map_in_workers
 from table_format.spark.types import spark_schema
-from table_format.spark.worker import map_in_workers
-from table_format.table.filters import bound_filter
-from table_format.table.scan import Scan
+from table_format.table.read.filters import bound_filter
+from table_format.table.read.scan import Scan
 from table_format.table.system.table import Reading, SplitReading, SystemTable
 
 if TYPE_CHECKING:
@@ -65,13 +65,13 @@ def _split_frame(spark: SparkSession, reading: SplitReading) -> DataFrame:
     splits = tuple(reading.plan().splits)
     if not splits:
         return spark.createDataFrame([], schema)
-    read = _reader(reading.split_reader(), Parcels.of(splits), zone=spark.conf.get(_ZONE) or "UTC")
+    read = _reader(reading.split_reader(), TaskInputs.of(splits), zone=spark.conf.get(_ZONE) or "UTC")
     # One number for each split, each in a task of its own; the splits travel with the task's code.
     return map_in_workers(spark.range(0, len(splits), 1, len(splits)), read, schema)
 
 
 def _reader(
-    read: Callable[[Any], Iterator[pa.RecordBatch]], splits: Parcels[Any], *, zone: str
+    read: Callable[[Any], Iterator[pa.RecordBatch]], splits: TaskInputs[Any], *, zone: str
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def rows(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in numbers:

@@ -11,12 +11,12 @@ from typing import Protocol
 from table_format.errors import ColumnNotFound, InvalidInputError, SchemaChanged
 from table_format.indexes.deletion_vectors import deletion_files
 from table_format.io.table_store import TableStore
-from table_format.lsm.marks import BucketDeletions
-from table_format.metastore.commit import TableCommit
-from table_format.metastore.manifests import ManifestStore
-from table_format.metastore.partitions import Partitions
-from table_format.metastore.schemas import SchemaStore
-from table_format.metastore.snapshots import SnapshotStore
+from table_format.lsm.bucket_deletion_vectors import BucketDeletions
+from table_format.metastore.commit.table_commit import TableCommit
+from table_format.metastore.manifest.manifest_store import ManifestStore
+from table_format.metastore.manifest.partitions import Partitions
+from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta
 from table_format.model.schema import TableSchema

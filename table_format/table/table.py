@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from table_format.errors import InvalidInputError, SchemaChanged, UnsupportedFeature
 from table_format.io.table_store import TableStore
-from table_format.metastore.expire import ExpiryReport, expire_snapshots
-from table_format.metastore.identity import require_same_table
+from table_format.metastore.expiry.expire_snapshots import ExpiryReport, expire_snapshots
+from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arguments import flag, mappings, options_by_key
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.identifier import Identifier
@@ -30,25 +30,23 @@ from table_format.options.declare import Operation
 from table_format.options.scan import MODE, STARTING_POINTS
 from table_format.options.table_options import TableOptions
 from table_format.secrets import masked_repr
-from table_format.table import (
-    branch_actions,
-    cleaning_actions,
-    compact_actions,
-    consumer_actions,
-    row_actions,
-    tag_actions,
-)
-from table_format.table.analyze import analyze
-from table_format.table.commit import BatchCommit, CommitArguments, expire_after_commit, fresh_user
+from table_format.table.changes import row_actions
 from table_format.table.facts import TableFacts
-from table_format.table.input import Rows
-from table_format.table.landing import is_repeatable, land
-from table_format.table.partition_values import partition_spec, rows_of_partition
-from table_format.table.rescale import rescale_table
-from table_format.table.scan import Scan, columns_argument
-from table_format.table.stream import StreamScan
-from table_format.table.turns import Turns
-from table_format.table.write import TableWrite
+from table_format.table.read.scan import Scan, columns_argument
+from table_format.table.read.stream import StreamScan
+from table_format.table.rows.input import Rows
+from table_format.table.rows.partition_values import partition_spec, rows_of_partition
+from table_format.table.upkeep import branches as branch_actions
+from table_format.table.upkeep import cleaning as cleaning_actions
+from table_format.table.upkeep import compact as compact_actions
+from table_format.table.upkeep import consumers as consumer_actions
+from table_format.table.upkeep import tags as tag_actions
+from table_format.table.upkeep.analyze import analyze
+from table_format.table.upkeep.rescale import rescale_table
+from table_format.table.write.batch_commit import BatchCommit, CommitArguments, expire_after_commit, fresh_user
+from table_format.table.write.commit_retries import is_repeatable, write_and_commit
+from table_format.table.write.table_write import TableWrite
+from table_format.table.write.turns import WriterTurns
 
 _STARTING_POINTS = tuple(key for option in STARTING_POINTS for key in option.keys)
 
@@ -193,13 +191,13 @@ class Table:
         commit = self.new_commit(commit_user)
         if identifier is not None and commit.is_committed(identifier):
             return ()
-        return land(
+        return write_and_commit(
             self.store,
             commit,
             write=lambda: self.new_write(commit.commit_user).write(data),
             publish=lambda messages: commit.commit(messages, identifier=identifier, properties=properties),
             is_repeatable=is_repeatable(data),
-            turns=Turns.of(self.facts),
+            turns=WriterTurns.of(self.facts),
         )
 
     def overwrite(
@@ -227,7 +225,7 @@ class Table:
         with facts.blaming_old_columns():
             spec = None if partition is None else partition_spec(facts.schema, partition)
             rows = data if partition is None else rows_of_partition(data, facts.schema, partition)
-        return land(
+        return write_and_commit(
             self.store,
             commit,
             write=lambda: TableWrite(facts, replacing=True, commit_user=commit.commit_user).write(rows),
@@ -235,7 +233,7 @@ class Table:
                 messages, partition=spec, identifier=identifier, properties=properties
             ),
             is_repeatable=False,
-            turns=Turns.of(self.facts),
+            turns=WriterTurns.of(self.facts),
         )
 
     delete = row_actions.delete

@@ -20,7 +20,7 @@ from table_format import Schema, Table, load_catalog
 from table_format.codecs.content_name import states_content
 from table_format.errors import TableFormatError
 from table_format.io.memory import MemoryFileIO
-from table_format.metastore.statistics import read_statistics
+from table_format.metastore.manifest.statistics_file import read_statistics
 from table_format.runtime import Ids, Runtime, SystemIds
 from tests.corruption.sweep import Outcome, Rows
 from tests.support.metastore_table import ManualClock

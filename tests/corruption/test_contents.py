@@ -70,7 +70,7 @@ def test_a_flipped_bit_in_statistics_is_noticed_by_the_check_alone(
     is_checked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not is_checked:
-        monkeypatch.setattr("table_format.metastore.statistics.check_content", lambda data, *, path: None)
+        monkeypatch.setattr("table_format.metastore.manifest.statistics_file.check_content", lambda data, *, path: None)
     sound = ground("indexes beside")
     (path,) = (path for path in sound.targets if "/statistics/" in path)
     some = ((what, {path: damaged}) for what, damaged in islice(flips(sound.files[path]), 0, None, 13))
@@ -118,5 +118,5 @@ def test_exchanged_manifests_of_equal_size_are_noticed_where_they_are_read() -> 
 
 
 def test_without_the_check_exchanged_manifests_hide_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("table_format.metastore.manifests.check_content", lambda data, *, path: None)
+    monkeypatch.setattr("table_format.metastore.manifest.manifest_store.check_content", lambda data, *, path: None)
     assert _read_exchanged().count("wrong") == 2

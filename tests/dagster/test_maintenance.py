@@ -17,7 +17,7 @@ from jobs.schedules import nightly_compaction, nightly_expiry, weekly_cleaning
 from resources.tables import measure
 from sensors import compaction_pressure, external_snapshots
 from table_format.model.schema import Schema
-from table_format.table.compaction_report import CompactionReport, DroppedBucket
+from table_format.table.upkeep.compaction_report import CompactionReport, DroppedBucket
 from tests.dagster.conftest import Project
 
 pytestmark = pytest.mark.dagster

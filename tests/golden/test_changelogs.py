@@ -11,11 +11,11 @@ import pytest
 from table_format import Table, load_catalog
 from table_format.errors import SchemaChanged, UnsupportedFeature
 from table_format.model.column_fit import narrowed_columns
-from table_format.table.read import read_split
-from table_format.table.scan import state_plan
-from table_format.table.stream import StreamScan
+from table_format.table.read.scan import state_plan
+from table_format.table.read.split_reader import read_split
+from table_format.table.read.stream import StreamScan
+from table_format.table.read.time_travel import Starting
 from table_format.table.system.table import SystemTable
-from table_format.table.time_travel import Starting
 from tests.golden.test_reads import feature_waited_for
 from tests.support.golden import GoldenCase, case_names, golden_case
 from tests.support.json_rows import json_rows, rows_with_floats, sorted_rows

@@ -10,7 +10,7 @@ import pytest
 
 from table_format import Table, load_catalog
 from table_format.errors import UnsupportedFeature
-from table_format.table.scan import Scan
+from table_format.table.read.scan import Scan
 from tests.golden.waiting import LATEST_ONLY, WAITING
 from tests.support.golden import case_names, golden_case
 from tests.support.json_rows import json_rows, rows_with_floats

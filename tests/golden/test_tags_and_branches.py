@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from table_format import Table, load_catalog
-from table_format.table.scan import Scan
+from table_format.table.read.scan import Scan
 from tests.support.golden import case_names, golden_case
 from tests.support.json_rows import json_rows, rows_with_floats
 

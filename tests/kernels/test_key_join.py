@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from table_format.kernels.key_join import NOT_FOUND, KeyIndex
+from table_format.kernels.key_join import NOT_FOUND, JoinIndex
 from table_format.model.types import BigIntType, VarCharType
 
 TYPES = (BigIntType(), VarCharType())
@@ -25,7 +25,7 @@ def columns(rows: list[tuple[Any, ...]]) -> list[pa.Array]:
 @settings(max_examples=60, deadline=None)
 @given(ROWS, ROWS)
 def test_a_row_finds_the_key_it_has(source: list[tuple[Any, ...]], others: list[tuple[Any, ...]]) -> None:
-    index = KeyIndex.of(TYPES, columns(source))
+    index = JoinIndex.of(TYPES, columns(source))
     whole = [row for row in source if None not in row]
     assert len(index.first_rows) == len(set(whole))
     for row, key in zip(others, index.find(columns(others)).tolist(), strict=True):
@@ -38,7 +38,7 @@ def test_a_row_finds_the_key_it_has(source: list[tuple[Any, ...]], others: list[
 
 def test_equal_hashes_are_no_equal_keys() -> None:
     texts = [f"key {number}" for number in range(200_000)]
-    index = KeyIndex.of([VarCharType()], [pa.array(texts[:150_000])])
+    index = JoinIndex.of([VarCharType()], [pa.array(texts[:150_000])])
     assert len(set(index.hashes.tolist())) < 150_000
     found = index.find([pa.array(texts[50_000:])])
     assert index.first_rows[found[:100_000]].tolist() == list(range(50_000, 150_000))

@@ -16,9 +16,9 @@ from table_format.codecs.deletion_vector import DeletionVector
 from table_format.errors import BadEncoding
 from table_format.io.memory import MemoryFileIO
 from table_format.kernels.merge import LEVEL
+from table_format.lsm.bucket_deletion_vectors import BucketDeletions, BucketVectors
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.lookup import Found, Lookup
-from table_format.lsm.marks import BucketDeletions, MarkedRows
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
 from tests.lsm.tables import SCHEMA, A, Bucket
 
@@ -38,7 +38,7 @@ def bucket_of(levels: dict[int, Sequence[int]], options: dict[str, str] | None =
     return bucket
 
 
-def lookup(bucket: Bucket, marks: MarkedRows | None = None) -> Lookup:
+def lookup(bucket: Bucket, marks: BucketVectors | None = None) -> Lookup:
     levels = bucket.levels
     return Lookup(
         bucket.files, levels.higher, FIELDS, among=levels.level0, key_range=key_ranges(SCHEMA), deletions=marks
@@ -74,7 +74,7 @@ def test_positions_are_those_in_the_file() -> None:
 
 def test_marked_rows_are_not_found() -> None:
     bucket = bucket_of({5: [1, 2, 3]})
-    marks = MarkedRows(bucket.files, BucketDeletions())
+    marks = BucketVectors(bucket.files, BucketDeletions())
     (old,) = (file for file in bucket.live if file.level == 5)
     marks.mark(old, np.array([1]))
     assert marks.of(old) == DeletionVector.of([1])
@@ -180,7 +180,7 @@ MANY = 25_000
 
 def test_few_keys_in_a_large_file_are_found_with_all_their_columns() -> None:
     bucket = old_and_new(range(0, 2 * MANY, 2), [3, 400, 402, 30_000, 49_998], {"file.block-size": "20 kb"})
-    marks = MarkedRows(bucket.files, BucketDeletions())
+    marks = BucketVectors(bucket.files, BucketDeletions())
     marks.mark(next(file for file in bucket.live if file.level == 5), np.array([201]))
     search = lookup(bucket, marks)
     first, second = search.find(keys([3, 400, 402])), search.find(keys([30_000, 49_998]))

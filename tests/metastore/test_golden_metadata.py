@@ -9,11 +9,11 @@ import pytest
 from table_format.io.local import LocalFileIO
 from table_format.io.paths import TablePaths
 from table_format.io.table_store import TableStore
-from table_format.metastore.manifests import ManifestStore
-from table_format.metastore.plan import live_files
-from table_format.metastore.schemas import SchemaStore
-from table_format.metastore.snapshots import SnapshotStore
-from table_format.metastore.tags import TagStore
+from table_format.metastore.manifest.manifest_store import ManifestStore
+from table_format.metastore.references.tag_store import TagStore
+from table_format.metastore.scan.file_plan import live_files
+from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.options.table_options import TableOptions
 from tests.support.golden import golden_case
 

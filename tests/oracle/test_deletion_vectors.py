@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from table_format import Table, load_catalog
-from table_format.table.read_optimized import ReadOptimizedTable
+from table_format.table.system.read_optimized import ReadOptimizedTable
 from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.peer import PaimonPeer
 from tests.support.json_rows import json_rows, rows_with_floats

@@ -9,7 +9,7 @@ import numpy as np
 
 from table_format import Table
 from table_format.limits import MAX_COMMIT_USER_BYTES
-from table_format.metastore.tags import MAX_RETAINED_MS
+from table_format.metastore.references.tag_store import MAX_RETAINED_MS
 from table_format.model.schema_change import AddColumn, SetColumnComment, SetComment, SetOption
 from table_format.model.types import VarCharType
 from tests.oracle.peer import PaimonPeer

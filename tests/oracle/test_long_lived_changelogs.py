@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from table_format.metastore.changelogs import ChangelogStore
+from table_format.metastore.snapshot.changelog_store import ChangelogStore
 from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.peer import PaimonPeer
 from tests.oracle.test_changelogs import opened

@@ -1,4 +1,4 @@
-"""Turns of us and the real Paimon on one primary-key table, and the state that they lead to."""
+"""WriterTurns of us and the real Paimon on one primary-key table, and the state that they lead to."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from table_format import Table, load_catalog
 from table_format.errors import HashIndexChanged, KeyPlacesChanged
 from table_format.io.local import LocalFileIO
 from table_format.io.table_store import TableStore
-from table_format.metastore.commit import TableCommit
-from table_format.metastore.expire import expire_snapshots
-from table_format.metastore.schemas import SchemaStore
+from table_format.metastore.commit.table_commit import TableCommit
+from table_format.metastore.expiry.expire_snapshots import expire_snapshots
+from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.commit import Committable
 from table_format.options.table_options import TableOptions
 from table_format.runtime import Runtime

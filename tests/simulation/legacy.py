@@ -9,7 +9,7 @@ from __future__ import annotations
 from table_format.codecs.manifest_avro import decode_manifest_list, encode_manifest, encode_manifest_list
 from table_format.codecs.snapshot_json import decode_snapshot, encode_snapshot
 from table_format.io.paths import manifest_list_name, manifest_name, snapshot_id_of
-from table_format.metastore.manifests import manifest_file_meta
+from table_format.metastore.manifest.manifest_store import manifest_file_meta
 from table_format.model.manifest import FileKind, ManifestEntry, ManifestFileMeta
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from tests.simulation.process import Process

@@ -14,11 +14,11 @@ from table_format.errors import (
     SnapshotNotFound,
     TagNotFound,
 )
-from table_format.metastore.expire import expire_snapshots
-from table_format.metastore.orphans import remove_orphan_files
-from table_format.metastore.schemas import SchemaStore
-from table_format.metastore.tag_deletion import delete_tag
-from table_format.metastore.tags import TagStore
+from table_format.metastore.expiry.expire_snapshots import expire_snapshots
+from table_format.metastore.expiry.orphans import remove_orphan_files
+from table_format.metastore.expiry.tag_deletion import delete_tag
+from table_format.metastore.references.tag_store import TagStore
+from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.manifest import ManifestEntry
 from table_format.model.schema_change import AddColumn

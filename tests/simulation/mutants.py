@@ -15,25 +15,19 @@ from unittest.mock import patch
 
 from table_format.errors import CommitOutcomeUnknown
 from table_format.formats import newer_schemas
-from table_format.metastore import (
-    branch_needs,
-    commit,
-    commit_link,
-    commit_loop,
-    commit_prepare,
-    conflicts,
-    deletions,
-    expire,
-    expiry_facts,
-    live_state,
-    manifest_merge,
-    publications,
-    publish,
-    snapshots,
-    tag_deletion,
-    tags,
-)
-from table_format.metastore.commit_link import Link
+from table_format.metastore import publish
+from table_format.metastore.commit import attempt as commit_prepare
+from table_format.metastore.commit import commit_loop, conflicts, publications
+from table_format.metastore.commit import history_link as commit_link
+from table_format.metastore.commit import table_commit as commit
+from table_format.metastore.commit.history_link import Link
+from table_format.metastore.expiry import branch_needs, expiry_facts, tag_deletion
+from table_format.metastore.expiry import expire_snapshots as expire
+from table_format.metastore.manifest import manifest_merge
+from table_format.metastore.references import snapshot_files as deletions
+from table_format.metastore.references import tag_store as tags
+from table_format.metastore.scan import live_state
+from table_format.metastore.snapshot import snapshot_store as snapshots
 from table_format.model.manifest import FileKind
 from tests.simulation import maintenance, process, store, writers
 from tests.simulation.settings import Settings
@@ -122,7 +116,7 @@ def _not_landed_when_expired(self, *arguments, **options):
         return None
 
 
-FIND_LANDED = commit_loop.CommitLoop._find_landed
+FIND_LANDED = commit_loop.CommitLoop._find_published
 
 
 # --- what a snapshot names ------------------------------------------------------------------------------------------
@@ -305,7 +299,7 @@ FENCES: dict[str, tuple[Substitution, ...]] = {
     "second look": ((snapshots.SnapshotStore, "latest_id", _no_second_look),),
     "since": (
         (commit.TableCommit, "filter_committed", _filter_ignoring_since),
-        (commit_loop.CommitLoop, "_find_landed", _not_landed_when_expired),
+        (commit_loop.CommitLoop, "_find_published", _not_landed_when_expired),
     ),
 }
 
@@ -338,7 +332,7 @@ _always: Callable[..., bool] = lambda *_, **__: True  # noqa: E731
 MUTANTS: tuple[Mutant, ...] = (
     # The eleven of the design, and what belongs to them.
     _mutant("check then rename", (store.FaultyFileIO, "create", _check_then_rename)),
-    _under(Settings.draw_outages, _mutant("no dedupe", (commit_loop.CommitLoop, "_find_landed", _nothing))),
+    _under(Settings.draw_outages, _mutant("no dedupe", (commit_loop.CommitLoop, "_find_published", _nothing))),
     _under(
         Settings.draw_outages,
         _mutant("clean up after unknown", (commit_loop, "put_if_absent", _refuse_what_is_unknown)),

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from table_format.errors import TagNotFound
-from table_format.metastore.expire import expire_snapshots
-from table_format.metastore.tags import TagStore
+from table_format.metastore.expiry.expire_snapshots import expire_snapshots
+from table_format.metastore.references.tag_store import TagStore
 from table_format.model.snapshot import CommitKind
 from tests.simulation.history import History
 from tests.simulation.maintenance import compact, create_tag, remove_tag

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from table_format.errors import CorruptionError, SnapshotNotFound, TableFormatError
 from table_format.formats import newer_schemas
 from table_format.io.table_store import TableStore
-from table_format.metastore.commit import TableCommit
-from table_format.metastore.manifests import ManifestStore
-from table_format.metastore.plan import live_files
-from table_format.metastore.schemas import SchemaStore
-from table_format.metastore.snapshots import SnapshotStore
+from table_format.metastore.commit.table_commit import TableCommit
+from table_format.metastore.manifest.manifest_store import ManifestStore
+from table_format.metastore.scan.file_plan import live_files
+from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import Snapshot
 from table_format.options.table_options import TableOptions

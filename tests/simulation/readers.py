@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from table_format.errors import CorruptionError, SnapshotExpired, SnapshotNotFound
-from table_format.metastore.expired_reads import explain_missing
+from table_format.metastore.references.expired_reads import explain_missing
 from table_format.model.snapshot import Snapshot
 from tests.simulation.process import Process
 from tests.simulation.sum_table import Content

@@ -12,8 +12,8 @@ from collections import Counter
 import pytest
 
 from table_format.io.table_store import TableStore
-from table_format.metastore.expire import expire_snapshots
-from table_format.metastore.orphans import remove_orphan_files
+from table_format.metastore.expiry.expire_snapshots import expire_snapshots
+from table_format.metastore.expiry.orphans import remove_orphan_files
 from table_format.options.table_options import TableOptions
 from table_format.runtime import Runtime
 from tests.simulation.history import History

@@ -11,7 +11,7 @@ from table_format import Table
 from table_format.errors import TableFormatError
 from table_format.io.memory import MemoryFileIO
 from table_format.model.commit import CommitMessage
-from table_format.table.maintenance import BucketWork, compact, compact_work
+from table_format.table.upkeep.bucket_compaction import BucketCompaction, compact, compact_work
 from tests.simulation.failing_io import Crash, Mode, OneFailure
 from tests.simulation.test_every_call import (
     BEFORE,
@@ -93,7 +93,7 @@ def test_a_compaction_that_loses_a_bucket_does_no_harm_however_it_fails(mode: Mo
 
 
 def _lose_a_bucket(table: Table, memory: MemoryFileIO) -> None:
-    def after_another(works: Sequence[BucketWork]) -> Iterable[CommitMessage]:
+    def after_another(works: Sequence[BucketCompaction]) -> Iterable[CommitMessage]:
         messages = [compact_work(table.facts, work, full=True) for work in works]
         opened(memory).compact(full=True, partitions=[{"p": "a"}])
         return messages

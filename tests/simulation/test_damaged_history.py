@@ -22,10 +22,10 @@ from table_format import Schema, Table, load_catalog
 from table_format.catalog.filesystem import FileSystemCatalog
 from table_format.errors import CorruptionError, NotFoundError, TableFormatError
 from table_format.io.memory import MemoryFileIO
-from table_format.metastore import tag_deletion
-from table_format.metastore.branch_needs import BranchHistory, needs_of
-from table_format.metastore.snapshots import SnapshotStore
-from table_format.metastore.tags import TagStore
+from table_format.metastore.expiry import tag_deletion
+from table_format.metastore.expiry.branch_needs import BranchHistory, needs_of
+from table_format.metastore.references.tag_store import TagStore
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.runtime import Runtime, SystemIds, SystemRandomness
 from tests.simulation.test_every_call import StillClock
 from tests.support.reachable import Reachable, files_below

@@ -24,9 +24,25 @@ from tests.simulation.tracing import Instructions
 STEP = int(os.environ.get("INSTRUCTION_STEP", "797"))
 
 COMMITTING = (
-    *("metastore/commit.py", "metastore/commit_loop.py", "metastore/publications.py", "metastore/publish.py"),
-    *("metastore/commit_prepare.py", "metastore/live_state.py", "table/commit.py", "table/landing.py"),
-    *("table/maintenance.py", "table/rescale.py", "table/sort_compact.py", "table/write.py", "table/append_changes.py"),
+    *(
+        "metastore/commit/table_commit.py",
+        "metastore/commit/commit_loop.py",
+        "metastore/commit/publications.py",
+        "metastore/publish.py",
+    ),
+    *(
+        "metastore/commit/attempt.py",
+        "metastore/scan/live_state.py",
+        "table/write/batch_commit.py",
+        "table/write/commit_retries.py",
+    ),
+    *(
+        "table/upkeep/bucket_compaction.py",
+        "table/upkeep/rescale.py",
+        "table/upkeep/sort_compact.py",
+        "table/write/table_write.py",
+        "table/changes/append_tables.py",
+    ),
     *("lsm/changes.py", "lsm/writer.py", "formats/bucket_files.py", "indexes/deletion_vector_files.py"),
 )
 

@@ -21,7 +21,7 @@ import pytest
 from table_format import Table
 from table_format.errors import AlreadyExistsError, CorruptionError, NotFoundError
 from table_format.io.memory import MemoryFileIO
-from table_format.metastore.publications import Publications
+from table_format.metastore.commit.publications import Publications
 from tests.simulation import test_every_call_of_history as history
 from tests.simulation.interrupting_io import Interrupting, Strike
 from tests.simulation.test_every_call import (
@@ -138,7 +138,7 @@ def check_kept_snapshots(memory: MemoryFileIO) -> None:
     """Every snapshot can be read, but those that an expiry has announced to delete."""
     table = opened(memory)
     for snapshot in table.snapshots():
-        if not table.facts.snapshots.is_going(snapshot.id):
+        if not table.facts.snapshots.is_expiring(snapshot.id):
             table.scan(options={"scan.snapshot-id": str(snapshot.id)}).to_arrow(threads=1)
 
 

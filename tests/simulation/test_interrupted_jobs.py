@@ -28,8 +28,19 @@ SUMS = {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}
 ROUNDS = [rows((1, "a", 1), (2, "b", 10)), rows((1, "a", 2), (3, "b", 20)), rows((1, "a", 4), (2, "b", 40))]
 TOTAL = Counter({1: 7, 2: 50, 3: 20})
 CODE = (
-    *("metastore/commit.py", "metastore/commit_loop.py", "metastore/publications.py", "metastore/live_state.py"),
-    *("table/commit.py", "table/write.py", "table/dynamic_buckets.py", "lsm/changes.py", "lsm/writer.py"),
+    *(
+        "metastore/commit/table_commit.py",
+        "metastore/commit/commit_loop.py",
+        "metastore/commit/publications.py",
+        "metastore/scan/live_state.py",
+    ),
+    *(
+        "table/write/batch_commit.py",
+        "table/write/table_write.py",
+        "table/placement/dynamic.py",
+        "lsm/changes.py",
+        "lsm/writer.py",
+    ),
     *("lsm/background.py", "append/writer.py", "formats/bucket_files.py", "formats/rolling_writer.py"),
 )
 

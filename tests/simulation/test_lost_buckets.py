@@ -16,10 +16,10 @@ from table_format import Table
 from table_format.errors import BucketLost, ConflictError, InvalidInputError, MissingFile
 from table_format.io.memory import MemoryFileIO
 from table_format.model.commit import CommitMessage
-from table_format.table.commit import BatchCommit
-from table_format.table.compaction_report import CompactionReport
-from table_format.table.maintenance import Work, compact, outcomes_of
-from table_format.table.write import TableWrite
+from table_format.table.upkeep.bucket_compaction import Work, compact, outcomes_of
+from table_format.table.upkeep.compaction_report import CompactionReport
+from table_format.table.write.batch_commit import BatchCommit
+from table_format.table.write.table_write import TableWrite
 from tests.simulation.failing_io import Interrupted
 from tests.simulation.test_every_call import (
     BEFORE,

@@ -6,11 +6,11 @@ import pytest
 
 from table_format.errors import CorruptionError, SnapshotExpired
 from table_format.metastore import publish
-from table_format.metastore.commit_link import Link, verify_link
-from table_format.metastore.expire import expire_snapshots
-from table_format.metastore.expired_reads import explain_missing
-from table_format.metastore.manifests import ManifestStore
-from table_format.metastore.tags import TagStore
+from table_format.metastore.commit.history_link import Link, verify_link
+from table_format.metastore.expiry.expire_snapshots import expire_snapshots
+from table_format.metastore.manifest.manifest_store import ManifestStore
+from table_format.metastore.references.expired_reads import explain_missing
+from table_format.metastore.references.tag_store import TagStore
 from table_format.model.commit import Committable
 from tests.simulation.faults import Fault, FaultKind, FaultSource
 from tests.simulation.history import History, Rules
@@ -154,7 +154,7 @@ def test_the_late_hint_of_the_first_commit_does_not_undo_what_an_expiry_announce
     p.snapshots().announce_earliest(3)
     p.snapshots().write_earliest_hint(3)
     p.snapshots().begin_earliest_hint(1)
-    assert p.snapshots().is_going(2)
+    assert p.snapshots().is_being_deleted(2)
     assert shared.files.read(PATHS.earliest_hint) == b"3"
 
 

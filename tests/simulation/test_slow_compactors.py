@@ -15,7 +15,7 @@ from table_format import Schema, Table, load_catalog
 from table_format.errors import BucketLost
 from table_format.model.commit import CommitMessage
 from table_format.table.facts import TableFacts
-from table_format.table.maintenance import Work, compact, outcomes_of
+from table_format.table.upkeep.bucket_compaction import Work, compact, outcomes_of
 from tests.simulation.settings import FLOOR_MS
 from tests.simulation.store import FaultyFileIO, SharedStore
 from tests.simulation.test_every_call import SCHEMA, rows

@@ -16,10 +16,10 @@ import pytest
 
 from table_format import Table
 from table_format.errors import AlreadyExistsError, CorruptionError, NotFoundError, SnapshotExpired
-from table_format.metastore import rollback as going_back
-from table_format.metastore import tag_deletion
-from table_format.metastore.completeness import missing_file
-from table_format.metastore.tags import TagStore
+from table_format.metastore.expiry import tag_deletion
+from table_format.metastore.history import rollback as going_back
+from table_format.metastore.references.completeness import missing_file
+from table_format.metastore.references.tag_store import TagStore
 from tests.simulation.failing_io import Crash, Mode, OneFailure
 from tests.simulation.test_damaged_history import (
     SOON,
@@ -100,13 +100,13 @@ def check_all_is_there(memory: Store, what: str) -> None:
     for name in ("db.t", *(f"db.t$branch_{branch}" for branch in main.branches())):
         facts = opened(memory, name).facts
         tags = TagStore(facts.store)
-        if name != "db.t" and tags.going():
+        if name != "db.t" and tags.names_being_deleted():
             continue  # a branch that nobody may rely on: its creation was not finished
         for snapshot_id in facts.snapshots.listed_ids():
-            if not facts.snapshots.is_going(snapshot_id):
+            if not facts.snapshots.is_expiring(snapshot_id):
                 assert missing_file(facts.store, facts.snapshots.load(snapshot_id)) is None, what
         for tag_name, tag in tags.all().items():
-            if not tags.is_going(tag_name):
+            if not tags.is_being_deleted(tag_name):
                 assert missing_file(facts.store, tag.snapshot) is None, f"{what}: tag {tag_name}"
         keys(opened(memory, name))
 

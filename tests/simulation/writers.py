@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from table_format.codecs.commit_message import decode_messages, encode_messages
 from table_format.errors import CommitOutcomeUnknown, ConflictError, CorruptionError, SchemaChanged, SnapshotNotFound
-from table_format.metastore.commit import TableCommit
+from table_format.metastore.commit.table_commit import TableCommit
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from tests.simulation.interrupting_io import KINDS

@@ -12,10 +12,10 @@ import pyarrow as pa
 from table_format import Table
 from table_format.kernels.hash_buckets import assigner_of
 from table_format.kernels.hashing import row_hashes
-from table_format.spark.answers import gather
-from table_format.spark.buckets import TASK
-from table_format.spark.key_bootstrap import ASSIGNER, ORDER
-from table_format.spark.moving_keys import Assigning, assigner, placed_twice, writer
+from table_format.spark.tasks.task_results import gather
+from table_format.spark.write.buckets import TASK
+from table_format.spark.write.cross_partition import Assigning, assigner, placed_twice, writer
+from table_format.spark.write.key_bootstrap import ASSIGNER, ORDER
 
 
 def job_of(table: Table, data: pa.Table, assigners: int, tasks: int, *, replacing: bool = False) -> Assigning:

@@ -10,7 +10,7 @@ import pytest
 
 from table_format import errors
 from table_format.errors import InvalidData, MissingFile, TableFormatError, Truncated
-from table_format.spark.answers import decode_error, encode_error
+from table_format.spark.tasks.task_results import decode_error, encode_error
 from tests.spark.lakes import TestLake, jobs_of
 
 pytestmark = pytest.mark.spark

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from table_format.errors import SnapshotExpired
-from table_format.spark.read import frame_of
+from table_format.spark.read.frames import frame_of
 from tests.spark.lakes import KEYED, TestLake
 
 pytestmark = pytest.mark.spark

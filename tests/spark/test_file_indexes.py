@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from table_format import Table
-from table_format.spark.native import divide
+from table_format.spark.read.spark_parquet import divide
 from tests.spark.lakes import TestLake, plan_of
 from tests.support.deletion_marks import live
 from tests.support.reachable import check_files

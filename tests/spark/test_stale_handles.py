@@ -11,12 +11,12 @@ from pyspark.errors import PySparkException
 from table_format.errors import SchemaChanged, TableReplaced
 from table_format.model.schema_change import AddColumn, AlterColumnType, SetOption
 from table_format.model.types import BigIntType
-from table_format.spark.compact import compact_on_spark
-from table_format.spark.data_source import PaimonReader, PaimonWriter
-from table_format.spark.read import frame_of
-from table_format.spark.rescale import rescale_on_spark
-from table_format.spark.sort_compact import sort_compact_on_spark
-from table_format.spark.write import write_frame
+from table_format.spark.jobs.compact import compact_on_spark
+from table_format.spark.jobs.rescale import rescale_on_spark
+from table_format.spark.jobs.sort_compact import sort_compact_on_spark
+from table_format.spark.read.frames import frame_of
+from table_format.spark.source.data_source import PaimonReader, PaimonWriter
+from table_format.spark.write.frames import write_frame
 from table_format.table.table import Table
 from tests.spark.lakes import TestLake, rows_of
 

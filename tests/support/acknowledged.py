@@ -20,11 +20,11 @@ import pyarrow as pa
 
 from table_format import Insert, Table, Update
 from table_format.errors import ConflictError, KeyPlacesChanged, RowsChanged
-from table_format.metastore.commit_loop import CommitLoop
+from table_format.metastore.commit.commit_loop import CommitLoop
 from table_format.model.snapshot import CommitKind, Snapshot
 from table_format.runtime import Runtime
-from table_format.table.audit_log import AuditLogTable
-from table_format.table.scan import Scan
+from table_format.table.read.scan import Scan
+from table_format.table.system.audit_log import AuditLogTable
 from tests.support.compaction import AtOnce
 from tests.support.moving_keys import with_runtime
 from tests.support.tables import keyed, memory_warehouse, rows_of
@@ -302,7 +302,7 @@ def _told(table: Table) -> list[tuple[int, str, int]]:
 @contextmanager
 def failing_compaction() -> Iterator[None]:
     """The store fails as the compaction of a commit is published; its rows have landed by then."""
-    real = CommitLoop.land
+    real = CommitLoop.publish
 
     def land(self: CommitLoop, job: Any) -> Snapshot:
         if job.kind is CommitKind.COMPACT:
@@ -310,7 +310,7 @@ def failing_compaction() -> Iterator[None]:
             raise OSError(message)
         return real(self, job)
 
-    with mock.patch.object(CommitLoop, "land", land):
+    with mock.patch.object(CommitLoop, "publish", land):
         yield
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from table_format import Table
 from table_format.codecs.deletion_vector import DeletionVector, encode_index_file
 from table_format.io.paths import index_name
-from table_format.metastore.plan import by_bucket, live_files
+from table_format.metastore.scan.file_plan import by_bucket, live_files
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta, ManifestEntry

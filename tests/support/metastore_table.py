@@ -11,13 +11,13 @@ from table_format.codecs.binary_row import serialize_row
 from table_format.io.memory import MemoryFileIO
 from table_format.io.paths import TablePaths
 from table_format.io.table_store import TableStore
-from table_format.metastore.commit import TableCommit
-from table_format.metastore.expire import ExpiryReport, expire_snapshots
-from table_format.metastore.manifests import ManifestStore
-from table_format.metastore.partitions import Partitions
-from table_format.metastore.plan import live_files
-from table_format.metastore.schemas import SchemaStore
-from table_format.metastore.snapshots import SnapshotStore
+from table_format.metastore.commit.table_commit import TableCommit
+from table_format.metastore.expiry.expire_snapshots import ExpiryReport, expire_snapshots
+from table_format.metastore.manifest.manifest_store import ManifestStore
+from table_format.metastore.manifest.partitions import Partitions
+from table_format.metastore.scan.file_plan import live_files
+from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta, FileSource, SimpleStats
 from table_format.model.manifest import ManifestEntry
@@ -232,8 +232,8 @@ class MetastoreTable:
 
     def reachable(self) -> set[str]:
         """Every file that snapshots and tags need, and the fixed ones."""
-        from table_format.metastore.deletions import DataPaths, metadata_names, without_changelog
-        from table_format.metastore.tags import TagStore
+        from table_format.metastore.references.snapshot_files import DataPaths, metadata_names, without_changelog
+        from table_format.metastore.references.tag_store import TagStore
 
         paths, manifests = self.store.paths, self.manifests
         found = {paths.latest_hint, paths.earliest_hint, paths.schema(0)}

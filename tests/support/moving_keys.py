@@ -11,8 +11,8 @@ import pyarrow as pa
 from table_format import Table
 from table_format.kernels.key_shards import WHOLE, KeyShard
 from table_format.runtime import Runtime, SystemClock
-from table_format.table.key_places import follow
-from table_format.table.local_key_index import open_key_index
+from table_format.table.placement.key_index_updates import follow
+from table_format.table.placement.local_key_index import open_key_index
 from tests.support.tables import KEYED, Warehouse, keyed
 
 ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")

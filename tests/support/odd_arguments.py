@@ -39,7 +39,7 @@ from table_format.model.types import (
     RowType,
     VarCharType,
 )
-from table_format.table.merge_rows import Insert
+from table_format.table.changes.merge_into import Insert
 from tests.support.tables import KEYED, keyed, memory_warehouse
 
 TABLE: Final = "db.t"

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from table_format import Table
 from table_format.io.file_io import FileIO
-from table_format.metastore.branch_needs import branch_names
-from table_format.metastore.changelogs import ChangelogStore
-from table_format.metastore.plan import live_files
-from table_format.metastore.tags import TagStore
+from table_format.metastore.expiry.branch_needs import branch_names
+from table_format.metastore.references.tag_store import TagStore
+from table_format.metastore.scan.file_plan import live_files
+from table_format.metastore.snapshot.changelog_store import ChangelogStore
 from table_format.model.data_file import FileSource
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.snapshot import Snapshot

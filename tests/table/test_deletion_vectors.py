@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from table_format import Table, load_catalog
 from table_format.errors import CorruptionError, InvalidOption, MissingFile
-from table_format.metastore import conflicts
+from table_format.metastore.commit import conflicts
 from table_format.model.commit import Committable
 from table_format.model.schema_change import AddColumn, RenameColumn
 from table_format.model.split import DataSplit

@@ -15,7 +15,7 @@ import pytest
 from table_format import Table
 from tests.support.reachable import check_files
 from tests.support.tables import keyed, memory_warehouse, rows_of
-from tests.table.test_changelog_law import changelog_of, strictly_folded
+from tests.table.read.test_changelog_law import changelog_of, strictly_folded
 
 KEYS = {"primary_keys": ["id", "dt"], "partition_keys": ["dt"]}
 MARKS = {"deletion-vectors.enabled": "true"}

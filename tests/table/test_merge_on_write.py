@@ -15,7 +15,7 @@ from table_format.indexes.deletion_vectors import read_deletion_vector
 from table_format.model.types import CharType
 from tests.support.deletion_marks import live
 from tests.support.tables import keyed, memory_warehouse, rows_of
-from tests.table.test_change_law import COMPACT, DELETE, OVERWRITE, UPSERT, State, state_at
+from tests.table.changes.test_change_law import COMPACT, DELETE, OVERWRITE, UPSERT, State, state_at
 
 HISTORY = st.lists(st.one_of(UPSERT, UPSERT, UPSERT, DELETE, COMPACT, OVERWRITE), min_size=2, max_size=10)
 ENABLED = {"deletion-vectors.enabled": "true"}

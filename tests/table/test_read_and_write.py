@@ -26,8 +26,8 @@ from table_format.model.predicate import Compare, CompareOp
 from table_format.model.schema_change import AddColumn, RenameColumn, SetOption
 from table_format.model.snapshot import CommitKind
 from table_format.model.types import IntType
-from table_format.table.input import batches_of, reader_of
-from table_format.table.row_changes import RowChanges
+from table_format.table.changes.row_changes import RowChanges
+from table_format.table.rows.input import batches_of, reader_of
 from tests.support.tables import KEYED, Warehouse, disk_warehouse, keyed, memory_warehouse, rows_of
 
 
@@ -389,7 +389,7 @@ def test_a_sequence_column_decides_which_row_is_last(memory: Warehouse) -> None:
 def test_a_large_batch_is_cut_by_rows_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = pa.table({"a": range(600_000)})
     assert [b.num_rows for _, b in batches_of(reader_of(rows))] == [262_144, 262_144, 75_712]
-    monkeypatch.setattr("table_format.table.input.MAX_INPUT_BYTES", 1_000)
+    monkeypatch.setattr("table_format.table.rows.input.MAX_INPUT_BYTES", 1_000)
     wide = pa.table({"a": ["x" * 300] * 9})
     assert [(before, b.num_rows) for before, b in batches_of(reader_of(wide))] == [(0, 3), (3, 3), (6, 3)]
 

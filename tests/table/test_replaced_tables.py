@@ -11,12 +11,14 @@ import pytest
 from table_format import Table
 from table_format.errors import BranchNotFound, ConflictError, TableNotFound, TableReplaced
 from table_format.io.table_store import TableStore
-from table_format.metastore import commit_loop, commit_prepare, identity
+from table_format.metastore.commit import attempt as commit_prepare
+from table_format.metastore.commit import commit_loop
+from table_format.metastore.schema import table_identity as identity
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
 from table_format.runtime import Runtime
-from table_format.table.commit import BatchCommit
 from table_format.table.system.registry import open_system_table
+from table_format.table.write.batch_commit import BatchCommit
 from tests.support.moving_keys import with_runtime
 from tests.support.tables import Warehouse, disk_warehouse, keyed, rows_of
 

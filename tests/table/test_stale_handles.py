@@ -27,14 +27,14 @@ from table_format.errors import (
     TableFormatError,
 )
 from table_format.formats import data_file_reader
-from table_format.metastore import commit_prepare
+from table_format.metastore.commit import attempt as commit_prepare
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import CommitKind
 from table_format.runtime import Runtime
-from table_format.table.commit import BatchCommit
-from table_format.table.landing import Messages
-from table_format.table.maintenance import Work, outcomes_of
-from table_format.table.maintenance import compact as compact_facts
+from table_format.table.upkeep.bucket_compaction import Work, outcomes_of
+from table_format.table.upkeep.bucket_compaction import compact as compact_facts
+from table_format.table.write.batch_commit import BatchCommit
+from table_format.table.write.commit_retries import Messages
 from tests.support.compaction import data_files
 from tests.support.moving_keys import with_runtime
 from tests.support.stale_handles import CHANGES, KINDS, Kind, Model, a_table, rows_of_ids

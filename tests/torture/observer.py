@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from table_format import Table
 from table_format.errors import NotFoundError
-from table_format.metastore.plan import live_files
-from table_format.metastore.tags import TagStore
+from table_format.metastore.references.tag_store import TagStore
+from table_format.metastore.scan.file_plan import live_files
 from table_format.model.snapshot import CommitKind, Snapshot
 from tests.support.reachable import Reachable, files_below
 from tests.torture.actors import Place
@@ -85,11 +85,11 @@ class Observer:
         if found_rows(table.scan().to_arrow()) != expected:
             self._findings.report("wrong", f"{self._kind.name}: after the last compaction the rows differ")
         table.delete_consumer(CONSUMER)
-        for name in TagStore(table.store).going():
+        for name in TagStore(table.store).names_being_deleted():
             with suppress(NotFoundError):
                 table.delete_tag(name)  # somebody has died over it
         for name in table.branches():
-            if TagStore(self._place.open_named(f"db.t$branch_{name}").store).going():
+            if TagStore(self._place.open_named(f"db.t$branch_{name}").store).names_being_deleted():
                 table.delete_branch(name)
         table.expire_snapshots(retain_max=1, retain_min=1, retain_floor_ms=0, limit=1_000_000)
         now_ms = table.store.runtime.clock.now_ms()
@@ -186,10 +186,10 @@ class Observer:
         sort, _, name = what.partition(" ")
         main = self._place.open()
         if sort == "tag":
-            is_there = name in main.tags() and not TagStore(main.store).is_going(name)
+            is_there = name in main.tags() and not TagStore(main.store).is_being_deleted(name)
         else:
             # One that was made of a tag by somebody who died over it is not to be relied on.
-            is_there = name in main.branches() and not TagStore(table.store).going()
+            is_there = name in main.branches() and not TagStore(table.store).names_being_deleted()
         if is_there:
             self._findings.report("unreadable", f"{where}: {type(error).__name__}: {error}")
 

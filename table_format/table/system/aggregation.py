@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from table_format.table.facts import TableFacts
+from table_format.table.rows.texts import in_brackets
 from table_format.table.system.metadata import TEXT, Row, columns
-from table_format.table.system.texts import in_brackets
 
 COLUMNS: Final = columns(
     field_name=TEXT.not_null(),

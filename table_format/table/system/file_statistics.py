@@ -15,7 +15,7 @@ from table_format.kernels.values import array_of, values_of
 from table_format.model.data_file import DataFileMeta
 from table_format.model.schema import TableSchema
 from table_format.model.types import NESTED, DataField, DataType, InternalValue
-from table_format.table.system.texts import value_text
+from table_format.table.rows.texts import value_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from table_format.io.paths import POSTPONE_BUCKET, extension_of
-from table_format.metastore.plan import live_files
+from table_format.metastore.scan.file_plan import live_files
 from table_format.model.manifest import ManifestEntry
 from table_format.model.schema import TableSchema
 from table_format.model.types import ArrayType, IntType
 from table_format.table.facts import TableFacts
+from table_format.table.read.time_travel import starting_point
+from table_format.table.rows.texts import bracketed
 from table_format.table.system.file_statistics import file_statistics
 from table_format.table.system.metadata import LONG, NANOS_PER_MILLI, TEXT, TIME, Row, columns
-from table_format.table.system.texts import bracketed
-from table_format.table.time_travel import starting_point
 
 COLUMNS: Final = columns(
     partition=TEXT,

@@ -10,9 +10,9 @@ from typing import Final
 from table_format.model.manifest import IndexManifestEntry, ManifestFileMeta
 from table_format.model.types import ArrayType, BigIntType, DataField, IntType, RowType
 from table_format.table.facts import TableFacts
+from table_format.table.read.time_travel import starting_point
+from table_format.table.rows.texts import bracketed
 from table_format.table.system.metadata import LONG, TEXT, Row, columns
-from table_format.table.system.texts import bracketed
-from table_format.table.time_travel import starting_point
 
 COLUMNS: Final = columns(
     file_name=TEXT.not_null(),

@@ -15,8 +15,8 @@ import pyarrow as pa
 from table_format.errors import CorruptionError
 from table_format.kernels.predicate import matches
 from table_format.kernels.values import array_of
-from table_format.metastore.expired_reads import again_if_expired, telling_expired
-from table_format.metastore.identity import require_same_table
+from table_format.metastore.references.expired_reads import again_if_expired, telling_expired
+from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arrow_types import arrow_schema, arrow_type
 from table_format.model.predicate import Predicate
 from table_format.model.types import (
@@ -29,11 +29,11 @@ from table_format.model.types import (
     VarCharType,
 )
 from table_format.table.facts import TableFacts
-from table_format.table.filters import bound_filter
-from table_format.table.scan import columns_argument
+from table_format.table.read.filters import bound_filter
+from table_format.table.read.scan import columns_argument
+from table_format.table.read.time_travel import starting_point
 from table_format.table.system.table import SystemScan, SystemTable, chosen_fields
 from table_format.table.table import Table
-from table_format.table.time_travel import starting_point
 
 TEXT: Final = VarCharType(length=MAX_LENGTH)
 LONG: Final = BigIntType()

@@ -10,10 +10,10 @@ from table_format.io.paths import POSTPONE_BUCKET
 from table_format.model.manifest import DELETION_VECTORS, FileKind, ManifestEntry
 from table_format.model.types import BooleanType, IntType
 from table_format.table.facts import TableFacts
-from table_format.table.fallback import fallback_facts
+from table_format.table.read.fallback_branch import fallback_facts
+from table_format.table.read.time_travel import starting_point
+from table_format.table.rows.texts import bracketed
 from table_format.table.system.metadata import LONG, NANOS_PER_MILLI, TEXT, TIME, Row, columns
-from table_format.table.system.texts import bracketed
-from table_format.table.time_travel import starting_point
 
 _Key = TypeVar("_Key", bound=Hashable)
 

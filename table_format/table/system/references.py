@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from table_format.metastore.branches import BranchStore
-from table_format.metastore.consumers import next_snapshots
-from table_format.metastore.tags import TagStore
+from table_format.metastore.history.branches import BranchStore
+from table_format.metastore.references.consumers import next_snapshots
+from table_format.metastore.references.tag_store import TagStore
 from table_format.model.tag import Tag
 from table_format.table.facts import TableFacts
+from table_format.table.rows.texts import duration_text
 from table_format.table.system.metadata import LONG, NANOS_PER_MILLI, TEXT, TIME, Row, columns, local_nanos
-from table_format.table.system.texts import duration_text
 
 TAG_COLUMNS: Final = columns(
     tag_name=TEXT.not_null(),

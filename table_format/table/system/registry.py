@@ -8,9 +8,6 @@ from typing import Final
 
 from table_format.errors import UnsupportedFeature
 from table_format.model.types import DataField
-from table_format.table.audit_log import AuditLogTable
-from table_format.table.binlog import BinlogTable
-from table_format.table.read_optimized import ReadOptimizedTable
 from table_format.table.system import (
     aggregation,
     files,
@@ -21,7 +18,10 @@ from table_format.table.system import (
     snapshots,
     statistics,
 )
+from table_format.table.system.audit_log import AuditLogTable
+from table_format.table.system.binlog import BinlogTable
 from table_format.table.system.metadata import MetadataTable, Rows
+from table_format.table.system.read_optimized import ReadOptimizedTable
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 

@@ -13,8 +13,8 @@ from table_format.codecs.schema_json import encode_schema
 from table_format.model.schema import TableSchema
 from table_format.secrets import redact, shown_option, shown_options
 from table_format.table.facts import TableFacts
+from table_format.table.rows.texts import compact_json
 from table_format.table.system.metadata import LONG, TEXT, TIME, Row, columns, local_nanos
-from table_format.table.system.texts import compact_json
 
 COLUMNS: Final = columns(
     schema_id=LONG.not_null(),

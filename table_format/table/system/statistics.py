@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from table_format.codecs.statistics_json import columns_text
-from table_format.metastore.statistics import read_statistics
+from table_format.metastore.manifest.statistics_file import read_statistics
 from table_format.table.facts import TableFacts
+from table_format.table.read.time_travel import starting_point
 from table_format.table.system.metadata import LONG, TEXT, Row, columns
-from table_format.table.time_travel import starting_point
 
 COLUMNS: Final = columns(
     snapshot_id=LONG.not_null(),

@@ -16,7 +16,7 @@ from table_format.errors import ColumnNotFound
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.predicate import Predicate
 from table_format.model.types import DataField
-from table_format.table.arrow_rows import ArrowRows
+from table_format.table.rows.arrow_rows import ArrowRows
 
 if TYPE_CHECKING:
     import duckdb

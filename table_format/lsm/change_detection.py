@@ -1,0 +1,172 @@
+"""Compaction that knows what was there before a row: it tells the changes, and marks what is outdated.
+
+Format chapter 07, sections 6 and 7. Java ``FullChangelogMergeTreeCompactRewriter``: a full compaction compares what is
+on the highest level with what the merge makes of it. ``LookupMergeTreeCompactRewriter``: for each key on level 0 the
+row before is that on the lowest level above, which is looked up where it is not being compacted itself. Changelog files
+have the output level, and belong to the COMPACT snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from table_format.formats.batch_rows import batch_rows_of
+from table_format.formats.bucket_files import BucketFiles
+from table_format.kernels.changelog import Grouped, Merged, changes, merge_onto
+from table_format.kernels.merge import MergeSpec, merge_steps
+from table_format.lsm.bucket_deletion_vectors import BucketVectors
+from table_format.lsm.compaction_task import Rewrite, Step, Upgrade
+from table_format.lsm.intervals import Section
+from table_format.lsm.keys import key_ranges
+from table_format.lsm.levels import Levels
+from table_format.lsm.lookup import Lookup
+from table_format.lsm.merge_spec import merge_spec
+from table_format.lsm.runs import RunSource, has_disjoint_sequences, is_add, oldest_first, physical_batch, with_levels
+from table_format.lsm.universal import CompactUnit
+from table_format.model.data_file import DataFileMeta, FileSource
+from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
+from table_format.model.types import DataField
+from table_format.options.merge import MergeEngine
+from table_format.options.stream import ChangelogProducer
+
+Files: TypeAlias = tuple[DataFileMeta, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeDetection:
+    """A compaction to a level above 0. With ``lookup`` its news are the keys on level 0, otherwise all below ``level``.
+
+    ``tells`` says whether there is a changelog; ``marks`` are the deletion vectors of the bucket, if it has them.
+    """
+
+    bucket: BucketFiles
+    level: int
+    max_level: int
+    lookup: Lookup | None
+    marks: BucketVectors | None
+    tells: bool
+
+    @classmethod
+    def of(
+        cls, bucket: BucketFiles, unit: CompactUnit, levels: Levels, marks: BucketVectors | None
+    ) -> ChangeDetection | None:
+        """``None`` if it does not matter what was there before."""
+        producer, options, level = bucket.changelog_producer, bucket.options, unit.output_level
+        if producer is ChangelogProducer.FULL_COMPACTION:
+            return cls(bucket, level, level, None, None, tells=True) if level == levels.max_level else None
+        if level == 0 or options.merge.engine is MergeEngine.FIRST_ROW or not options.compacts_by_lookup:
+            return None
+        tells = producer is ChangelogProducer.LOOKUP
+        lookup = Lookup(
+            bucket,
+            [run for run in levels.higher if run.level > level],
+            _fields(bucket)
+            if tells or _row_matters(bucket)
+            else bucket.schema.select(bucket.schema.trimmed_primary_keys),
+            among=[file for file in unit.files if file.level == 0],
+            key_range=key_ranges(bucket.schema),
+            deletions=marks,
+        )
+        return cls(bucket, level, levels.max_level, lookup, marks, tells)
+
+    def plan(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        """The steps, where a file of level 0 is rewritten and not merely moved if its rows may become others."""
+        if self.lookup is None:
+            return steps
+        return tuple(
+            Rewrite((((s.file,),),)) if isinstance(s, Upgrade) and self._rewrites(s.file) else s for s in steps
+        )
+
+    def _rewrites(self, file: DataFileMeta) -> bool:
+        files = self.bucket.options.files
+        if file.level != 0:
+            return False
+        if files.at_level(0).format != files.at_level(self.level).format:
+            return True
+        if self.marks is not None and file.delete_row_count != 0:
+            return True
+        return self.level != self.max_level and _row_matters(self.bucket)
+
+    def rewrite(self, step: Rewrite, *, drop_retracts: bool) -> tuple[Files, Files]:
+        """Merge into new files; these, and the changelog files."""
+        schema, level = self.bucket.schema, self.level
+        with (
+            self.bucket.writing(level=level, source=FileSource.COMPACT) as data,
+            self.bucket.writing(level=level, source=FileSource.APPEND, changelog=True) as changelog,
+        ):
+            for section in step.sections:
+                for merged in self._steps(section):
+                    rows = merged.rows
+                    kept = rows.filter(is_add(rows.column(VALUE_KIND.name))) if drop_retracts else rows
+                    if kept.num_rows:
+                        data.write(physical_batch(kept, schema))
+                    for news in self._changes(merged):
+                        changelog.write(physical_batch(news, schema))
+            return data.close(), changelog.close()
+
+    def upgrade(self, file: DataFileMeta) -> Files:
+        """Mark what a file outdates that is moved up as it is; its changelog files."""
+        if self.lookup is not None and file.level != 0:
+            return ()
+        with self.bucket.writing(level=self.level, source=FileSource.APPEND, changelog=True) as changelog:
+            for merged in self._steps(((file,),)):
+                for news in self._changes(merged):
+                    changelog.write(physical_batch(news, self.bucket.schema))
+            return changelog.close()
+
+    def _steps(self, section: Section) -> Iterator[Merged]:
+        bucket, fields = self.bucket, _fields(self.bucket)
+        source = RunSource(bucket.reader(), bucket.partition, bucket.bucket, deletions=self.marks)
+        spec = merge_spec(bucket.schema, bucket.options)
+        spec = replace(spec, by_sequence_number=self.lookup is not None or not has_disjoint_sequences(section))
+        runs = oldest_first(section)
+        batch_rows = batch_rows_of([file for run in runs for file in run], fields, side_by_side=len(runs))
+        with ExitStack() as stack:
+            streams = [with_levels(source, run, fields, None, batch_rows) for run in runs]
+            for stream in streams:
+                stack.callback(stream.close)
+            for parts in merge_steps(streams, spec.key_columns):
+                yield self._merged(parts, spec)
+
+    def _merged(self, parts: list[pa.RecordBatch], spec: MergeSpec) -> Merged:
+        versions = Grouped.of(parts, spec)
+        if self.lookup is None:
+            before = versions.levels == self.level
+            return merge_onto(versions, before, versions.any_of_key(~before), spec)
+        before = versions.lowest_above_0()
+        unknown = ~versions.any_of_key(before)
+        found = self.lookup.find(versions.rows.take(pa.array(versions.order[versions.starts[unknown]])))
+        if found is not None:
+            if self.marks is not None:
+                for file, positions in found.by_file():
+                    self.marks.mark(file, positions)
+            if self.tells or _row_matters(self.bucket):
+                versions = Grouped.of([found.rows, *parts], spec)
+                before = versions.lowest_above_0()
+        return merge_onto(versions, before, versions.any_of_key(versions.levels == 0), spec)
+
+    def _changes(self, merged: Merged) -> Iterator[pa.RecordBatch]:
+        if not self.tells:
+            return
+        options, compared = self.bucket.options.changelog, None
+        if options.row_deduplicate:
+            ignored = options.ignored_fields or ()
+            compared = [name for name in self.bucket.schema.field_names if name not in ignored]
+        news = changes(merged, merge_spec(self.bucket.schema, self.bucket.options), compared=compared)
+        if news.num_rows:
+            yield news
+
+
+def _fields(bucket: BucketFiles) -> tuple[DataField, ...]:
+    return (SEQUENCE_NUMBER, VALUE_KIND, *bucket.schema.fields)
+
+
+def _row_matters(bucket: BucketFiles) -> bool:
+    """Whether an older row may change what is made of a newer one, or win over it."""
+    merge = bucket.options.merge
+    return merge.engine is not MergeEngine.DEDUPLICATE or bool(merge.sequence_fields)

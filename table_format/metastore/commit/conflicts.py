@@ -1,0 +1,138 @@
+"""Whether a commit fits on the latest snapshot (format chapter 10, section 4; Java ``ConflictDetection``).
+
+Facts in, verdict out: the live files of the touched partitions and the changes, and an error or none. A conflict is
+final for the work that was done; only a lost race for the snapshot id is tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from table_format.errors import BucketCountChanged, ConflictError, FileConflict, LsmConflict
+from table_format.lsm.keys import KeyRangeOf
+from table_format.metastore.manifest.partitions import Partitions
+from table_format.metastore.manifest.replay import ReplayError, live_entries, merge_entries
+from table_format.model.manifest import FileKind, IndexManifestEntry, ManifestEntry
+from table_format.model.snapshot import CommitKind
+
+_ADVICE = (
+    "Another commit changed the same bucket; read the table again and redo the work, and give each bucket one "
+    "writer and one compaction at a time"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitFacts:
+    """What a verdict rests on.
+
+    ``base`` are the live files of the touched buckets, and ``bucket_counts`` the numbers of buckets of the touched
+    partitions, at the snapshot ``base_id`` of ``base_user``; ``index`` are
+    the index files that would be alive after the commit, of which it adds ``new_index_files``. ``key_range_of`` is
+    ``None`` for tables without primary key.
+    """
+
+    base: Sequence[ManifestEntry]
+    delta: Sequence[ManifestEntry]
+    kind: CommitKind
+    base_id: int
+    base_user: str
+    commit_user: str
+    partitions: Partitions
+    index: Sequence[IndexManifestEntry] = ()
+    new_index_files: frozenset[str] = frozenset()
+    bucket_counts: Mapping[bytes, set[int]] = field(default_factory=dict)
+    key_range_of: KeyRangeOf | None = None
+
+
+def find_conflict(facts: CommitFacts) -> ConflictError | None:
+    """The reason why the commit cannot be published on its base, if there is one."""
+    if facts.kind is not CommitKind.OVERWRITE:
+        changed = find_bucket_change(facts.bucket_counts, facts.delta, facts.partitions)
+        if changed is not None:
+            return changed
+    try:
+        # A file added and removed in one delta would cancel out, and be lost.
+        if len(merge_entries(facts.delta)) != len(facts.delta):
+            return FileConflict(_message("File deletion conflicts detected!", facts, "A file is added and removed"))
+        live = live_entries(merge_entries(facts.delta, merge_entries(facts.base)))
+    except ReplayError as e:
+        return FileConflict(_message("File deletion conflicts detected!", facts, _of_entry(e, facts)))
+    return _find_overlap(live, facts) or _find_dangling_vector(live, facts)
+
+
+def find_bucket_change(
+    counts: Mapping[bytes, set[int]], delta: Iterable[ManifestEntry], partitions: Partitions
+) -> BucketCountChanged | None:
+    """A new file whose bucket count is not that of its partition.
+
+    Only additions count: files a compaction removes may still have been written with another number.
+    """
+    known = {partition: set(numbers) for partition, numbers in counts.items()}
+    for entry in delta:
+        if entry.total_buckets <= 0 or entry.kind is not FileKind.ADD:
+            continue
+        numbers = known.setdefault(entry.partition, {entry.total_buckets})
+        if entry.total_buckets not in numbers:
+            before = min(numbers)
+            shown = partitions.shown(entry.partition)
+            return BucketCountChanged(
+                f"Total buckets of {shown} changed from {before} to {entry.total_buckets} without overwrite. Give up "
+                f"committing. Try to write {shown} with a new bucket num {entry.total_buckets}, but the previous "
+                f"bucket num is {before}: overwrite it to give it {entry.total_buckets} buckets"
+            )
+    return None
+
+
+def _find_overlap(live: Iterable[ManifestEntry], facts: CommitFacts) -> LsmConflict | None:
+    range_of = facts.key_range_of
+    if range_of is None:
+        return None
+    levels: dict[tuple[bytes, int, int], list[ManifestEntry]] = {}
+    for entry in live:
+        if entry.file.level >= 1:
+            levels.setdefault((entry.partition, entry.bucket, entry.file.level), []).append(entry)
+    changed = {(e.partition, e.bucket, e.file.level) for e in facts.delta if e.kind is FileKind.ADD}
+    for level in sorted(changed & levels.keys()):
+        entries = sorted(levels[level], key=lambda e: range_of(e.file))
+        for left, right in pairwise(entries):
+            if range_of(left.file)[1] >= range_of(right.file)[0]:
+                return LsmConflict(_message("LSM conflicts detected!", facts, _of_overlap(left, right, facts)))
+    return None
+
+
+def _find_dangling_vector(live: Iterable[ManifestEntry], facts: CommitFacts) -> FileConflict | None:
+    if not facts.index:
+        return None
+    gone = {(e.partition, e.file.file_name) for e in facts.delta if e.kind is FileKind.DELETE}
+    names = {(e.partition, e.file.file_name) for e in live}
+    for entry in facts.index:
+        is_new = entry.index_file.file_name in facts.new_index_files
+        for vector in entry.index_file.deletion_vector_ranges or ():
+            key = (entry.partition, vector.data_file)
+            # Only what this commit would leave dangling is its fault.
+            if key in names or not (is_new or key in gone):
+                continue
+            data_file = vector.data_file
+            what = f"The deletion vector of '{data_file}' in index file '{entry.index_file.file_name}' has no data file"
+            return FileConflict(_message("File deletion conflicts detected!", facts, what))
+    return None
+
+
+def _of_entry(error: ReplayError, facts: CommitFacts) -> str:
+    return f"In {facts.partitions.shown(error.entry.partition)}, {error}"
+
+
+def _of_overlap(left: ManifestEntry, right: ManifestEntry, facts: CommitFacts) -> str:
+    return (
+        f"In {facts.partitions.shown(left.partition)}, bucket {left.bucket}, level {left.file.level}, the keys of "
+        f"'{left.file.file_name}' and '{right.file.file_name}' overlap"
+    )
+
+
+def _message(headline: str, facts: CommitFacts, what: str) -> str:
+    return (
+        f"{headline} Give up committing. {what}. The commit of user '{facts.commit_user}' ({facts.kind.value}) met "
+        f"snapshot {facts.base_id} of user '{facts.base_user}'. {_ADVICE}."
+    )

@@ -1,0 +1,215 @@
+"""What others committed to the keys of a commit since the snapshot that it rests on.
+
+Two kinds of work rest on a snapshot key by key: rows that were given their places in a table whose keys may change
+their partition, and rows that a DELETE, UPDATE or MERGE found and changed. Both are out of date once another commit
+has written one of their keys. Upserts rest on a snapshot as well, from which their sequence numbers go on: a statement
+that changed one of their keys since used the same numbers, and could win though it came first.
+
+Here files are compared by their first and last key, which costs no more than reading the manifests of the commits in
+between; whether a file does hold one of the keys its rows tell (``table/write/rebase.py``).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Final, TypeAlias
+
+from table_format.errors import ConflictError, CorruptionError, KeyPlacesChanged, RowsChanged
+from table_format.io.paths import POSTPONE_BUCKET
+from table_format.lsm.keys import Key, KeyRangeOf, key_ranges
+from table_format.metastore.commit.key_places import MOVES_NO_KEY, snapshots_since
+from table_format.metastore.manifest.manifest_changes import Changes
+from table_format.metastore.manifest.manifest_store import ManifestStore
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.manifest import FileKind, ManifestEntry
+from table_format.model.schema import TableSchema
+from table_format.model.snapshot import CommitKind, Snapshot
+
+STATEMENTS: Final = frozenset(("DELETE", "UPDATE", "MERGE"))
+"""Operations of snapshots whose rows rest on those before them."""
+
+_Place: TypeAlias = tuple[bytes, int] | bytes | None
+"""Where files can share keys: a bucket, a partition, or anywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A file that a snapshot added or removed, and whose keys may be those of the commit.
+
+    ``is_readable`` says that its rows tell the keys that the snapshot wrote. What an overwrite removes it does not.
+    """
+
+    snapshot: Snapshot
+    entry: ManifestEntry
+    is_readable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Spans:
+    """Key ranges in order of their first keys, with the largest last key up to each of them."""
+
+    firsts: tuple[Key, ...]
+    largest: tuple[Key, ...]
+
+    @classmethod
+    def of(cls, spans: Iterable[tuple[Key, Key]]) -> _Spans:
+        ordered = sorted(spans)
+        return cls(tuple(first for first, _ in ordered), tuple(accumulate((last for _, last in ordered), max)))
+
+    def meets(self, first: Key, last: Key) -> bool:
+        """Whether a range has a key between these two.
+
+        >>> spans = _Spans.of([(((1, 1),), ((1, 3),)), (((1, 8),), ((1, 9),))])
+        >>> [spans.meets(((1, k),), ((1, k),)) for k in (0, 2, 5, 9)]
+        [False, True, False, True]
+        """
+        position = bisect_right(self.firsts, last)
+        return position > 0 and self.largest[position - 1] >= first
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where files lie, where some of them hold postponed rows, and the key ranges of all others."""
+
+    places: frozenset[_Place]
+    postponed: frozenset[_Place]
+    spans: Mapping[_Place, _Spans]
+
+
+class KeySpans:
+    """The key ranges of new files, and which other files may hold the same keys.
+
+    Where keys may change their partition a key is the same anywhere, else in its partition. In the same partition a
+    key keeps its bucket until an overwrite. What files with postponed rows hold is not known.
+    """
+
+    def __init__(self, schema: TableSchema, entries: Iterable[ManifestEntry]) -> None:
+        self._range_of: KeyRangeOf = key_ranges(schema)
+        self._crosses = schema.is_cross_partition
+        self._entries = entries
+
+    def may_hold(self, entry: ManifestEntry, *, in_any_bucket: bool = False) -> bool:
+        """Whether a file may hold one of the keys; ``in_any_bucket`` where rows were given other buckets."""
+        known = self._known
+        in_partition = in_any_bucket or entry.bucket == POSTPONE_BUCKET
+        place = None if self._crosses else entry.partition if in_partition else (entry.partition, entry.bucket)
+        if entry.bucket == POSTPONE_BUCKET:
+            return place in known.places
+        if place in known.postponed or (not self._crosses and entry.partition in known.postponed):
+            return True
+        spans = known.spans.get(place)
+        return spans is not None and spans.meets(*self._range_of(entry.file))
+
+    @cached_property
+    def _known(self) -> _Places:
+        # Only when a file has to be compared: most commits meet none, and have many files.
+        places: set[_Place] = set()
+        postponed: set[_Place] = set()
+        found: dict[_Place, list[tuple[Key, Key]]] = {}
+        for entry in self._entries:
+            if entry.kind is not FileKind.ADD:
+                continue
+            places.update(self._places(entry))
+            if entry.bucket == POSTPONE_BUCKET:
+                postponed.update(self._places(entry))
+                continue
+            for place in self._places(entry):
+                found.setdefault(place, []).append(self._range_of(entry.file))
+        spans = {place: _Spans.of(ranges) for place, ranges in found.items()}
+        return _Places(frozenset(places), frozenset(postponed), spans)
+
+    def _places(self, entry: ManifestEntry) -> tuple[_Place, ...]:
+        return (None,) if self._crosses else (entry.partition, (entry.partition, entry.bucket))
+
+
+def meetings(
+    spans: KeySpans,
+    base: str,
+    latest: Snapshot | None,
+    snapshots: SnapshotStore,
+    manifests: ManifestStore,
+    *,
+    of_statements: bool = False,
+) -> list[Meeting] | None:
+    """The files by which commits after ``base`` may have written the keys; ``None`` when that cannot be told.
+
+    ``of_statements`` asks only for those of a DELETE, UPDATE or MERGE.
+    """
+    steps = snapshots_since(base, latest, snapshots)
+    if steps is None:
+        return None
+    found: list[Meeting] = []
+    for step in steps:
+        if step.commit_kind in MOVES_NO_KEY or (of_statements and step.operation not in STATEMENTS):
+            continue
+        replaces = step.commit_kind is CommitKind.OVERWRITE
+        try:
+            entries = manifests.delta_entries(step)
+        except CorruptionError:
+            return None  # expired meanwhile; what is damaged is found by the reads that follow
+        found.extend(
+            Meeting(step, entry, is_readable=not replaces and entry.kind is FileKind.ADD)
+            for entry in entries
+            if spans.may_hold(entry, in_any_bucket=replaces)
+        )
+    return found
+
+
+def find_key_change(
+    changes: Changes,
+    schema: TableSchema,
+    latest: Snapshot | None,
+    snapshots: SnapshotStore,
+    manifests: ManifestStore,
+) -> ConflictError | None:
+    """The conflict of changes that rest on a snapshot after which others may have written their keys."""
+    if not changes.rests_on_keys:
+        return None
+    spans = KeySpans(schema, changes.entries)
+    kinds: tuple[tuple[Iterable[str], Callable[[str, Snapshot | None], ConflictError]], ...] = (
+        (changes.key_places_bases, key_places_changed),
+        (changes.rows_bases, rows_changed),
+    )
+    for bases, error in kinds:
+        for base in sorted(bases):
+            if meetings(spans, base, latest, snapshots, manifests) != []:
+                return error(base, latest)
+    for base in sorted(changes.numbers_bases):
+        # A history that is not known any more is no reason to refuse an upsert.
+        if meetings(spans, base, latest, snapshots, manifests, of_statements=True):
+            return numbers_used(base, latest)
+    return None
+
+
+def key_places_changed(base: str, latest: Snapshot | None) -> KeyPlacesChanged:
+    """Rows were given places by a snapshot that does not hold for their keys any more."""
+    return KeyPlacesChanged(
+        f"Rows with the same keys were committed after snapshot {_id(base)}, by which these were given their "
+        f"partitions; the latest is {0 if latest is None else latest.id}. A key might come to lie in two "
+        "partitions. Nothing was committed; write the rows again, and commit what several writes made as one"
+    )
+
+
+def rows_changed(base: str, latest: Snapshot | None) -> RowsChanged:
+    """Rows were changed as they were in a snapshot that does not hold for their keys any more."""
+    return RowsChanged(
+        f"Rows with the same keys were committed after snapshot {_id(base)}, in which the statement found its rows; "
+        f"the latest is {0 if latest is None else latest.id}. Nothing was committed; carry out the statement again"
+    )
+
+
+def numbers_used(base: str, latest: Snapshot | None) -> RowsChanged:
+    """Upserts have sequence numbers that a statement has given to rows of the same keys."""
+    return RowsChanged(
+        f"A DELETE, UPDATE or MERGE of the same keys was committed after snapshot {_id(base)}, from which the sequence "
+        f"numbers of these rows go on; the latest is {0 if latest is None else latest.id}. The rows could lose against "
+        "it. Nothing was committed; write the rows again"
+    )
+
+
+def _id(base: str) -> str:
+    return base.partition(":")[0]

@@ -1,0 +1,60 @@
+"""Which snapshot told where the keys of a table lie, and whether that still holds when rows are committed.
+
+For tables whose primary key lacks partition columns (format chapter 11, section 2). The reference has one writer by
+documentation; here the snapshot goes with the rows, and a commit on top of other rows than those is a conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from table_format.errors import KeyPlacesChanged
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
+
+NO_SNAPSHOT: Final = "0:"
+"""The identity of a table without snapshots."""
+
+MOVES_NO_KEY: Final = frozenset((CommitKind.COMPACT, CommitKind.ANALYZE))
+"""Snapshots after which every key lies where it lay."""
+
+
+def snapshot_identity(snapshot: Snapshot | None) -> str:
+    """What tells a snapshot from any other, also from one that has its id after a rollback or in another table.
+
+    >>> snapshot_identity(None)
+    '0:'
+    """
+    # The name of a manifest list holds a UUID.
+    return NO_SNAPSHOT if snapshot is None else f"{snapshot.id}:{snapshot.delta_manifest_list}"
+
+
+def snapshots_since(identity: str, latest: Snapshot | None, snapshots: SnapshotStore) -> list[Snapshot] | None:
+    """The snapshots after one, up to the latest; ``None`` when it is not in the history, or that cannot be told."""
+    latest_id = 0 if latest is None else latest.id
+    known_id = int(identity.partition(":")[0])
+    if known_id > latest_id:
+        return None
+    if known_id >= FIRST_SNAPSHOT_ID:
+        known = latest if known_id == latest_id else snapshots.find(known_id)
+        if known is None or snapshot_identity(known) != identity:
+            return None
+    found = [snapshots.find(i) for i in range(known_id + 1, latest_id)]
+    if latest is not None and known_id < latest_id:
+        found.append(latest)
+    steps = [snapshot for snapshot in found if snapshot is not None]
+    return steps if len(steps) == len(found) else None
+
+
+def find_key_move(bases: Iterable[str], latest: Snapshot | None, snapshots: SnapshotStore) -> KeyPlacesChanged | None:
+    """The conflict of rows that were given their places by one of these snapshots, if others have written since."""
+    for base in bases:
+        steps = snapshots_since(base, latest, snapshots)
+        if steps is None or any(step.commit_kind not in MOVES_NO_KEY for step in steps):
+            return KeyPlacesChanged(
+                f"Other rows were committed after snapshot {base.partition(':')[0]}, by which these were given their "
+                f"partitions; the latest is {0 if latest is None else latest.id}. A key might come to lie in two "
+                "partitions. Nothing was committed; write the rows again, and commit what several writes made as one"
+            )
+    return None

@@ -1,0 +1,187 @@
+"""What a committer has published, or may have published: the one place that decides which files may be deleted.
+
+A publication is noted before the first request for its snapshot. It is struck out only when it is certain that no
+request for it took effect or can still do so. An interrupt between any two steps therefore finds it noted: the snapshot
+may exist, and its files stay until the store was asked.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from table_format.errors import CommitOutcomeUnknown, TableFormatError
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from table_format.runtime import Clock
+
+REMEMBERED: Final = 8
+"""Publications whose files are remembered after they have ended; one commit makes two at most."""
+
+Key: TypeAlias = tuple[int, CommitKind]
+"""Identifier and kind: one snapshot of a user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """One snapshot that the store was asked to create.
+
+    ``files`` are the names of the files it adds to the table. It was first asked for after snapshot ``since`` and last
+    as ``attempted_id``; no request takes effect after the monotonic time ``last_effect_ms``. ``is_reported`` says that
+    the caller was told that the outcome is unknown.
+    """
+
+    key: Key
+    files: frozenset[str]
+    since: int
+    attempted_id: int
+    last_effect_ms: int
+    is_reported: bool = False
+
+    def after(self, before: Publication | None) -> Publication:
+        """This one, where an earlier one of the same key has not ended."""
+        if before is None:
+            return self
+        return replace(
+            self,
+            files=self.files | before.files,
+            since=min(self.since, before.since),
+            last_effect_ms=max(self.last_effect_ms, before.last_effect_ms),
+        )
+
+
+class Publications:
+    """The publications of one committer: those that may still take effect, and the last ones that have ended."""
+
+    def __init__(self, snapshots: SnapshotStore, clock: Clock, user: str) -> None:
+        self._snapshots = snapshots
+        self._clock = clock
+        self._user = user
+        self._open: dict[Key, Publication] = {}
+        self._landed: deque[tuple[Publication, Snapshot]] = deque(maxlen=REMEMBERED)
+        self._left: deque[Publication] = deque(maxlen=REMEMBERED)
+
+    def open(self, key: Key) -> Publication | None:
+        """The publication of that key whose outcome is not settled."""
+        return self._open.get(key)
+
+    def begin(self, publication: Publication) -> None:
+        """Note a publication. To be called before the store is asked for its snapshot."""
+        self._open[publication.key] = publication
+
+    def refused(self, key: Key, before: Publication | None) -> None:
+        """No request since ``before`` took effect, and none can; ``before`` itself is as uncertain as it was."""
+        if before is None:
+            self._open.pop(key, None)
+        else:
+            self._open[key] = before
+
+    def landed(self, publication: Publication, snapshot: Snapshot) -> None:
+        """The publication became this snapshot."""
+        # First noted there, then struck out here: an interrupt between the two must find it in one place at least.
+        self._landed.append((publication, snapshot))
+        self._open.pop(publication.key, None)
+
+    def leave(self, key: Key) -> None:
+        """Ask no more what became of a publication; its files stay, named by a snapshot or not."""
+        if (publication := self._open.get(key)) is not None:
+            self._left.append(publication)
+            self._open.pop(key, None)
+
+    def landed_as(self, key: Key, files: frozenset[str]) -> Snapshot | None:
+        """The snapshot that an earlier call made of exactly these files, if it is remembered.
+
+        A caller that was interrupted after the snapshot was made hands the same work over again.
+        """
+        if not files:
+            return None
+        return next((snapshot for done, snapshot in self._landed if (done.key, done.files) == (key, files)), None)
+
+    def begun_before(self, key: Key, files: frozenset[str]) -> Publication | None:
+        """An unsettled publication of the same work.
+
+        The identifier tells which work it is. A user without identifiers is recognised by the files: other files are
+        other work, and the earlier publication is settled first.
+
+        Raises:
+            CommitOutcomeUnknown: earlier work without an identifier cannot be settled.
+        """
+        before = self._open.get(key)
+        if before is None or key[0] != BATCH_COMMIT_IDENTIFIER or before.is_reported or before.files == files:
+            return before
+        self._settle(before)
+        return None
+
+    def refuse_reported(self) -> None:
+        """Refuse to go on after the caller was told that the outcome of a commit is unknown.
+
+        Raises:
+            CommitOutcomeUnknown: for the first such commit.
+        """
+        for publication in self._open.values():
+            if publication.is_reported:
+                raise self._unknown(publication, "ask filter_committed")
+
+    def outcome(self, key: Key) -> Snapshot | None:
+        """The snapshot that an unsettled publication became; ``None`` when it surely became none.
+
+        Raises:
+            CommitOutcomeUnknown: that cannot be told.
+        """
+        publication = self._open.get(key)
+        return None if publication is None else self._settle(publication)
+
+    def named_files(self) -> frozenset[str]:
+        """The files of this committer that a snapshot names; every other file it has made is in no snapshot.
+
+        Asks the store about publications that were interrupted.
+
+        Raises:
+            CommitOutcomeUnknown: it cannot be told what became of one of them.
+        """
+        self.refuse_reported()
+        for publication in tuple(self._open.values()):
+            self._settle(publication)
+        ended = [*(publication for publication, _ in self._landed), *self._left]
+        return frozenset(name for publication in ended for name in publication.files)
+
+    def find(self, key: Key, since: int, latest_id: int) -> tuple[Snapshot | None, int | None]:
+        """The user's snapshot of that key after ``since``, or the id of one that was expired before it was found."""
+        for snapshot_id in range(latest_id, since, -1):
+            snapshot = self._snapshots.find(snapshot_id)
+            if snapshot is None:
+                return None, snapshot_id
+            if (snapshot.commit_user, snapshot.commit_identifier, snapshot.commit_kind) == (self._user, *key):
+                return snapshot, None
+        return None, None
+
+    def _settle(self, publication: Publication) -> Snapshot | None:
+        """Find out which snapshot an interrupted publication became, if any.
+
+        Raises:
+            CommitOutcomeUnknown: that cannot be told.
+        """
+        try:
+            latest_id = self._snapshots.latest_id() or 0
+            snapshot, expired_id = self.find(publication.key, publication.since, latest_id)
+        except (OSError, TableFormatError) as error:
+            raise self._unknown(publication, f"history cannot be read ({error})") from error
+        if snapshot is not None:
+            self.landed(publication, snapshot)
+            return snapshot
+        if expired_id is not None:
+            raise self._unknown(publication, f"snapshot {expired_id} has been expired meanwhile")
+        # Where another snapshot has the id no request can take effect any more.
+        if publication.attempted_id > latest_id and self._clock.monotonic_ms() <= publication.last_effect_ms:
+            raise self._unknown(publication, "the request may still take effect")
+        self._open.pop(publication.key, None)
+        return None
+
+    def _unknown(self, publication: Publication, why: str) -> CommitOutcomeUnknown:
+        identifier, kind = publication.key
+        message = (
+            f"It is not known whether the {kind.value} of user '{self._user}' with identifier {identifier} was "
+            f"published after snapshot {publication.since}: {why}. Its files must stay"
+        )
+        return CommitOutcomeUnknown(self._user, identifier, publication.since + 1, message)

@@ -1,0 +1,94 @@
+"""Whether files written under one schema of a table may join it under its latest. A pure decision.
+
+New rows may come under an older schema as long as they mean the same now: columns were renamed, moved, widened, dropped
+or added as nullable. Rows that were read and written back may not, if the latest schema has columns or types that the
+older one lacks: what others wrote there meanwhile would be lost. The options that decide how rows are placed and merged
+must be the same for both.
+
+Between this decision and the publication of a snapshot the schema may change once more. That loses nothing: rows of the
+newer schema become visible by a snapshot, which takes the id that this commit wants, so that it is decided again; and
+no file of a newer schema was among those that were read (``formats.newer_schemas``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from table_format.metastore.schema.option_columns import rename_in_options
+from table_format.model.column_fit import holds, lost_columns
+from table_format.model.schema import TableSchema
+from table_format.options.bucket import BUCKET, BUCKET_FUNCTION
+from table_format.options.declare import AnyOption, declared_in
+from table_format.options.deletion_vectors import ENABLED
+from table_format.options.files import PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME
+from table_format.options.merge import MergeOptions
+from table_format.options.stream import CHANGELOG_PRODUCER
+
+_DECIDING: Final[tuple[AnyOption, ...]] = (
+    *declared_in(MergeOptions),
+    BUCKET,
+    BUCKET_FUNCTION,
+    ENABLED,
+    CHANGELOG_PRODUCER,
+    PARTITION_DEFAULT_NAME,
+    PARTITION_LEGACY_NAME,
+)
+"""Options under which rows written under another value would lie elsewhere, or win or lose against others."""
+
+_PASSING_NAME: Final = "\0{}"
+"""No column has such a name: columns may swap theirs."""
+
+
+def find_misfit(written: TableSchema, latest: TableSchema, *, rewritten: bool) -> str | None:
+    """Why files of the schema ``written`` cannot join the table under its latest; ``None`` when they can.
+
+    ``rewritten`` says that rows, or what decides about them, were read from the table.
+    """
+    if written.id == latest.id:
+        return None
+    return next(_misfits(written, latest, rewritten=rewritten), None)
+
+
+def _misfits(written: TableSchema, latest: TableSchema, *, rewritten: bool) -> Iterator[str]:
+    keys = (
+        ("primary key", written.primary_keys, latest.primary_keys),
+        ("partition keys", written.partition_keys, latest.partition_keys),
+        ("bucket key", written.bucket_keys, latest.bucket_keys),
+    )
+    for what, before, after in keys:
+        if _ids(written, before) != _ids(latest, after):
+            yield f"the {what} changed from ({', '.join(before)}) to ({', '.join(after)})"
+    options = _under_new_names(written, latest)
+    for option in _DECIDING:
+        old, new = option.read(options), option.read(latest.options)
+        if old != new:
+            yield f"option '{option.key}' changed from {old!r} to {new!r}"
+    before_by_id = {field.id: field for field in written.fields}
+    for field in latest.fields:
+        known = before_by_id.get(field.id)
+        if known is None:
+            if not field.type.nullable:
+                yield f"column '{field.name}' was added as NOT NULL"
+        elif known.type.nullable and not field.type.nullable:
+            yield f"column '{field.name}' became NOT NULL"
+        elif not holds(field.type, known.type, whole=False):
+            yield f"column '{field.name}' changed from {known.type} to {field.type}"
+    if rewritten and (lost := lost_columns(latest.fields, written.fields)):
+        yield f"values of {', '.join(lost)} may have been written meanwhile, and would be lost"
+
+
+def _ids(schema: TableSchema, names: Sequence[str]) -> list[int]:
+    return [schema.field(name).id for name in names]
+
+
+def _under_new_names(written: TableSchema, latest: TableSchema) -> Mapping[str, str]:
+    """The options of the older schema, which name columns, as if it had the names of the latest."""
+    new_names = {field.id: field.name for field in latest.fields}
+    renamed = {f.name: new_names[f.id] for f in written.fields if new_names.get(f.id, f.name) != f.name}
+    options = written.options
+    for number, old in enumerate(renamed):
+        options = rename_in_options(options, old, _PASSING_NAME.format(number))
+    for number, new in enumerate(renamed.values()):
+        options = rename_in_options(options, _PASSING_NAME.format(number), new)
+    return options

@@ -1,0 +1,498 @@
+"""Commits to a table: append, compact, overwrite, drop (format chapter 10; Java ``FileStoreCommitImpl``).
+
+A commit makes at most two snapshots, the one with the new files before the one with the results of compaction, both
+under the same user and identifier. All of it lands once, however often it is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TypeAlias
+
+from table_format.errors import (
+    CommitOutcomeUnknown,
+    ConflictError,
+    CorruptionError,
+    FileConflict,
+    InvalidInputError,
+    OutcomeUnknownError,
+    TableFormatError,
+)
+from table_format.io.table_store import TableStore
+from table_format.metastore.commit.attempt import CommitContext, CommitJob, Proposal, check_fit
+from table_format.metastore.commit.commit_loop import CommitLoop
+from table_format.metastore.manifest.index_entries import removals
+from table_format.metastore.manifest.manifest_changes import Changes, append_changes, compact_changes
+from table_format.metastore.manifest.manifest_store import ManifestStore
+from table_format.metastore.manifest.partitions import Partitions, PartitionSpec
+from table_format.metastore.manifest.statistics_file import write_statistics
+from table_format.metastore.references.snapshot_files import file_key
+from table_format.metastore.scan.live_state import LiveState
+from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.arguments import mappings
+from table_format.model.commit import CommitMessage, Committable
+from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import FileIdentifier, FileKind, ManifestEntry
+from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from table_format.model.statistics import Statistics
+from table_format.options.bucket import POSTPONE
+from table_format.options.table_options import TableOptions
+
+OnDrop: TypeAlias = Callable[[bytes, int, ConflictError], None]
+"""Told of a bucket whose compaction is dropped: its partition, its number, and what made it impossible."""
+
+
+class TableCommit:
+    """Commits of one user to one table, one after the other."""
+
+    def __init__(
+        self,
+        store: TableStore,
+        schemas: SchemaStore,
+        options: TableOptions,
+        commit_user: str,
+        *,
+        snapshots: SnapshotStore | None = None,
+        manifests: ManifestStore | None = None,
+    ) -> None:
+        schema = schemas.latest()
+        snapshots = snapshots or SnapshotStore(store)
+        manifests = manifests or ManifestStore(store, options)
+        self._context = CommitContext(
+            store=store,
+            schema=schema,
+            options=options,
+            user=commit_user,
+            snapshots=snapshots,
+            schemas=schemas,
+            manifests=manifests,
+            partitions=Partitions(schema, options),
+            live=LiveState(manifests, snapshots, schema),
+        )
+        self._loop = CommitLoop(self._context)
+        self._deleted: set[str] = set()
+
+    # --- what was committed -----------------------------------------------------------------------------------------
+
+    def latest_id(self) -> int:
+        """The latest snapshot's id, 0 without any: what ``filter_committed`` wants as ``since`` after a restart."""
+        return self._context.snapshots.latest_id() or 0
+
+    def filter_committed(self, identifiers: Iterable[int], *, since: int | None = None) -> tuple[int, ...]:
+        """The identifiers that this user has not committed yet, ascending.
+
+        ``since`` is a snapshot id from before the first attempt at any of them. Without it a user whose snapshots have
+        all been expired is taken for a new one.
+
+        Raises:
+            CommitOutcomeUnknown: the history after ``since`` has been expired in part, so nobody can tell.
+        """
+        asked = tuple(sorted(identifiers))
+        if not asked:
+            return ()
+        snapshots = self._context.snapshots
+        latest_id = snapshots.latest_id() or 0
+        self._loop.note_look(latest_id)
+        for snapshot_id in range(latest_id, since or 0, -1):
+            snapshot = snapshots.find(snapshot_id)
+            if snapshot is None:
+                if since is None:
+                    break
+                raise self._cannot_tell(asked[0], since, snapshot_id)
+            if snapshot.commit_user == self._context.user:
+                return tuple(i for i in asked if i > snapshot.commit_identifier)
+        return asked
+
+    def _cannot_tell(self, identifier: int, since: int, snapshot_id: int) -> CommitOutcomeUnknown:
+        user = self._context.user
+        message = (
+            f"It is not known whether user '{user}' has committed identifier {identifier}: snapshot {snapshot_id} has "
+            f"been expired, and the commit was begun after snapshot {since}. Look for its rows before repeating it"
+        )
+        return CommitOutcomeUnknown(user, identifier, snapshot_id, message)
+
+    # --- commits ----------------------------------------------------------------------------------------------------
+
+    def commit(
+        self,
+        committable: Committable,
+        *,
+        check_append_files: bool = False,
+        ignore_empty: bool = True,
+        on_drop: OnDrop | None = None,
+        whole: bool = False,
+    ) -> tuple[Snapshot, ...]:
+        """Publish new files, then results of compaction; the snapshots made, at most two.
+
+        Of a compaction the buckets that another commit has changed meanwhile are dropped, files and all, and the others
+        go on; ``on_drop`` is told of each, and without it a commit of which nothing is left is a conflict. When the new
+        files have landed and the compaction fails, its results are dropped too, or left where they are if its outcome
+        is unknown: the rows are the same without. A writer that goes on must then load its buckets again. With
+        ``whole`` a compaction is published for all buckets or for none.
+
+        Raises:
+            ConflictError: another commit made this one impossible, or others won every attempt; nothing is visible.
+            CommitOutcomeUnknown: it may have landed; ask ``filter_committed``.
+            OSError: the store failed before anything was published; nothing is visible.
+        """
+        appended = append_changes(committable.messages)
+        snapshots: list[Snapshot] = []
+        if not appended.is_empty or not ignore_empty or self._context.options.commit.force_create_snapshot:
+            kind = CommitKind.OVERWRITE if appended.removes else CommitKind.APPEND
+            check = check_append_files or appended.removes
+            job = self._job(committable, kind, appended, check_conflicts=check)
+            snapshots.append(self._land(job))
+        return (*snapshots, *self._commit_compaction(committable, snapshots, on_drop=on_drop, whole=whole))
+
+    def rearrange(self, committable: Committable) -> tuple[Snapshot, ...]:
+        """Publish a compaction that gives rows other buckets; at most one snapshot.
+
+        It names all files of each partition it touches: with a file that came meanwhile, a key could be in two buckets.
+
+        Raises:
+            FileConflict: another commit changed such a partition; nothing is visible.
+            ConflictError, CommitOutcomeUnknown, OSError: as for ``commit``.
+        """
+        changes = compact_changes(committable.messages)
+        if changes.is_empty:
+            return ()
+        job = self._job(committable, CommitKind.COMPACT, changes, check_conflicts=True)
+        return (self._land(replace(job, propose=lambda latest: self._propose_rearranged(latest, changes))),)
+
+    def overwrite(
+        self,
+        committable: Committable,
+        *,
+        partition: PartitionSpec | Sequence[PartitionSpec] | None = None,
+        dynamic: bool | None = None,
+    ) -> tuple[Snapshot, ...]:
+        """Replace the rows of partitions by new files; the snapshots made, at most two.
+
+        A dynamic overwrite replaces the partitions in which there are new files, and does nothing without any. A static
+        one replaces all partitions that have the values of ``partition``, or of one of several: the whole table for
+        ``None``. ``dynamic`` is by default the table's option for partitioned tables without ``partition``. Changelog
+        files are not committed.
+
+        Raises:
+            InvalidInputError: a new file lies outside ``partition``.
+            ConflictError, CommitOutcomeUnknown, OSError: as for ``commit``.
+        """
+        c = self._context
+        if dynamic is None:
+            dynamic = partition is None and c.options.commit.dynamic_partition_overwrite
+        specs = _specs(partition)
+        for spec in specs:
+            c.partitions.check_spec(spec)
+        new = append_changes(committable.messages).without_changelog()
+        compacted = tuple(replace(m, compact_changelog_files=()) for m in committable.messages)
+        self._check_inside(new, specs)
+        snapshots: list[Snapshot] = []
+        if dynamic and c.schema.partition_keys:
+            touched = frozenset(entry.partition for entry in new.entries)
+            if touched:
+                snapshots.append(self._land(self._overwrite_job(committable, new, touched)))
+        else:
+            snapshots.append(self._land(self._overwrite_job(committable, new, specs)))
+        return (*snapshots, *self._commit_compaction(replace(committable, messages=compacted), snapshots))
+
+    def rewrite(self, committable: Committable, base: Snapshot, partitions: frozenset[bytes]) -> Snapshot:
+        """Put new files in the place of all that some partitions hold in their buckets, in one OVERWRITE snapshot.
+
+        They must hold the same as at the snapshot ``base``, which the work rests on.
+
+        Raises:
+            FileConflict: another commit changed one of the partitions meanwhile; nothing is visible.
+            ConflictError, CommitOutcomeUnknown, OSError: as for ``commit``.
+        """
+        new = append_changes(committable.messages).without_changelog()
+        before = self._held(base, partitions)
+
+        def propose(latest: Snapshot | None) -> Proposal:
+            if latest is None or self._held(latest, partitions) != before:
+                shown = ", ".join(sorted(self._context.partitions.shown(p) for p in partitions)[:3])
+                message = (
+                    f"Another commit changed what was being rewritten ({shown}) after snapshot {base.id}; nothing was "
+                    "rewritten. Begin again, at best when nobody writes there"
+                )
+                raise FileConflict(message)
+            return self._propose_replacement(latest, new, partitions, is_replaced=lambda e: e.bucket >= 0)
+
+        job = CommitJob(
+            identifier=committable.identifier,
+            kind=CommitKind.OVERWRITE,
+            propose=propose,
+            check_conflicts=True,
+            properties=committable.properties,
+            files=new.added_names,
+        )
+        return self._land(job)
+
+    def drop_partitions(
+        self, specs: Sequence[PartitionSpec], *, identifier: int = BATCH_COMMIT_IDENTIFIER
+    ) -> tuple[Snapshot, ...]:
+        """Remove all rows of the partitions that have the values of one of the specs.
+
+        Raises:
+            InvalidInputError: there is no spec, or one is empty or names other columns.
+            ConflictError, CommitOutcomeUnknown, OSError: as for ``commit``.
+        """
+        if not specs or not all(specs):
+            message = "name the partitions to drop, each by at least one value; to remove all rows, truncate the table"
+            raise InvalidInputError(message)
+        for spec in specs:
+            self._context.partitions.check_spec(spec)
+        return self._remove(tuple(dict(spec) for spec in specs), identifier)
+
+    def truncate(self, *, identifier: int = BATCH_COMMIT_IDENTIFIER) -> tuple[Snapshot, ...]:
+        """Remove all rows; raises as ``commit``."""
+        return self._remove(({},), identifier)
+
+    def analyze(self, statistics: Statistics, *, identifier: int = BATCH_COMMIT_IDENTIFIER) -> Snapshot:
+        """Publish what was counted of the table, in a snapshot without changes; raises as ``commit``."""
+        c = self._context
+        name = write_statistics(c.store, statistics)
+        nothing = Proposal(Changes())
+        job = CommitJob(
+            identifier=identifier,
+            kind=CommitKind.ANALYZE,
+            propose=lambda _latest: nothing,
+            check_conflicts=False,
+            statistics=name,
+            files=frozenset((name,)),
+        )
+        try:
+            return self._land(job)
+        except OutcomeUnknownError:
+            raise
+        except (OSError, TableFormatError):
+            with suppress(OSError):
+                c.store.io.delete(c.store.paths.statistics(name))
+            raise
+
+    def abort(self, messages: Iterable[CommitMessage], *, named: Collection[str] = ()) -> None:
+        """Delete the files of messages as far as no commit of this committer has published them.
+
+        After an interrupt the store is asked what became of the commit. Files that are ``named`` stay. What cannot be
+        deleted stays as an orphan.
+
+        Raises:
+            CommitOutcomeUnknown: a commit of this committer with an unknown outcome may hold them; nothing is deleted.
+        """
+        self._delete_unpublished(messages, self._loop.named_files().union(named))
+
+    def _delete_unpublished(self, messages: Iterable[CommitMessage], named: frozenset[str]) -> None:
+        io, paths = self._context.store.io, self._context.store.paths
+        for m in messages:
+            text = self._context.partitions.text(m.partition)
+            # An upgraded file is input and result of a compaction: it belongs to the table, unless it is new itself.
+            new_names = {file.file_name for file in m.new_files}
+            live = {file.file_name for file in (*m.compact_before, *m.deleted_files)} - new_names
+            kept = named.union(live)
+            new = (*m.new_files, *m.changelog_files, *m.compact_after, *m.compact_changelog_files)
+            for file in new:
+                if file.file_name not in kept:
+                    self._deleted.add(file.file_name)
+                    self._delete_data_file(text, m.bucket, file)
+            for index in (*m.new_index_files, *m.compact_new_index_files):
+                if index.file_name not in named:
+                    self._deleted.add(index.file_name)
+                    with suppress(OSError):
+                        io.delete(paths.index(index.file_name))
+
+    def _land(self, job: CommitJob) -> Snapshot:
+        if not self._deleted.isdisjoint(job.files):
+            name = min(self._deleted & job.files)
+            message = (
+                f"file '{name}' is to be committed, but an abort has deleted it; write the rows again and commit those"
+            )
+            raise InvalidInputError(message)
+        return self._loop.publish(job)
+
+    # --- jobs -------------------------------------------------------------------------------------------------------
+
+    def _job(self, committable: Committable, kind: CommitKind, changes: Changes, *, check_conflicts: bool) -> CommitJob:
+        proposal = Proposal(changes)
+        return CommitJob(
+            identifier=committable.identifier,
+            kind=kind,
+            propose=lambda _latest: proposal,
+            check_conflicts=check_conflicts,
+            watermark=committable.watermark,
+            properties=committable.properties,
+            operation=None if kind is CommitKind.COMPACT else committable.operation,
+            files=changes.added_names,
+        )
+
+    def _commit_compaction(
+        self,
+        committable: Committable,
+        before: Sequence[Snapshot],
+        *,
+        on_drop: OnDrop | None = None,
+        whole: bool = False,
+    ) -> tuple[Snapshot, ...]:
+        messages = committable.messages
+        while not (changes := compact_changes(messages)).is_empty:
+            job = self._job(committable, CommitKind.COMPACT, changes, check_conflicts=True)
+            try:
+                return (self._land(job),)
+            except (OSError, TableFormatError) as e:
+                lost = self._lost(job, messages) if isinstance(e, ConflictError) and not whole else {}
+                left = tuple(m for m in messages if (m.partition, m.bucket) not in lost)
+                if not before and not (lost and (on_drop is not None or not compact_changes(left).is_empty)):
+                    raise
+                # The rows have landed, and a compaction changes none: to fail would make the caller write them twice.
+                if isinstance(e, OutcomeUnknownError):
+                    self._loop.leave_unresolved(committable.identifier, CommitKind.COMPACT)
+                    return ()
+                if not lost:
+                    self._drop_compaction(messages)
+                    return ()
+                self._drop_compaction(m for m in messages if (m.partition, m.bucket) in lost)
+                for (partition, bucket), reason in lost.items():
+                    if on_drop is not None:
+                        on_drop(partition, bucket, reason)
+                messages = left
+        return ()
+
+    def _lost(self, job: CommitJob, messages: Iterable[CommitMessage]) -> dict[tuple[bytes, int], ConflictError]:
+        """The buckets whose compaction does not fit on the table any more, and why; none if that cannot be told."""
+        buckets: dict[tuple[bytes, int], list[CommitMessage]] = {}
+        for message in messages:
+            buckets.setdefault((message.partition, message.bucket), []).append(message)
+        lost: dict[tuple[bytes, int], ConflictError] = {}
+        try:
+            latest = self._context.snapshots.latest()
+            schema = self._context.schemas.latest()
+            for key, own in buckets.items():
+                try:
+                    check_fit(self._context, job, Proposal(compact_changes(own)), latest, schema)
+                except ConflictError as e:
+                    lost[key] = e
+        except (OSError, CorruptionError):
+            return {}
+        return lost
+
+    def _drop_compaction(self, messages: Iterable[CommitMessage]) -> None:
+        # Files of the part that landed stay, also where the compaction only gave them another level.
+        results = [
+            replace(
+                m,
+                compact_before=(*m.compact_before, *m.new_files),
+                new_files=(),
+                changelog_files=(),
+                new_index_files=(),
+            )
+            for m in messages
+        ]
+        # The rows have landed, whatever became of earlier commits: the files stay then.
+        with suppress(CommitOutcomeUnknown):
+            self._delete_unpublished(results, self._loop.named_files())
+
+    def _remove(self, specs: tuple[PartitionSpec, ...], identifier: int) -> tuple[Snapshot, ...]:
+        nothing = Committable(identifier=identifier, messages=())
+        return (self._land(self._overwrite_job(nothing, Changes(), specs)),)
+
+    def _overwrite_job(
+        self, committable: Committable, new: Changes, target: frozenset[bytes] | tuple[PartitionSpec, ...]
+    ) -> CommitJob:
+        return CommitJob(
+            identifier=committable.identifier,
+            kind=CommitKind.OVERWRITE,
+            propose=lambda latest: self._propose_overwrite(latest, new, target),
+            check_conflicts=True,
+            watermark=committable.watermark,
+            properties=committable.properties,
+            files=new.added_names,
+        )
+
+    def _propose_rearranged(self, latest: Snapshot | None, changes: Changes) -> Proposal:
+        c = self._context
+        base = () if latest is None else c.live.files(latest, changes.partitions)
+        named = {file_key(entry) for entry in changes.entries if entry.kind is FileKind.DELETE}
+        for entry in base:
+            if file_key(entry) not in named:
+                where = c.partitions.shown(entry.partition)
+                message = (
+                    f"another commit added '{entry.file.file_name}' to {where}, whose rows were to be given other "
+                    "buckets. Nothing was committed; read again and redo the work"
+                )
+                raise FileConflict(message)
+        return Proposal(changes, base)
+
+    def _propose_overwrite(
+        self,
+        latest: Snapshot | None,
+        new: Changes,
+        target: frozenset[bytes] | tuple[PartitionSpec, ...],
+    ) -> Proposal:
+        """Removal of all that is alive in the target now, then the new files."""
+        c = self._context
+        if latest is None:
+            return Proposal(new, ())
+        index = c.manifests.index_entries(latest)
+        if isinstance(target, tuple):
+            everything = c.live.matching(latest, c.partitions.predicate(target)) | {entry.partition for entry in index}
+            target = frozenset(p for p in everything if any(c.partitions.matches(spec, p) for spec in target))
+        return self._propose_replacement(latest, new, target, is_replaced=self._is_replaced)
+
+    def _propose_replacement(
+        self,
+        latest: Snapshot,
+        new: Changes,
+        target: frozenset[bytes],
+        *,
+        is_replaced: Callable[[ManifestEntry], bool],
+    ) -> Proposal:
+        c = self._context
+        index = c.manifests.index_entries(latest)
+        base = c.live.files(latest, target | new.partitions)
+        removed = tuple(_removal(e) for e in base if e.partition in target and is_replaced(e))
+        changes = Changes(
+            (*removed, *new.entries),
+            (),
+            (*removals(index, target), *new.index),
+            worked_under=new.worked_under,
+            rewrites=new.rewrites,
+        )
+        return Proposal(changes, base)
+
+    def _held(self, snapshot: Snapshot, partitions: frozenset[bytes]) -> frozenset[FileIdentifier | str]:
+        """What partitions hold in their buckets: data files, and index files by name."""
+        files = {e.identifier for e in self._context.live.files(snapshot, partitions) if e.bucket >= 0}
+        index = self._context.manifests.index_entries(snapshot)
+        return frozenset(files) | {e.index_file.file_name for e in index if e.partition in partitions}
+
+    def _is_replaced(self, entry: ManifestEntry) -> bool:
+        # Files not yet in a bucket are no part of the state of a table with buckets; a postpone table has only those.
+        return entry.bucket >= 0 or self._context.options.bucket.count == POSTPONE
+
+    def _check_inside(self, new: Changes, specs: tuple[PartitionSpec, ...]) -> None:
+        c = self._context
+        for entry in new.entries:
+            if not any(c.partitions.matches(spec, entry.partition) for spec in specs):
+                message = (
+                    f"new file '{entry.file.file_name}' lies in {c.partitions.shown(entry.partition)}, outside the "
+                    f"partitions to overwrite, {', '.join(map(str, specs))}"
+                )
+                raise InvalidInputError(message)
+
+    def _delete_data_file(self, partition_text: str, bucket: int, file: DataFileMeta) -> None:
+        store = self._context.store
+        extras = store.paths.extra_files(partition_text, bucket, file)
+        for path in (store.paths.data_file(partition_text, bucket, file), *extras):
+            with suppress(OSError):
+                store.io.delete(path)
+
+
+def _specs(partition: PartitionSpec | Sequence[PartitionSpec] | None) -> tuple[PartitionSpec, ...]:
+    if partition is None or isinstance(partition, Mapping):
+        return ({**(partition or {})},)
+    return tuple({**spec} for spec in mappings(partition, "partition"))
+
+
+def _removal(entry: ManifestEntry) -> ManifestEntry:
+    return replace(entry, kind=FileKind.DELETE)

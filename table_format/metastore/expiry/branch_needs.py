@@ -1,0 +1,291 @@
+"""What branches of a table need (format chapter 03, section 5).
+
+Branches share data files and manifests. The reference relies on the tag a branch was made from; once that is gone it
+deletes the files under the branch's feet. Here every file that a snapshot, tag or long-lived changelog of another
+branch needs is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+
+from table_format.errors import BadEncoding, MissingFile
+from table_format.io.paths import branch_name_of
+from table_format.io.table_store import TableStore
+from table_format.metastore.manifest.manifest_store import ManifestStore
+from table_format.metastore.manifest.replay import ReplayError, live_entries, merge_entries
+from table_format.metastore.references.snapshot_files import (
+    FileKey,
+    MetadataNames,
+    as_changelog,
+    file_key,
+    is_change,
+    metadata_names,
+    without_changelog,
+)
+from table_format.metastore.references.tag_store import TagStore
+from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.metastore.snapshot.changelog_store import ChangelogStore
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore, last_run
+from table_format.model.identifier import MAIN_BRANCH
+from table_format.model.manifest import FileKind, ManifestEntry, ManifestFileMeta
+from table_format.model.snapshot import Snapshot
+from table_format.options.stream import ChangelogProducer
+from table_format.options.table_options import TableOptions
+
+
+@dataclass(frozen=True, slots=True)
+class BranchNeeds:
+    """Names of metadata files and keys of data files that must stay, and names of files that go with those."""
+
+    names: MetadataNames
+    files: frozenset[FileKey]
+    extra_files: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class BranchHistory:
+    """All that a branch keeps: its snapshots with ascending ids, its long-lived changelogs, its tags."""
+
+    branch: TableStore
+    snapshots: tuple[Snapshot, ...]
+    changelogs: tuple[Snapshot, ...]
+    tagged: tuple[Snapshot, ...]
+
+    @classmethod
+    def of(cls, branch: TableStore, *, without_tag: str | None = None) -> BranchHistory:
+        """What there is now, but for a tag.
+
+        In this order: an expiry makes the changelog before the snapshot goes, and so does who tags it.
+
+        Raises:
+            CorruptionError: one of the files is broken.
+        """
+        snapshots = SnapshotStore(branch)
+        found = (snapshots.find(snapshot_id) for snapshot_id in snapshots.listed_ids())
+        return cls(
+            branch,
+            tuple(snapshot for snapshot in found if snapshot is not None),
+            tuple(ChangelogStore(branch).all()),
+            tuple(
+                without_changelog(tag.snapshot) for name, tag in TagStore(branch).all().items() if name != without_tag
+            ),
+        )
+
+    @property
+    def marks(self) -> frozenset[tuple[str, int, str]]:
+        """What tells it from what it is later; ids may be used again after a rollback."""
+        branch = self.branch.paths.branch
+        states = (*self.snapshots, *self.changelogs, *self.tagged)
+        return frozenset((branch, state.id, state.delta_manifest_list) for state in states)
+
+
+def needs_of_other_branches(store: TableStore, manifests: ManifestStore) -> BranchNeeds:
+    """What all branches but the store's own need.
+
+    What a snapshot names and is missing is passed over where an expiry has said that it goes.
+
+    Raises:
+        CorruptionError: a branch holds a broken file, or lacks one, so nobody knows what it needs. One bit of a tag
+            that names another file looks so.
+    """
+    found = (h for h in histories(store) if h.branch.paths.branch != store.paths.branch)
+    return needs_of(found, manifests, strict=True)
+
+
+def needs_of_all_branches(store: TableStore, manifests: ManifestStore) -> BranchNeeds:
+    """What all branches need, the store's own too; raises as ``needs_of_other_branches``."""
+    return needs_of(histories(store), manifests, strict=True)
+
+
+def needs_beside_tag(
+    store: TableStore, manifests: ManifestStore, name: str | None, wanted: frozenset[str]
+) -> BranchNeeds:
+    """What everything needs but a tag of the store's own branch, of data files only those with the names ``wanted``.
+
+    Every snapshot that is listed counts, whatever hints and notices say of it.
+
+    Raises:
+        CorruptionError: what is needed cannot be determined.
+    """
+    own = store.paths.branch
+    found = (
+        BranchHistory.of(branch, without_tag=name if branch.paths.branch == own else None)
+        for branch in _branches(store)
+    )
+    return needs_of(found, manifests, wanted=wanted, strict=True)
+
+
+def needs_of_changelogs(store: TableStore, manifests: ManifestStore) -> BranchNeeds:
+    """What the long-lived changelogs of the store's own branch need; raises as ``needs_of_other_branches``."""
+    needs = _Needs(manifests)
+    changelogs = tuple(ChangelogStore(store).all())
+    if changelogs:
+        needs.add_changelogs(changelogs, with_deltas=_reads_deltas(store))
+    return needs.found()
+
+
+def needs_of(
+    found: Iterable[BranchHistory],
+    manifests: ManifestStore,
+    *,
+    wanted: frozenset[str] | None = None,
+    strict: bool = False,
+) -> BranchNeeds:
+    """What some branches need, of data files only those with the names ``wanted``.
+
+    ``strict`` takes nothing for gone that a snapshot names which no expiry has announced to delete.
+
+    Raises:
+        CorruptionError: what is needed cannot be determined.
+    """
+    needs = _Needs(manifests, wanted, strict=strict)
+    for history in found:
+        needs.add_states(history)
+        if history.changelogs:
+            needs.add_changelogs(history.changelogs, with_deltas=_reads_deltas(history.branch))
+    return needs.found()
+
+
+def histories(store: TableStore) -> Iterator[BranchHistory]:
+    """All branches of the table, the main one first; raises as ``BranchHistory.of``."""
+    yield from map(BranchHistory.of, _branches(store))
+
+
+def _branches(store: TableStore) -> Iterator[TableStore]:
+    for name in (MAIN_BRANCH, *branch_names(store)):
+        yield replace(store, paths=store.paths.for_branch(name))
+
+
+def branch_names(store: TableStore) -> tuple[str, ...]:
+    """All branches that have a directory, sorted, without the main one.
+
+    Raises:
+        BadEncoding: a branch is a link that leads nowhere, so what it needs is not known.
+    """
+    directory = store.paths.branch_directory
+    children = store.io.list(directory)
+    for child in children:
+        if child.is_broken_link and branch_name_of(child.name) is not None:
+            path = f"{directory}/{child.name}"
+            message = "the branch is a symbolic link that leads nowhere; mend it, or remove it to give the branch up"
+            raise BadEncoding(path, message)
+    names = (branch_name_of(child.name) for child in children if child.is_directory)
+    return tuple(sorted(name for name in names if name is not None))
+
+
+def _reads_deltas(branch: TableStore) -> bool:
+    """Whether the changes of a branch are what commits wrote, and not changelog files."""
+    options = TableOptions.parse(SchemaStore(branch).latest().options)
+    return options.stream.changelog_producer is ChangelogProducer.NONE
+
+
+def _always() -> bool:
+    return True
+
+
+def _is_untagged(tags: TagStore, snapshot_id: int) -> bool:
+    return all(tags.is_being_deleted(name) for name in tags.keeping(snapshot_id))
+
+
+def _is_unconfirmed(branch: TableStore, snapshot_id: int) -> bool:
+    """Whether the branch was made of a tag with that snapshot by somebody who died over it."""
+    tags = TagStore(branch)
+    is_other = branch.paths.branch != MAIN_BRANCH
+    return is_other and any(tags.is_being_deleted(name) for name in tags.keeping(snapshot_id))
+
+
+def _is_let_go(snapshots: SnapshotStore, branch: TableStore, snapshot_id: int) -> bool:
+    return snapshots.is_expiring(snapshot_id) or _is_unconfirmed(branch, snapshot_id)
+
+
+class _Needs:
+    """Gathers what is needed."""
+
+    def __init__(self, manifests: ManifestStore, wanted: frozenset[str] | None = None, *, strict: bool = False) -> None:
+        self._manifests = manifests
+        self._wanted = wanted
+        self._strict = strict
+        self._names = MetadataNames()
+        self._files: set[FileKey] = set()
+        self._extra: set[str] = set()
+
+    def found(self) -> BranchNeeds:
+        return BranchNeeds(self._names, frozenset(self._files), frozenset(self._extra))
+
+    def add_states(self, history: BranchHistory) -> None:
+        """The files of every snapshot and tag of a branch.
+
+        In a run of snapshots these are the files of the first and what was added since; the last is asked as well.
+        While the history is being replaced by another a snapshot need not follow the one before it.
+        """
+        tags = TagStore(history.branch)
+        for tagged in history.tagged:
+            self._add_state(tagged, partial(_is_untagged, tags, tagged.id))
+        snapshots, follower = SnapshotStore(history.branch), None
+        is_linear = bool(history.snapshots) and not snapshots.is_being_rewritten()
+        run = last_run([snapshot.id for snapshot in history.snapshots])
+        for snapshot in history.snapshots:
+            # What lies below a hole may be what a lost race has left: it never had more than it names and has.
+            is_gone = partial(_is_let_go, snapshots, history.branch, snapshot.id) if snapshot.id >= run[0] else _always
+            if snapshot.id == follower and snapshot is not history.snapshots[-1]:
+                entries, is_whole = self._read(snapshot, (snapshot.delta_manifest_list,), is_gone)
+                self._add_files(entry for entry in entries if entry.kind is FileKind.ADD)
+            else:
+                is_whole = self._add_state(snapshot, is_gone)
+            self._add_files(self._entries(snapshot.changelog_manifest_list))
+            follower = snapshot.id + 1 if is_whole and is_linear else None
+
+    def add_changelogs(self, changelogs: Iterable[Snapshot], *, with_deltas: bool) -> None:
+        """What the commits wrote whose changes are kept; what compactions did is of no more use."""
+        for changelog in changelogs:
+            kept = as_changelog(changelog, with_deltas=with_deltas)
+            self._names.add(metadata_names(kept, self._manifests, passing_over=MissingFile))
+            self._add_files(self._entries(kept.changelog_manifest_list))
+            self._add_files(e for e in self._entries(kept.delta_manifest_list) if is_change(e))
+
+    def _add_state(self, snapshot: Snapshot, is_gone: Callable[[], bool]) -> bool:
+        lists = (snapshot.base_manifest_list, snapshot.delta_manifest_list)
+        entries, is_whole = self._read(snapshot, lists, is_gone)
+        try:
+            self._add_files(live_entries(merge_entries(entries)))
+        except ReplayError:
+            # Something is missing or wrong: everything that may have been there stays.
+            self._add_files(entry for entry in entries if entry.kind is FileKind.ADD)
+            return False
+        return is_whole
+
+    def _read(
+        self, snapshot: Snapshot, lists: Sequence[str], is_gone: Callable[[], bool]
+    ) -> tuple[list[ManifestEntry], bool]:
+        """The entries of lists, and whether they are all; the names of metadata are noted."""
+        try:
+            self._names.add(metadata_names(snapshot, self._manifests))
+            sized = ((name, snapshot.list_size(name)) for name in lists)
+            manifests = [each for name, size in sized for each in self._manifests.read_list(name, size=size)]
+            return [entry for manifest in manifests for entry in self._manifests.read(manifest)], True
+        except MissingFile:
+            if self._strict and not is_gone():
+                raise
+        self._names.add(metadata_names(snapshot, self._manifests, passing_over=MissingFile))
+        return [entry for name in lists for entry in self._entries(name)], False
+
+    def _add_files(self, entries: Iterable[ManifestEntry]) -> None:
+        for entry in entries:
+            if self._wanted is None or entry.file.file_name in self._wanted:
+                self._files.add(file_key(entry))
+            self._extra.update(entry.file.extra_files)
+
+    def _entries(self, name: str | None) -> Iterator[ManifestEntry]:
+        for manifest in self._manifests_of(name) if name else ():
+            with suppress(MissingFile):  # gone already: there is nothing left to protect
+                yield from self._manifests.read(manifest)
+
+    def _manifests_of(self, name: str) -> Sequence[ManifestFileMeta]:
+        try:
+            return self._manifests.read_list(name)
+        except MissingFile:
+            return ()

@@ -1,0 +1,294 @@
+"""Files that nothing reaches: what crashes and failed deletions leave behind (Java ``LocalOrphanFilesClean``).
+
+An orphan lies where a table keeps its files, is older than any writer may be that has still to commit it, and is
+reached by no snapshot, tag or long-lived changelog of any branch; or it is a temporary file of that age. Unlike in the
+reference a file is reached only by what needs it: that a retained commit says it removed the file keeps no file.
+
+Symbolic links are neither followed nor deleted: what lies behind one, and under how many names, is not known here, so
+it is never taken for the table's own. The root itself may be a link, and so may the directories above it.
+
+What there is, is listed before what is reached is read, and history is read until nothing new is found in it, so a file
+that is committed meanwhile is seen. Whatever must stay and cannot be read is an error, and nothing is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from table_format.errors import ConflictError
+from table_format.io.file_io import FileStatus
+from table_format.io.paths import (
+    TablePaths,
+    base_name,
+    changelog_id_of,
+    is_rewriting_notice,
+    is_temporary,
+    parent,
+    snapshot_id_of,
+    tag_being_deleted,
+    tag_name_of,
+)
+from table_format.io.table_store import TableStore
+from table_format.metastore.expiry.branch_needs import BranchHistory, BranchNeeds, branch_names, histories, needs_of
+from table_format.metastore.manifest.manifest_store import ManifestStore
+from table_format.metastore.manifest.partitions import Partitions
+from table_format.metastore.references.snapshot_files import DataPaths
+from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.model.arguments import optional_whole_number
+from table_format.model.identifier import MAIN_BRANCH
+from table_format.model.schema import TableSchema
+from table_format.options.table_options import TableOptions
+
+GRACE_MS: Final = 24 * 3_600_000
+"""The age below which a file may belong to a commit that is still to come."""
+
+_ROUNDS: Final = 16
+_BUCKET: Final = "bucket-"
+_HINTS: Final = frozenset({"EARLIEST", "LATEST"})
+
+
+@dataclass(frozen=True, slots=True)
+class OrphanFile:
+    """A file that nothing reaches."""
+
+    path: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class OrphanReport:
+    """The orphans that were deleted, or would be; ``links`` were met, and nothing behind them was looked at."""
+
+    files: tuple[OrphanFile, ...] = ()
+    dry_run: bool = False
+    links: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(file.path for file in self.files)
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.bytes for file in self.files)
+
+
+def remove_orphan_files(
+    store: TableStore, options: TableOptions, *, older_than_ms: int | None = None, dry_run: bool = False
+) -> OrphanReport:
+    """Delete the orphans last changed before ``older_than_ms`` (epoch time), or a day ago.
+
+    Give a later time only when nobody writes: what a writer has written and not yet committed is no orphan.
+
+    Raises:
+        CorruptionError: what is reached cannot be determined; nothing was deleted.
+        ConflictError: others go on committing faster than history can be read; nothing was deleted.
+        OSError: the store failed; what was not deleted is found the next time.
+    """
+    asked_ms = optional_whole_number(older_than_ms, "older_than_ms")
+    before_ms = store.runtime.clock.now_ms() - GRACE_MS if asked_ms is None else asked_ms
+    schema = SchemaStore(store).latest()
+    places = _Places(store, schema)
+    candidates = [orphan for orphan, changed_ms in places.candidates() if changed_ms < before_ms]
+    leftovers = [orphan for orphan, changed_ms in places.leftovers() if changed_ms < before_ms]
+    wanted = frozenset(base_name(orphan.path) for orphan in candidates)
+    reached = _names(_needs(store, options, wanted)) if wanted else frozenset()
+    orphans = (*(c for c in candidates if base_name(c.path) not in reached), *leftovers)
+    links = tuple(sorted(places.links))
+    report = OrphanReport(tuple(sorted(orphans, key=lambda orphan: orphan.path)), dry_run, links)
+    if not dry_run:
+        _delete(report, store, DataPaths(store, Partitions(schema, options)), places)
+    return report
+
+
+def reached_names(store: TableStore, options: TableOptions, wanted: frozenset[str]) -> frozenset[str]:
+    """Those of some file names that a snapshot, tag, branch or changelog of the table reaches.
+
+    Raises:
+        CorruptionError: what is reached cannot be determined.
+        ConflictError: others go on committing faster than history can be read.
+        OSError: the store failed.
+    """
+    return wanted & _names(_needs(store, options, wanted))
+
+
+def _delete(report: OrphanReport, store: TableStore, paths: DataPaths, places: _Places) -> None:
+    for path in report.paths:
+        store.io.delete(path)
+    data = [path for path in report.paths if base_name(parent(path)).startswith(_BUCKET)]
+    for directory in paths.directories_of(data):
+        store.io.delete_empty_directory(directory)
+    # A draft that somebody still fills is not empty.
+    for draft in places.drafts():
+        for directory in reversed([draft, *places.directories_below(draft)]):
+            store.io.delete_empty_directory(directory)
+
+
+def _needs(store: TableStore, options: TableOptions, wanted: frozenset[str]) -> BranchNeeds:
+    """What all branches need of the files with some names, read until history stands still."""
+    seen: set[tuple[str, int, str]] = set()
+    names: list[BranchNeeds] = []
+    for _ in range(_ROUNDS):
+        found = list(histories(store))
+        marks = {mark for history in found for mark in history.marks}
+        if names and marks <= seen:
+            return _sum(names)
+        new = [_since(history, seen) for history in found]
+        seen |= marks
+        names.append(needs_of(new, ManifestStore(store, options), wanted=wanted, strict=True))
+    message = f"{store.paths.root}: others go on committing; look for orphans again when less is written"
+    raise ConflictError(message)
+
+
+def _since(history: BranchHistory, seen: set[tuple[str, int, str]]) -> BranchHistory:
+    """What is new in a history: without the snapshots that were looked at."""
+    branch = history.branch.paths.branch
+    fresh = (s for s in history.snapshots if (branch, s.id, s.delta_manifest_list) not in seen)
+    return replace(history, snapshots=tuple(fresh))
+
+
+def _sum(needs: list[BranchNeeds]) -> BranchNeeds:
+    total = needs[0]
+    for more in needs[1:]:
+        total.names.add(more.names)
+        total = BranchNeeds(total.names, total.files | more.files, total.extra_files | more.extra_files)
+    return total
+
+
+def _names(needs: BranchNeeds) -> frozenset[str]:
+    """Names are made of UUIDs, so a name is a file wherever it lies."""
+    names = needs.names
+    metadata = names.manifests | names.manifest_lists | names.index_manifests | names.statistics
+    return frozenset(
+        {*metadata, *(key[2] for key in names.index_files), *(key[2] for key in needs.files), *needs.extra_files}
+    )
+
+
+class _Places:
+    """Where a table keeps its files. What lies elsewhere, or behind a link, is not the table's."""
+
+    def __init__(self, store: TableStore, schema: TableSchema) -> None:
+        self._store = store
+        self.links: set[str] = set()
+        """The links that were met."""
+        paths = store.paths
+        shared = self._own(paths.root, paths.manifest_directory, paths.index_directory, paths.statistics_directory)
+        self._shared = (*shared, *self._data(schema.partition_keys))
+
+    def candidates(self) -> Iterator[tuple[OrphanFile, int]]:
+        """The files that history may reach, with the times they were changed."""
+        for directory in self._shared:
+            for child in self._children(directory):
+                if not child.is_directory:
+                    yield _file(directory, child)
+
+    def leftovers(self) -> Iterator[tuple[OrphanFile, int]]:
+        """Temporary files, and what else does not belong among snapshots and changelogs."""
+        for directory in self._shared:
+            yield from self._temporary(directory)
+        for paths in self._branches():
+            root = paths.branch_root(paths.branch)
+            for directory in self._own(root, paths.schema_directory, paths.tag_directory, paths.consumer_directory):
+                yield from self._temporary(directory)
+            own_tags = self._own(root, paths.tag_directory)
+            tags = [child for directory in own_tags for child in self._children(directory)]
+            there = {tag_name_of(child.name) for child in tags}
+            for child in tags:
+                # The notice of a deletion that has come to its end; another is there as long as its tag.
+                if tag_being_deleted(child.name) is not None and tag_being_deleted(child.name) not in there:
+                    yield _file(paths.tag_directory, child)
+            for directory in self._own(root, paths.snapshot_directory, paths.changelog_directory):
+                yield from self._temporary(directory)
+                for child in self._children(directory):
+                    # The notice of an expiry is deleted once its process is dead. The notice of a replaced history
+                    # stays until the replacement is complete.
+                    known = (
+                        snapshot_id_of(child.name)
+                        or changelog_id_of(child.name)
+                        or child.name in _HINTS
+                        or is_rewriting_notice(child.name)
+                    )
+                    if not known and not child.is_directory:
+                        yield _file(directory, child)
+        for draft in self.drafts():
+            found = [
+                _file(directory, child)
+                for directory in (draft, *self.directories_below(draft))
+                for child in self._everything(directory)
+                if child.is_link or not child.is_directory
+            ]
+            # Somebody may still be filling it: it goes as a whole.
+            newest_ms = max((changed_ms for _, changed_ms in found), default=0)
+            yield from ((orphan, newest_ms) for orphan, _ in found)
+
+    def drafts(self) -> Sequence[str]:
+        """Directories of branches that were being made, or deleted."""
+        paths = self._store.paths
+        return [
+            f"{directory}/{child.name}"
+            for directory in self._own(paths.root, paths.branch_directory)
+            for child in self._store.io.list_hidden(directory)
+            if child.is_directory and not child.is_link and is_temporary(child.name)
+        ]
+
+    def directories_below(self, directory: str) -> Iterator[str]:
+        """All directories below one, hidden ones too, each before those below it."""
+        for child in self._everything(directory):
+            if child.is_directory and not child.is_link:
+                path = f"{directory}/{child.name}"
+                yield path
+                yield from self.directories_below(path)
+
+    def _branches(self) -> Iterator[TablePaths]:
+        paths = self._store.paths
+        yield paths.for_branch(MAIN_BRANCH)
+        for directory in self._own(paths.root, paths.branch_directory):
+            own = {f"{directory}/{child.name}" for child in self._children(directory)}
+            branches = [paths.for_branch(name) for name in branch_names(self._store)]
+            yield from (branch for branch in branches if branch.branch_root(branch.branch) in own)
+
+    def _own(self, parent_directory: str, *directories: str) -> list[str]:
+        """Those of the directories in another that are there and no links."""
+        own = {f"{parent_directory}/{child.name}" for child in self._children(parent_directory) if child.is_directory}
+        return [directory for directory in directories if directory in own]
+
+    def _data(self, keys: tuple[str, ...]) -> Iterator[str]:
+        """The bucket directories of all partitions."""
+        root, directory = self._store.paths.root, self._store.paths.partition_directory("")
+        at = root
+        for name in directory.removeprefix(root).split("/")[1:]:
+            if not self._own(at, f"{at}/{name}"):
+                return
+            at = f"{at}/{name}"
+        yield from self._buckets(directory, keys)
+
+    def _buckets(self, directory: str, keys: tuple[str, ...]) -> Iterator[str]:
+        prefix = f"{keys[0]}=" if keys else _BUCKET
+        for child in self._children(directory):
+            if child.is_directory and child.name.startswith(prefix):
+                path = f"{directory}/{child.name}"
+                if keys:
+                    yield from self._buckets(path, keys[1:])
+                else:
+                    yield path
+
+    def _temporary(self, directory: str) -> Iterator[tuple[OrphanFile, int]]:
+        for child in self._store.io.list_hidden(directory):
+            if is_temporary(child.name) and not (child.is_directory or child.is_link):
+                yield _file(directory, child)
+
+    def _children(self, directory: str) -> Iterator[FileStatus]:
+        """The files and directories in a directory; links are noted and left out."""
+        for child in self._store.io.list(directory):
+            if child.is_link:
+                self.links.add(f"{directory}/{child.name}")
+            elif not child.is_odd:
+                yield child
+
+    def _everything(self, directory: str) -> list[FileStatus]:
+        return [*self._store.io.list(directory), *self._store.io.list_hidden(directory)]
+
+
+def _file(directory: str, child: FileStatus) -> tuple[OrphanFile, int]:
+    return OrphanFile(f"{directory}/{child.name}", child.size), child.modified_ms

@@ -1,0 +1,174 @@
+"""Which snapshots and changelogs may go (format chapter 10, section 9; Java ``ExpireSnapshotsImpl.expire``,
+``ExpireChangelogImpl.expire``). Facts in, verdict out.
+
+The age that counts is that of the successor, as since 2.0: a snapshot may go once the one that replaced it is older
+than the retention; 0.9 asked for the age of the snapshot itself and kept one snapshot more or less. Below the retain
+floor nothing goes, whatever the options say: it keeps an id from being used twice by a writer that slept (a put is
+abandoned before its base can have been expired).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from table_format.errors import InvalidOption
+from table_format.model.arguments import optional_whole_number
+from table_format.options.commit import CommitOptions
+from table_format.options.expire import LIMIT, NUM_RETAINED_MIN
+
+
+def default_retain_floor_ms(options: CommitOptions) -> int:
+    """The age below which no snapshot is ever expired: well above what a publishing writer may take.
+
+    >>> default_retain_floor_ms(CommitOptions()) // 60_000
+    15
+    """
+    return (options.attempt_ms + options.request_ms) * 5 // 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """The rules of one expiry. Times are epoch milliseconds, both exclusive bounds."""
+
+    retain_min: int
+    retain_max: int
+    older_than_ms: int
+    floor_ms: int
+    limit: int
+    option: str = NUM_RETAINED_MIN.key
+    """The option to name when the numbers contradict each other."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.retain_min <= self.retain_max:
+            message = f"expected 1 <= retain_min <= retain_max, found {self.retain_min} and {self.retain_max}"
+            raise InvalidOption(self.option, message)
+        if self.limit < 1:
+            raise InvalidOption(LIMIT.key, f"expected at least 1, found {self.limit}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionOverrides:
+    """The bounds that one call of an expiry sets; ``None`` leaves a bound to the table's options."""
+
+    retain_min: int | None = None
+    retain_max: int | None = None
+    older_than_ms: int | None = None
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("retain_min", "retain_max", "older_than_ms", "limit"):
+            optional_whole_number(getattr(self, name), name)
+
+    def over(
+        self,
+        *,
+        retain_min: int,
+        retain_max: int,
+        older_than_ms: int,
+        floor_ms: int,
+        limit: int,
+        option: str = NUM_RETAINED_MIN.key,
+    ) -> Retention:
+        """The rules that the options make, with these bounds in the place of theirs.
+
+        Raises:
+            InvalidOption: the bounds contradict each other.
+        """
+        return Retention(
+            retain_min=_first(self.retain_min, retain_min),
+            retain_max=_first(self.retain_max, retain_max),
+            older_than_ms=_first(self.older_than_ms, older_than_ms),
+            floor_ms=floor_ms,
+            limit=_first(self.limit, limit),
+            option=option,
+        )
+
+
+def _first(asked: int | None, default: int) -> int:
+    return default if asked is None else asked
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryRange:
+    """Snapshots from ``begin`` up to, not including, ``end`` go; ``kept_by`` says what keeps ``end``."""
+
+    begin: int
+    end: int
+    kept_by: str
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return tuple(range(self.begin, self.end))
+
+
+def expiry_range(
+    rules: Retention,
+    *,
+    earliest: int,
+    latest: int,
+    time_of: Callable[[int], int | None],
+    first_needed: int | None = None,
+) -> ExpiryRange:
+    """The oldest snapshots that may go, of a history from ``earliest`` to ``latest``.
+
+    ``time_of`` gives a snapshot's time, ``None`` when it is gone; ``first_needed`` is the first snapshot that a
+    consumer still wants.
+
+    >>> rules = Retention(retain_min=2, retain_max=9, older_than_ms=50, floor_ms=100, limit=50)
+    >>> expiry_range(rules, earliest=1, latest=9, time_of=lambda i: i * 10)
+    ExpiryRange(begin=1, end=4, kept_by='the time retained')
+    """
+    bounds = [
+        (latest - rules.retain_min + 1, "the number of snapshots retained at least"),
+        (earliest + rules.limit, "the limit of one expiry"),
+    ]
+    if first_needed is not None:
+        bounds.append((first_needed, "a consumer that has still to read it"))
+    end, kept_by = min(bounds, key=lambda bound: bound[0])
+    # Snapshots beyond the number retained at most go whatever their age.
+    for snapshot_id in range(max(latest - rules.retain_max + 1, earliest), end):
+        successor_ms = time_of(snapshot_id + 1)
+        if successor_ms is not None and successor_ms >= rules.older_than_ms:
+            end, kept_by = snapshot_id, "the time retained"
+            break
+    for snapshot_id in range(earliest, end):
+        own_ms = time_of(snapshot_id)
+        if own_ms is not None and own_ms >= rules.floor_ms:
+            end, kept_by = snapshot_id, "the retain floor that protects writers at work"
+            break
+    return ExpiryRange(earliest, max(end, earliest), kept_by)
+
+
+def changelog_range(
+    rules: Retention,
+    *,
+    earliest: int,
+    last: int,
+    latest: int,
+    time_of: Callable[[int], int | None],
+    first_needed: int | None = None,
+) -> ExpiryRange:
+    """The oldest long-lived changelogs, of those from ``earliest`` to ``last``, that may go (``ExpireChangelogImpl``).
+
+    ``latest`` is the latest snapshot, from which retained commits are counted. As in the reference the last changelog
+    stays, and it is a changelog's own age that counts.
+
+    >>> rules = Retention(retain_min=2, retain_max=9, older_than_ms=50, floor_ms=100, limit=50)
+    >>> changelog_range(rules, earliest=1, last=6, latest=9, time_of=lambda i: i * 10)
+    ExpiryRange(begin=1, end=5, kept_by='the time retained')
+    """
+    bounds = [
+        (latest - rules.retain_min + 1, "the number of changelogs retained at least"),
+        (earliest + rules.limit, "the limit of one expiry"),
+        (last, "the last changelog, which leads to the snapshots"),
+    ]
+    if first_needed is not None:
+        bounds.append((first_needed, "a consumer that has still to read it"))
+    end, kept_by = min(bounds, key=lambda bound: bound[0])
+    for changelog_id in range(max(latest - rules.retain_max + 1, earliest), end):
+        own_ms = time_of(changelog_id)
+        if own_ms is not None and own_ms >= rules.older_than_ms:
+            end, kept_by = changelog_id, "the time retained"
+            break
+    return ExpiryRange(earliest, max(end, earliest), kept_by)

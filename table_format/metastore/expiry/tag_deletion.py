@@ -1,0 +1,116 @@
+"""Deletion of a tag with the files only it needs (format chapter 10, section 9; Java ``TagDeletion``).
+
+While the tag's snapshot is retained, or another tag has it, only the tag's file goes. Otherwise the files go that
+nothing else needs: no other tag, no snapshot that is listed, in this branch or another, and no long-lived changelog.
+The reference asks the neighbours in history only, and a hint which they are; here no hint is asked, and a history that
+a rollback or a fast-forward has left half done has no order that neighbours could be found by.
+
+Order of effects: 1 a notice says that the tag is going, 2 the files, contents before the lists that name them, 3 the
+tag, 4 the notice. A deletion that was interrupted can be repeated from every step.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+from table_format.errors import CorruptionError, MissingFile, SnapshotNotFound, TableFormatError
+from table_format.io.table_store import TableStore
+from table_format.metastore.expiry.branch_needs import needs_beside_tag
+from table_format.metastore.manifest.manifest_store import ManifestStore
+from table_format.metastore.manifest.partitions import Partitions
+from table_format.metastore.references.snapshot_files import DataPaths, Deletions, metadata_names, without_changelog
+from table_format.metastore.references.tag_store import TagStore
+from table_format.metastore.scan.file_plan import live_files
+from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.snapshot import Snapshot
+from table_format.model.tag import Tag
+from table_format.options.table_options import TableOptions
+
+_TRIES: Final = 3
+
+
+def delete_tag(store: TableStore, options: TableOptions, name: str) -> Deletions:
+    """Delete a tag and what only it kept; the files deleted beside its own.
+
+    Raises:
+        TagNotFound: there is no such tag.
+        CorruptionError: what else needs its files cannot be determined; nothing was deleted.
+        OSError: the store failed; delete the tag again.
+    """
+    tags = TagStore(store)
+    snapshot = tags.load(name).snapshot
+    deletions = Deletions()
+    if not _is_kept_otherwise(store, snapshot, beside=name):
+        # Said before it is asked who needs the files: a tag or branch made of it later knows, one made earlier is seen.
+        was_being_deleted = tags.is_being_deleted(name)
+        tags.announce_deletion(name)
+        try:
+            deletions = _plan_beside_expiry(store, options, snapshot, beside=name)
+        except (TableFormatError, OSError):
+            if not was_being_deleted:
+                tags.keep_after_all(name)  # nothing was deleted
+            raise
+        deletions.apply(store)
+    tags.remove(name)
+    return deletions
+
+
+def replace_tag(
+    store: TableStore, options: TableOptions, name: str, snapshot: Snapshot, *, time_retained_ms: int | None = None
+) -> Tag:
+    """Let a tag keep another snapshot, and delete what only the old one kept.
+
+    Raises:
+        TagNotFound: there is no such tag.
+        SnapshotExpired: the new snapshot is gone, and no other tag keeps it; the tag is as before.
+        CorruptionError: what else needs its files cannot be determined; the tag is replaced, and nothing was deleted.
+        OSError: the store failed; what only the old snapshot needs may stay behind.
+    """
+    tags = TagStore(store)
+    before = tags.load(name)
+    replaced = tags.replace(name, snapshot, time_retained_ms=time_retained_ms)
+    # Last, since until then the old snapshot is what the tag promises.
+    if not _is_kept_otherwise(store, before.snapshot):
+        _plan_beside_expiry(store, options, before.snapshot).apply(store)
+    return replaced
+
+
+def _is_kept_otherwise(store: TableStore, snapshot: Snapshot, *, beside: str | None = None) -> bool:
+    """Whether the very snapshot is listed, or another tag has it."""
+    found = SnapshotStore(store).find(snapshot.id)
+    if found is not None and found.is_same(snapshot):
+        return True
+    tags = TagStore(store)
+    same = (name for name, tag in tags.all().items() if name != beside and tag.snapshot.is_same(snapshot))
+    return any(not tags.is_being_deleted(name) for name in same)
+
+
+def _plan_beside_expiry(
+    store: TableStore, options: TableOptions, snapshot: Snapshot, *, beside: str | None = None
+) -> Deletions:
+    for _ in range(_TRIES - 1):
+        # An expiry at work may take a snapshot away while it is read; then it needs nothing any more.
+        with suppress(MissingFile, SnapshotNotFound):
+            return _plan(store, options, snapshot, beside=beside)
+    return _plan(store, options, snapshot, beside=beside)
+
+
+def _plan(store: TableStore, options: TableOptions, snapshot: Snapshot, *, beside: str | None = None) -> Deletions:
+    schema = SchemaStore(store).latest()
+    manifests = ManifestStore(store, options)
+    kept = without_changelog(snapshot)
+    try:
+        entries = live_files(manifests, kept, schema=schema, schemas={}).entries
+    except CorruptionError:
+        # An earlier deletion of this tag went past here; or it is broken, and what it kept stays behind.
+        entries = ()
+    names = metadata_names(kept, manifests, passing_over=CorruptionError)
+    needs = needs_beside_tag(store, manifests, beside, frozenset(entry.file.file_name for entry in entries))
+    paths = DataPaths(store, Partitions(schema, options))
+    return replace(
+        names.deletions_except(needs.names, paths),
+        data_files=paths.files_of((e for e in entries if e.file.external_path is None), needs.files),
+    )

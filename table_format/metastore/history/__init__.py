@@ -1,0 +1,1 @@
+"""Changes of the history itself: branches, fast-forward, rollback, tags by period."""

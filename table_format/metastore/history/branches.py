@@ -1,0 +1,233 @@
+"""Branches: a history and schemas of their own over the files of one table (format chapter 03, section 5; Java
+``FileSystemBranchManager``).
+
+A branch is put together under a hidden name and appears in one step, complete. What it shares with others stays as long
+as anybody names it (see ``branch_needs``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from table_format.codecs.publishable import snapshot_bytes
+from table_format.codecs.snapshot_json import decode_snapshot
+from table_format.errors import (
+    AlreadyExistsError,
+    BranchNotFound,
+    CorruptionError,
+    InvalidIdentifier,
+    TagNotFound,
+    UnsupportedFeature,
+)
+from table_format.io.paths import schema_id_of
+from table_format.io.sound_files import read_file
+from table_format.io.table_store import TableStore
+from table_format.metastore.expiry.branch_needs import branch_names
+from table_format.metastore.expiry.unneeded import delete_unneeded, named_files
+from table_format.metastore.manifest.manifest_store import ManifestStore
+from table_format.metastore.references.snapshot_files import Deletions
+from table_format.metastore.references.tag_store import TagStore
+from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.metastore.snapshot.changelog_store import ChangelogStore
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.identifier import MAIN_BRANCH, check_name
+from table_format.model.snapshot import Snapshot
+from table_format.options.table_options import TableOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A branch other than main; ``created_ms`` is the epoch time of its first schema."""
+
+    name: str
+    created_ms: int
+
+
+class BranchStore:
+    """Lists, makes and removes the branches of a table; new ones begin with the branch of the store."""
+
+    def __init__(self, store: TableStore) -> None:
+        self._store = store
+
+    def all(self) -> Mapping[str, Branch]:
+        """The branches but main that can be opened, by name."""
+        found = {}
+        for name in branch_names(self._store):
+            files = self._store.io.list(self.of(name).paths.schema_directory)
+            times = [file.modified_ms for file in files if schema_id_of(file.name) is not None]
+            if times:
+                found[name] = Branch(name, min(times))
+        return found
+
+    def of(self, name: str) -> TableStore:
+        """The table as the branch sees it, whether the branch exists or not."""
+        return replace(self._store, paths=self._store.paths.for_branch(name))
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a directory of the branch."""
+        status = self._store.io.status(self._store.paths.branch_root(name))
+        return status is not None and status.is_directory
+
+    def require(self, name: str) -> TableStore:
+        """The table as an existing branch sees it.
+
+        Raises:
+            BranchNotFound: there is none of that name.
+        """
+        if not self.exists(name):
+            shown = ", ".join(branch_names(self._store)) or "none"
+            message = f"branch '{name}' does not exist; the branches beside '{MAIN_BRANCH}' are {shown}"
+            raise BranchNotFound(message)
+        return self.of(name)
+
+    def create(self, name: str, *, tag: str | None = None, ignore_if_exists: bool = False) -> None:
+        """Make a branch with the schemas of this one: empty, or with a tag and its snapshot.
+
+        Raises:
+            AlreadyExistsError: there is one of that name.
+            InvalidIdentifier: the name is not legal.
+            TagNotFound: there is no such tag.
+            OSError: the store failed; the branch is there completely or not at all.
+        """
+        branch = self.of(_other(name))
+        target = branch.paths.branch_root(name)
+        if self.exists(name):
+            if tag is not None and TagStore(branch).is_being_deleted(tag):
+                self._confirm(branch, name, tag)  # an attempt before this one came so far
+                return
+            if ignore_if_exists:
+                return
+            raise self._exists_already(name)
+        draft = self._store.paths.branch_draft(self._store.runtime.ids.uuid())
+        files = self._content(tag)
+        try:
+            for path, data in files:
+                self._store.io.create(f"{draft}{path}", data)
+            self._store.io.rename_directory(draft, target)
+        except FileExistsError as error:
+            self._discard(draft)
+            if ignore_if_exists:
+                return
+            raise self._exists_already(name) from error
+        except BaseException:  # an interrupt as well; when the branch has its name there is no draft any more
+            self._discard(draft)
+            raise
+        if tag is not None:
+            self._confirm(branch, name, tag)
+
+    def _confirm(self, branch: TableStore, name: str, tag: str) -> None:
+        """Let others rely on a new branch, if the tag it was made of is still there; if not, take the branch back.
+
+        Raises:
+            TagNotFound: the tag was deleted meanwhile.
+        """
+        tags = TagStore(self._store)
+        if tags.is_being_deleted(tag) or tags.find(tag) is None:
+            # Deleted between reading and naming, perhaps with its files; a branch must not promise them.
+            self._store.io.delete_tree(branch.paths.branch_root(name))
+            message = f"tag '{tag}' was deleted before branch '{name}' could keep its snapshot"
+            raise TagNotFound(message)
+        self._store.io.delete(branch.paths.tag_notice(tag))
+
+    def rename(self, name: str, new_name: str) -> None:
+        """Give a branch another name, in one step.
+
+        Raises:
+            BranchNotFound: there is none of the old name.
+            AlreadyExistsError: there is one of the new name.
+            InvalidIdentifier: the new name is not legal, or the old one is the main branch.
+        """
+        source, target = self.require(_other(name)).paths.branch_root(name), self.of(_other(new_name))
+        try:
+            self._store.io.rename_directory(source, target.paths.branch_root(new_name))
+        except FileExistsError as error:
+            raise self._exists_already(new_name) from error
+
+    def delete(self, name: str, options: TableOptions) -> Deletions:
+        """Remove a branch and what nothing but it needs; the files deleted beside its own.
+
+        Raises:
+            BranchNotFound: there is none of that name.
+            InvalidIdentifier: it is the main branch.
+            OSError: the store failed; if the branch is gone already, files that only it needed may stay behind.
+        """
+        branch = self.require(_other(name))
+        named = named_files(_readable_history(branch), ManifestStore(branch, options))
+        # It disappears in one step: a branch half gone must not be read.
+        draft = self._store.paths.branch_draft(self._store.runtime.ids.uuid())
+        self._store.io.rename_directory(branch.paths.branch_root(name), draft)
+        self._store.io.delete_tree(draft)
+        with suppress(CorruptionError):  # then what others need cannot be told, and nothing more goes
+            return delete_unneeded(self._store, options, named)
+        return Deletions()
+
+    def _content(self, tag: str | None) -> Sequence[tuple[str, bytes]]:
+        """The files of a new branch: paths below its directory, with a slash in front, and bytes."""
+        io, paths = self._store.io, self._store.paths
+        schemas = SchemaStore(self._store)
+        last_schema, files = schemas.latest().id, []
+        if tag is not None:
+            tags = TagStore(self._store)
+            snapshot = tags.load(tag).snapshot
+            tags.refuse_if_being_deleted(tag)
+            last_schema = snapshot.schema_id
+            # The notice stays until the branch is confirmed. A process that dies before that has promised nothing.
+            files.append((paths.tag_notice(tag), b""))
+            files.append((paths.tag(tag), tags.file_of(tag)))
+            files.append((paths.snapshot(snapshot.id), self._snapshot_file(snapshot)))
+        for schema_id in schemas.ids():
+            if schema_id <= last_schema:
+                schemas.load(schema_id)  # what cannot be read is not copied
+                files.append((paths.schema(schema_id), read_file(io, paths.schema(schema_id))))
+        return [(path.removeprefix(paths.branch_root(paths.branch)), data) for path, data in files]
+
+    def _snapshot_file(self, snapshot: Snapshot) -> bytes:
+        path = self._store.paths.snapshot(snapshot.id)
+        with suppress(FileNotFoundError, CorruptionError):
+            data = read_file(self._store.io, path)
+            # As it is, with whatever its writer put into it; unless it is a later one that was given the id again.
+            if decode_snapshot(data, path=path) == snapshot:
+                return data
+        return snapshot_bytes(snapshot, path=path)
+
+    def _discard(self, draft: str) -> None:
+        with suppress(OSError):
+            self._store.io.delete_tree(draft)
+
+    def _exists_already(self, name: str) -> AlreadyExistsError:
+        return AlreadyExistsError(f"branch '{name}' exists already; delete it or choose another name")
+
+
+def refuse_snapshot_without_tag(name: str, snapshot_id: int) -> UnsupportedFeature:
+    """The error of a branch that is to begin with a snapshot no tag keeps."""
+    feature = "a branch from a snapshot without a tag"
+    message = (
+        f"branch '{name}' cannot begin with snapshot {snapshot_id} itself: other engines keep the files of a branch "
+        "only through the tag it was made from; make a tag of the snapshot, and the branch from the tag"
+    )
+    return UnsupportedFeature(feature, message)
+
+
+def _other(name: str) -> str:
+    check_name(name, "branch")
+    if name == MAIN_BRANCH:
+        message = f"branch '{MAIN_BRANCH}' is the table itself; name another branch"
+        raise InvalidIdentifier(message)
+    return name
+
+
+def _readable_history(branch: TableStore) -> Iterable[Snapshot]:
+    """The snapshots of a branch, of its tags and changelogs, as far as they can be read."""
+    snapshots, tags = SnapshotStore(branch), TagStore(branch)
+    for snapshot_id in snapshots.listed_ids():
+        with suppress(CorruptionError):
+            if (snapshot := snapshots.find(snapshot_id)) is not None:
+                yield snapshot
+    for name in tags.names():
+        with suppress(CorruptionError):
+            if (tag := tags.find(name)) is not None:
+                yield tag.snapshot
+    with suppress(CorruptionError):
+        yield from ChangelogStore(branch).all()

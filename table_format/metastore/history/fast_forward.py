@@ -1,0 +1,199 @@
+"""Letting a branch become what another one is (format chapter 03, section 5; Java ``FileSystemBranchManager``).
+
+From the earliest snapshot of the source on, snapshots, tags and schemas of the target are replaced by those of the
+source, which stays as it is. Other writers must have stopped: ids are used again.
+
+The reference removes first and copies then, and a crash between leaves the table without its latest rows, or without
+any. Here the latest snapshot of the source appears in one step. Order of effects: 1 a notice says that the history is
+being replaced, and the hint LATEST goes, so that everybody lists, 2 snapshots of the target that are newer than the
+source, or were written with schemas that go, newest first, 3 schemas, 4 the latest snapshot: from here on the target is
+what the source is, 5 the others, and, where the source does not go on from a snapshot of the target, those before it,
+6 tags, 7 the hints, and the notice goes, 8 files that nothing names any more. Whatever is the last step, the target is
+as it was at one of its snapshots, or as the source; doing it again goes on. Until the notice goes, expiry and the
+cleaning of orphans ask each snapshot for itself what it needs: they need not follow each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from table_format.codecs.schema_json import decode_schema
+from table_format.codecs.snapshot_json import decode_snapshot
+from table_format.codecs.tag_json import decode_tag
+from table_format.errors import BranchNotFound, CorruptionError, InvalidIdentifier, SnapshotNotFound
+from table_format.io.sound_files import read_file
+from table_format.io.table_store import TableStore
+from table_format.metastore.expiry.unneeded import delete_unneeded, named_files
+from table_format.metastore.history.branches import BranchStore
+from table_format.metastore.manifest.manifest_store import ManifestStore
+from table_format.metastore.references.snapshot_files import Deletions
+from table_format.metastore.references.tag_store import TagStore
+from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.identifier import MAIN_BRANCH, check_name
+from table_format.model.snapshot import Snapshot
+from table_format.options.table_options import TableOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FastForwardReport:
+    """The snapshots the target has from the source, what went, and why files were left behind."""
+
+    snapshot_ids: tuple[int, ...]
+    removed_ids: tuple[int, ...] = ()
+    tags: tuple[str, ...] = ()
+    deletions: Deletions = field(default_factory=Deletions)
+    unreadable: str | None = None
+
+
+def fast_forward(store: TableStore, options: TableOptions, branch: str) -> FastForwardReport:
+    """Let the branch of the store become what ``branch`` is.
+
+    Raises:
+        BranchNotFound: there is no such branch.
+        InvalidIdentifier: it is the main branch, or the branch of the store itself.
+        SnapshotNotFound: it has no snapshot.
+        CorruptionError: a snapshot, schema or tag of it cannot be read; nothing was changed.
+        OSError: the store failed; do it again.
+    """
+    check_name(branch, "branch")
+    if branch in (MAIN_BRANCH, store.paths.branch):
+        message = f"'{store.paths.branch}' cannot be fast-forwarded to '{branch}': name another branch than main"
+        raise InvalidIdentifier(message)
+    return _FastForward(store, BranchStore(store).require(branch), options).run()
+
+
+class _FastForward:
+    """What source and target hold, read before the first effect; files by id or name, as bytes."""
+
+    def __init__(self, target: TableStore, source: TableStore, options: TableOptions) -> None:
+        self._target = target
+        self._options = options
+        self._snapshots = SnapshotStore(target)
+        source_snapshots = SnapshotStore(source)
+        going = max((notice.end for notice in source_snapshots.notices()), default=0)
+        ids = [i for i in source_snapshots.ids() if i >= going]
+        if not ids:
+            message = f"branch '{source.paths.branch}' has no snapshot, so nothing can be fast-forwarded to it"
+            raise SnapshotNotFound(message)
+        self._first, self._last = source_snapshots.load(ids[0]), ids[-1]
+        self._new = {i: read_file(source.io, source.paths.snapshot(i)) for i in ids}
+        self._old = {i: read_file(target.io, target.paths.snapshot(i)) for i in self._listed(ids[0])}
+        # Told before anything is replaced: afterwards the first snapshot is there either way.
+        present = None if self._first.id not in self._old else self._snapshots.find(self._first.id)
+        joins = present is not None and present.is_same(self._first)
+        self._apart = not joins or self._snapshots.begins_apart()
+        self._unrelated = tuple(i for i in self._snapshots.listed_ids() if i < self._first.id) if self._apart else ()
+        self._new_schemas = _schema_files(source)
+        self._old_schemas = {i: d for i, d in _schema_files(target).items() if i >= self._first.schema_id}
+        if not self._new_schemas:
+            message = f"branch '{source.paths.branch}' has no schema"
+            raise BranchNotFound(message)
+        self._new_tags = {n: read_file(source.io, source.paths.tag(n)) for n in TagStore(source).names()}
+        _refuse_unreadable(source, self._new, self._new_schemas, self._new_tags)
+        self._old_tags = {n: t for n, t in TagStore(target).all().items() if t.snapshot.id >= self._first.id}
+
+    def run(self) -> FastForwardReport:
+        named = named_files(self._going(), ManifestStore(self._target, self._options))
+        io, paths = self._target.io, self._target.paths
+        self._snapshots.begin_rewriting(apart=self._apart)  # 1
+        io.delete(paths.latest_hint)
+        replaced = tuple(i for i, data in self._old.items() if self._new.get(i) != data)
+        self._remove_snapshots()  # 2
+        self._replace_schemas()  # 3
+        for snapshot_id in sorted(self._new, reverse=True):  # 4, 5
+            self._replace(paths.snapshot(snapshot_id), self._old.get(snapshot_id), self._new[snapshot_id])
+        removed = self._remove_unrelated()
+        self._replace_tags()  # 6
+        self._snapshots.withdraw_after(self._first.id)  # 7
+        self._snapshots.write_earliest_hint(self._snapshots.ids()[0])
+        self._snapshots.write_latest_hint(self._last)
+        self._snapshots.end_rewriting()
+        deletions, unreadable = Deletions(), None
+        try:
+            deletions = delete_unneeded(self._target, self._options, named)  # 8
+        except CorruptionError as error:
+            unreadable = str(error)
+        return FastForwardReport(
+            snapshot_ids=tuple(self._new),
+            removed_ids=(*removed, *replaced),
+            tags=tuple(self._new_tags),
+            deletions=deletions,
+            unreadable=unreadable,
+        )
+
+    def _listed(self, first_id: int) -> list[int]:
+        return [i for i in self._snapshots.listed_ids() if i >= first_id]
+
+    def _going(self) -> Iterator[Snapshot]:
+        for snapshot_id, data in self._old.items():
+            if self._new.get(snapshot_id) != data:
+                with suppress(CorruptionError):
+                    if (snapshot := self._snapshots.find(snapshot_id)) is not None:
+                        yield snapshot
+        for snapshot_id in self._unrelated:
+            with suppress(CorruptionError):
+                if (snapshot := self._snapshots.find(snapshot_id)) is not None:
+                    yield snapshot
+        yield from (tag.snapshot for name, tag in self._old_tags.items())
+
+    def _remove_snapshots(self) -> None:
+        """Remove what must not be seen beside the schemas and the latest snapshot of the source."""
+        differing = [i for i, data in self._old_schemas.items() if self._new_schemas.get(i) != data]
+        first_differing = min(differing, default=None)
+        for snapshot_id in sorted(self._old, reverse=True):
+            snapshot = self._snapshots.find(snapshot_id)
+            stays = snapshot is not None and (first_differing is None or snapshot.schema_id < first_differing)
+            if snapshot_id <= self._last and stays:
+                break  # those before it are older in both respects
+            self._snapshots.delete(snapshot_id)
+            del self._old[snapshot_id]
+
+    def _remove_unrelated(self) -> tuple[int, ...]:
+        """Remove what lies before the first snapshot of the source and does not lead to it."""
+        for snapshot_id in reversed(self._unrelated):
+            self._snapshots.delete(snapshot_id)
+        return self._unrelated
+
+    def _replace_schemas(self) -> None:
+        paths = self._target.paths
+        for schema_id, data in sorted(self._new_schemas.items()):
+            if schema_id >= self._first.schema_id:
+                self._replace(paths.schema(schema_id), self._old_schemas.get(schema_id), data)
+        for schema_id in sorted(self._old_schemas, reverse=True):
+            if schema_id not in self._new_schemas:
+                self._target.io.delete(paths.schema(schema_id))
+
+    def _replace_tags(self) -> None:
+        tags = TagStore(self._target)
+        for name in self._old_tags:
+            if name not in self._new_tags:
+                tags.remove(name)
+        for name, data in self._new_tags.items():
+            self._target.io.overwrite(self._target.paths.tag(name), data)
+
+    def _replace(self, path: str, old: bytes | None, new: bytes) -> None:
+        if old != new:
+            self._target.io.overwrite(path, new)
+
+
+def _refuse_unreadable(
+    source: TableStore, snapshots: Mapping[int, bytes], schemas: Mapping[int, bytes], tags: Mapping[str, bytes]
+) -> None:
+    """Decode what is to take the place of files of the target.
+
+    Raises:
+        CorruptionError: no reader would take one of them; names it in the source.
+    """
+    for snapshot_id, data in snapshots.items():
+        decode_snapshot(data, path=source.paths.snapshot(snapshot_id))
+    for schema_id, data in schemas.items():
+        decode_schema(data, path=source.paths.schema(schema_id))
+    for name, data in tags.items():
+        decode_tag(data, path=source.paths.tag(name))
+
+
+def _schema_files(store: TableStore) -> Mapping[int, bytes]:
+    return {i: read_file(store.io, store.paths.schema(i)) for i in SchemaStore(store).ids()}

@@ -1,0 +1,1 @@
+"""Manifests, manifest lists and index manifests: written, read, replayed and merged."""

@@ -1,0 +1,111 @@
+"""The index files alive after a commit (format chapter 04, section 6; Java ``IndexManifestFileHandler``).
+
+An index manifest holds the complete state. A bucket has one index file of each type, so a new one replaces the old,
+which for deletion vectors the commit has to name; in append tables without buckets each deletion-vector file stands for
+itself. Nothing here reads or writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+
+from table_format.errors import FileConflict, HashIndexChanged
+from table_format.metastore.manifest.partitions import Partitions
+from table_format.model.manifest import DELETION_VECTORS, HASH, FileKind, IndexManifestEntry
+
+_GIVE_UP = "File deletion conflicts detected! Give up committing."
+
+
+def combine_index(
+    base: Sequence[IndexManifestEntry], delta: Iterable[IndexManifestEntry], *, bucketed: bool
+) -> tuple[IndexManifestEntry, ...]:
+    """The live index files after a delta.
+
+    Raises:
+        FileConflict: an index file to remove is gone, or a data file would have two deletion vectors.
+    """
+    live = {_key(entry, bucketed=bucketed): entry for entry in base}
+    for entry in sorted(delta, key=lambda e: e.kind is FileKind.ADD):
+        key = _key(entry, bucketed=bucketed)
+        before = live.get(key)
+        if entry.kind is FileKind.DELETE:
+            if before is None or before.index_file.file_name != entry.index_file.file_name:
+                raise _gone(entry, before)
+            del live[key]
+        elif before is not None and (not bucketed or entry.index_file.index_type == DELETION_VECTORS):
+            # Vectors that this commit has not seen must not be lost: their rows would come back.
+            raise _there_already(entry, before)
+        else:
+            live[key] = entry
+    _refuse_two_vectors(live.values())
+    return tuple(live.values())
+
+
+def removals(entries: Iterable[IndexManifestEntry], partitions: frozenset[bytes]) -> tuple[IndexManifestEntry, ...]:
+    """Entries that remove all index files of some partitions."""
+    return tuple(replace(entry, kind=FileKind.DELETE) for entry in entries if entry.partition in partitions)
+
+
+def hash_fingerprint(files: Mapping[int, str]) -> bytes:
+    """What tells one set of hash index files of a partition, by bucket, from another: a file never changes."""
+    text = "\n".join(f"{bucket}:{files[bucket]}" for bucket in sorted(files))
+    return blake2b(text.encode(), digest_size=16).digest()
+
+
+def find_hash_index_change(
+    expected: Mapping[bytes, bytes], live: Iterable[IndexManifestEntry], partitions: Partitions
+) -> HashIndexChanged | None:
+    """A partition whose hash index is not the one its new rows were given their buckets by, if there is one."""
+    found: dict[bytes, dict[int, str]] = {partition: {} for partition in expected}
+    for entry in live:
+        if entry.index_file.index_type == HASH and entry.partition in found:
+            found[entry.partition][entry.bucket] = entry.index_file.file_name
+    for partition, fingerprint in expected.items():
+        files = found[partition]
+        if hash_fingerprint(files) != fingerprint:
+            shown = ", ".join(f"'{files[bucket]}' of bucket {bucket}" for bucket in sorted(files)[:4])
+            more = f" and {len(files) - 4} more" if len(files) > 4 else ""
+            return HashIndexChanged(
+                f"The hash index of {partitions.shown(partition)} was changed by another commit: it consists of "
+                f"{shown or 'nothing'}{more} now, and the buckets of these rows were chosen by another. Nothing was "
+                "committed; write the rows again"
+            )
+    return None
+
+
+def _key(entry: IndexManifestEntry, *, bucketed: bool) -> tuple[object, ...]:
+    file = entry.index_file
+    if file.index_type == DELETION_VECTORS and not bucketed:
+        return (file.file_name,)
+    return (entry.partition, entry.bucket, file.index_type)
+
+
+def _refuse_two_vectors(entries: Iterable[IndexManifestEntry]) -> None:
+    owner: dict[tuple[bytes, int, str], str] = {}
+    for entry in entries:
+        for vector in entry.index_file.deletion_vector_ranges or ():
+            key = (entry.partition, entry.bucket, vector.data_file)
+            other = owner.setdefault(key, entry.index_file.file_name)
+            if other != entry.index_file.file_name:
+                message = (
+                    f"{_GIVE_UP} Data file '{vector.data_file}' would have deletion vectors in '{other}' and in "
+                    f"'{entry.index_file.file_name}': another commit deleted rows of it; read again and redo the work"
+                )
+                raise FileConflict(message)
+
+
+def _gone(entry: IndexManifestEntry, before: IndexManifestEntry | None) -> FileConflict:
+    found = "no index file" if before is None else f"'{before.index_file.file_name}'"
+    return FileConflict(
+        f"{_GIVE_UP} Index file '{entry.index_file.file_name}' of bucket {entry.bucket} is to be removed and {found} "
+        "is in its place: another commit replaced it; read again and redo the work"
+    )
+
+
+def _there_already(entry: IndexManifestEntry, before: IndexManifestEntry) -> FileConflict:
+    return FileConflict(
+        f"{_GIVE_UP} Index file '{entry.index_file.file_name}' is to be added and '{before.index_file.file_name}' is "
+        "there already: another commit deleted rows; read again and redo the work"
+    )

@@ -1,0 +1,54 @@
+"""Whether everything a snapshot needs is there: asked where a half-gone snapshot must not be relied on.
+
+Directories are listed once each, so this costs a listing for each bucket and the reading of all manifests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from table_format.errors import MissingFile
+from table_format.io.paths import base_name, parent
+from table_format.io.table_store import TableStore
+from table_format.metastore.manifest.manifest_store import ManifestStore
+from table_format.metastore.manifest.partitions import Partitions
+from table_format.metastore.references.snapshot_files import DataPaths, metadata_names, without_changelog
+from table_format.metastore.scan.file_plan import live_files
+from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.model.snapshot import Snapshot
+from table_format.options.table_options import TableOptions
+
+
+def missing_file(store: TableStore, snapshot: Snapshot) -> str | None:
+    """The path of a file that the rows of the snapshot need and that does not exist; ``None`` when all is there.
+
+    Raises:
+        CorruptionError: a file of its metadata is damaged, so what it needs cannot be told.
+        OSError: the store failed.
+    """
+    schema = SchemaStore(store).latest()
+    options = TableOptions.parse(schema.options)
+    # Read from the store: what this process remembers may be gone.
+    manifests = ManifestStore(store, options)
+    try:
+        names = metadata_names(without_changelog(snapshot), manifests)
+        entries = live_files(manifests, snapshot, schema=schema, schemas={}).entries
+    except MissingFile as error:
+        return error.path
+    paths = DataPaths(store, Partitions(schema, options))
+    needed = (
+        *paths.files_of((e for e in entries if e.file.external_path is None), frozenset()),
+        *map(paths.index_file, names.index_files),
+        *map(paths.paths.statistics, names.statistics),
+    )
+    return next(_missing(store, needed), None)
+
+
+def _missing(store: TableStore, paths: tuple[str, ...]) -> Iterator[str]:
+    found: dict[str, frozenset[str]] = {}
+    for path in paths:
+        directory = parent(path)
+        if directory not in found:
+            found[directory] = frozenset(child.name for child in store.io.list(directory))
+        if base_name(path) not in found[directory] and store.io.status(path) is None:
+            yield path

@@ -1,0 +1,104 @@
+"""What a missing file means to somebody who reads a snapshot: it was expired meanwhile, or the table is damaged.
+
+This is the one place where that is decided. A snapshot is retained while its file is there and no expiry has said that
+it goes, or while a tag keeps it that nobody is deleting. A file that a retained snapshot lacks is damage; any other was
+let go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Final, TypeVar
+
+from table_format.errors import CorruptionError, SnapshotExpired, TableFormatError
+from table_format.io.table_store import TableStore
+from table_format.metastore.references.tag_store import TagStore
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.snapshot import Snapshot
+from table_format.model.split import DataSplit, SplitContent
+
+T = TypeVar("T")
+
+_ROUNDS: Final = 4
+
+
+@contextmanager
+def telling_expired(store: TableStore, *snapshot_ids: int, as_changes: bool = False) -> Iterator[None]:
+    """Read snapshots: a missing file of one that was expired meanwhile is told as that.
+
+    With ``as_changes`` it is read what they changed, which no tag keeps.
+
+    Raises:
+        SnapshotExpired: the block met a damaged or missing file, and one of the snapshots is not retained any more.
+        CorruptionError: they are all retained, so the table is damaged.
+    """
+    try:
+        yield
+    except CorruptionError as error:
+        explained = explain_missing(store, error, *snapshot_ids, as_changes=as_changes)
+        if explained is error:
+            raise
+        raise explained from error
+
+
+def telling_expired_rows(store: TableStore, split: DataSplit, rows: Iterable[T]) -> Generator[T]:
+    """The rows of a split of a plan; what stops them is told as by ``telling_expired``."""
+    branch = store if split.branch is None else replace(store, paths=store.paths.for_branch(split.branch))
+    with telling_expired(branch, *split.snapshot_ids, as_changes=split.content is SplitContent.CHANGES):
+        yield from rows
+
+
+def explain_missing(
+    store: TableStore, error: CorruptionError, *snapshot_ids: int, as_changes: bool = False
+) -> TableFormatError:
+    """The error that says what became of the snapshots: ``error`` itself where all are retained, or it is not known."""
+    for snapshot_id in snapshot_ids:
+        try:
+            if is_retained(store, snapshot_id, as_changes=as_changes):
+                continue
+        except OSError:
+            return error
+        message = f"snapshot {snapshot_id} was expired while it was being read; read one that is retained ({error})"
+        return SnapshotExpired(message)
+    return error
+
+
+def is_retained(store: TableStore, snapshot_id: int, *, as_changes: bool = False) -> bool:
+    """Whether the snapshot is there to stay: listed and not going, or kept by a tag. Raises ``OSError``."""
+    if not SnapshotStore(store).is_expiring(snapshot_id):
+        return True
+    if as_changes:
+        return False
+    tags = TagStore(store)
+    for name in tags.names():
+        is_being_deleted = tags.is_being_deleted(name)  # asked first: its notice goes after the tag
+        with suppress(CorruptionError):  # a damaged tag keeps nothing that could be read
+            tag = tags.find(name)
+            if tag is not None and tag.snapshot.id == snapshot_id and not is_being_deleted:
+                return True
+    return False
+
+
+def again_if_expired(work: Callable[[], T]) -> T:
+    """Do work that begins with the latest snapshot; when that is expired meanwhile, do it again.
+
+    Raises:
+        SnapshotExpired: it is named, or snapshots expire faster than the work is done.
+    """
+    for _ in range(_ROUNDS - 1):
+        with suppress(SnapshotExpired):
+            return work()
+    return work()
+
+
+def on_latest(snapshots: SnapshotStore, work: Callable[[Snapshot | None], T]) -> T:
+    """``again_if_expired`` with the latest snapshot, which a missing file in the work is compared with."""
+
+    def attempt() -> T:
+        latest = snapshots.latest()
+        with telling_expired(snapshots.store, *(() if latest is None else (latest.id,))):
+            return work(latest)
+
+    return again_if_expired(attempt)

@@ -1,0 +1,246 @@
+"""Tags keep a snapshot readable after it has been expired (format chapter 03, section 4; Java ``TagManager``).
+
+The deletion of a tag takes files away before the tag itself. It says so first, in a notice beside the tag, so that
+nobody relies on a tag that is half gone. A new tag has a notice as well until it is known that its snapshot was not let
+go meanwhile: a process that dies in between has promised nothing, and the tag can be made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+
+from table_format.codecs.publishable import tag_bytes
+from table_format.codecs.tag_json import decode_tag
+from table_format.errors import AlreadyExistsError, OutcomeUnknownError, SnapshotExpired, TagNotFound
+from table_format.io.paths import tag_being_deleted, tag_name_of
+from table_format.io.sound_files import read_file
+from table_format.io.table_store import TableStore
+from table_format.metastore.publish import PutOutcome, put_if_absent
+from table_format.metastore.references.completeness import missing_file
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.arguments import optional_whole_number
+from table_format.model.snapshot import Snapshot
+from table_format.model.tag import Tag
+
+MAX_RETAINED_MS: Final = 366 * 10_000 * 86_400_000
+"""Ten thousand years: the end of a tag is a date that every reader can tell."""
+
+_GIVE_UP_AFTER_MS: Final = 60_000
+_NOTICE_MS: Final = 24 * 3_600_000
+"""The age above which the notice of an expiry is one of the dead."""
+
+
+class TagStore:
+    """Finds, loads and creates tags of one branch. To delete one with its files see ``tag_deletion``."""
+
+    def __init__(self, store: TableStore) -> None:
+        self._store = store
+
+    def names(self) -> Sequence[str]:
+        """The names of all tags, sorted."""
+        children = self._store.io.list(self._store.paths.tag_directory)
+        names = (tag_name_of(child.name) for child in children if not child.is_directory)
+        return sorted(name for name in names if name is not None)
+
+    def load(self, name: str) -> Tag:
+        """The tag of that name.
+
+        Raises:
+            TagNotFound: there is none.
+            CorruptionError: its file holds no tag.
+        """
+        found = self.find(name)
+        if found is None:
+            raise self._not_found(name)
+        return found
+
+    def find(self, name: str) -> Tag | None:
+        """The tag of that name, or ``None``."""
+        path = self._store.paths.tag(name)
+        try:
+            data = read_file(self._store.io, path)
+        except FileNotFoundError:
+            return None
+        return decode_tag(data, path=path)
+
+    def file_of(self, name: str) -> bytes:
+        """The tag's file as it was written, with whatever its writer put into it; raises as ``load``."""
+        try:
+            return read_file(self._store.io, self._store.paths.tag(name))
+        except FileNotFoundError:
+            raise self._not_found(name) from None
+
+    def all(self) -> Mapping[str, Tag]:
+        """All tags by name."""
+        found = ((name, self.find(name)) for name in self.names())
+        return {name: tag for name, tag in found if tag is not None}
+
+    def create(self, name: str, snapshot: Snapshot, *, time_retained_ms: int | None = None) -> Tag:
+        """Give a snapshot a name, for ever or for some time.
+
+        Raises:
+            AlreadyExistsError: there is a tag of that name.
+            SnapshotExpired: the snapshot is gone, and no other tag keeps it.
+            InvalidIdentifier: the name is not legal.
+            OutcomeUnknownError: the store did not answer.
+        """
+        tag = self._made_now(snapshot, time_retained_ms)
+        self._keep(name, tag)
+        if not self._is_kept(snapshot, beside=name):
+            # Expired between reading and tagging: its files may be gone, and a tag must not promise them.
+            self.remove(name)
+            message = f"snapshot {snapshot.id} was expired before tag '{name}' could keep it"
+            raise SnapshotExpired(message)
+        self._confirm(name)
+        return tag
+
+    def replace(self, name: str, snapshot: Snapshot, *, time_retained_ms: int | None = None) -> Tag:
+        """Let a tag keep another snapshot, or the same for another time; what only the old one kept is not deleted.
+
+        Raises:
+            TagNotFound: there is no such tag.
+            SnapshotExpired: the snapshot is gone, and no other tag keeps it; the tag is as it was.
+            OSError: the store failed.
+        """
+        before, was_being_deleted = self.load(name), self.is_being_deleted(name)
+        tag = self._made_now(snapshot, time_retained_ms)
+        path = self._store.paths.tag(name)
+        data = tag_bytes(tag, path=path)  # a tag that nobody could read is refused before anything is written
+        if before.snapshot.is_same(snapshot):
+            self._store.io.overwrite(path, data)
+            return tag
+        self.announce_deletion(name)  # of the tag as it was, and of the new one until it is known to keep its files
+        self._store.io.overwrite(path, data)
+        if not self._is_kept(snapshot, beside=name):
+            self._store.io.overwrite(path, tag_bytes(before, path=path))
+            if not was_being_deleted:
+                self.keep_after_all(name)
+            message = f"snapshot {snapshot.id} was expired before tag '{name}' could keep it"
+            raise SnapshotExpired(message)
+        self._confirm(name)
+        return tag
+
+    def rename(self, name: str, new_name: str) -> None:
+        """Give a tag another name. Between the two steps it has both.
+
+        Raises:
+            TagNotFound: there is none of the old name.
+            AlreadyExistsError: there is one of the new name.
+            OutcomeUnknownError: the store did not answer.
+        """
+        tag = self.load(name)
+        self.refuse_if_being_deleted(name)
+        # An attempt before this one may have come so far.
+        if self.find(new_name) != tag:
+            self._keep(new_name, tag)
+        if self.is_being_deleted(name) or self.find(name) is None:
+            # Deleted between reading and naming, perhaps with its files.
+            self.remove(new_name)
+            message = f"tag '{name}' was deleted before it could be called '{new_name}'"
+            raise TagNotFound(message)
+        self._confirm(new_name)
+        self.remove(name)
+
+    def keeping(self, snapshot_id: int) -> Mapping[str, Tag]:
+        """The tags that keep a snapshot."""
+        return {name: tag for name, tag in self.all().items() if tag.snapshot.id == snapshot_id}
+
+    def remove(self, name: str) -> None:
+        """Delete the tag's file, and the notice of that, and nothing else; nothing happens when there is none."""
+        self._store.io.delete(self._store.paths.tag(name))
+        self._store.io.delete(self._store.paths.tag_notice(name))
+
+    def announce_deletion(self, name: str) -> None:
+        """Say that the tag is being deleted: it keeps nothing any more. Raises ``OSError``."""
+        with suppress(FileExistsError):  # somebody died here, or our own request was answered late
+            self._store.io.create(self._store.paths.tag_notice(name), b"")
+
+    def keep_after_all(self, name: str) -> None:
+        """Take back that the tag is being deleted, of which nothing was. The next deletion does it if this fails."""
+        with suppress(OSError):
+            self._store.io.delete(self._store.paths.tag_notice(name))
+
+    def names_being_deleted(self) -> Sequence[str]:
+        """The tags that somebody deletes, or has died over, sorted. Raises ``OSError``."""
+        children = self._store.io.list(self._store.paths.tag_directory)
+        return sorted(name for child in children if (name := tag_being_deleted(child.name)) is not None)
+
+    def is_being_deleted(self, name: str) -> bool:
+        """Whether somebody deletes the tag, or has died over it. Raises ``OSError``."""
+        return self._store.io.status(self._store.paths.tag_notice(name)) is not None
+
+    def refuse_if_being_deleted(self, name: str) -> None:
+        """Refuse to rely on a tag that is being deleted, or whose creation or deletion somebody has died over.
+
+        Raises:
+            TagNotFound: says what to do.
+        """
+        if self.is_being_deleted(name):
+            message = f"tag '{name}' is being made or deleted, or that was not finished: make or delete it again"
+            raise TagNotFound(message)
+
+    def _keep(self, name: str, tag: Tag) -> None:
+        """Put a new tag that nobody relies on yet: its notice stays until its files are known to be there.
+
+        A process that dies in between has promised nothing; a later attempt with the same snapshot goes on from there.
+        """
+        path = self._store.paths.tag(name)
+        data = tag_bytes(tag, path=path)  # a tag that nobody could read is refused before anything is written
+        existing = self.find(name)
+        if existing is None:
+            self.announce_deletion(name)
+            try:
+                self._put(name, data)
+            except AlreadyExistsError:  # another process was faster
+                self.keep_after_all(name)
+                raise
+        elif self.is_being_deleted(name) and existing.snapshot.is_same(tag.snapshot):
+            self._store.io.overwrite(path, data)
+        else:
+            raise _exists_already(name)
+
+    def _not_found(self, name: str) -> TagNotFound:
+        return TagNotFound(f"tag '{name}' does not exist; the tags are {', '.join(self.names()) or 'none'}")
+
+    def _confirm(self, name: str) -> None:
+        self._store.io.delete(self._store.paths.tag_notice(name))
+
+    def _made_now(self, snapshot: Snapshot, time_retained_ms: int | None) -> Tag:
+        retained_ms = optional_whole_number(time_retained_ms, "time_retained_ms", minimum=0, maximum=MAX_RETAINED_MS)
+        created = None if retained_ms is None else self._store.runtime.clock.local_now_ms()
+        return Tag(snapshot, create_time_ms=created, time_retained_ms=retained_ms)
+
+    def _put(self, name: str, data: bytes) -> None:
+        path = self._store.paths.tag(name)
+        give_up_ms = self._store.runtime.clock.monotonic_ms() + _GIVE_UP_AFTER_MS
+        put = put_if_absent(self._store, path, data, give_up_ms=give_up_ms)
+        match put.outcome:
+            case PutOutcome.OTHERS:
+                raise _exists_already(name)
+            case PutOutcome.REFUSED if put.error is not None:
+                raise put.error
+            case PutOutcome.UNKNOWN | PutOutcome.REFUSED:
+                message = f"{path}: the store did not say whether the tag was created; look before trying again"
+                raise OutcomeUnknownError(message) from put.error
+
+    def _is_kept(self, snapshot: Snapshot, *, beside: str) -> bool:
+        """Whether the snapshot is retained, or a tag beside this one keeps it."""
+        snapshots = SnapshotStore(self._store)
+        found = snapshots.find(snapshot.id)
+        if found is not None and found.is_same(snapshot):
+            covering = [notice for notice in snapshots.notices() if notice.end > snapshot.id]
+            if not covering and snapshots.exists(snapshot.id):
+                return True
+            # No expiry runs for a day: the process that left the notice is dead, and may have deleted nothing.
+            oldest_ms = self._store.runtime.clock.now_ms() - _NOTICE_MS
+            if all(notice.made_ms < oldest_ms for notice in covering) and missing_file(self._store, snapshot) is None:
+                return True
+        others = (n for n, tag in self.keeping(snapshot.id).items() if n != beside and tag.snapshot.is_same(snapshot))
+        # Looked at once more, since its notice goes after the tag.
+        return any(not self.is_being_deleted(other) and self.find(other) is not None for other in others)
+
+
+def _exists_already(name: str) -> AlreadyExistsError:
+    return AlreadyExistsError(f"tag '{name}' exists already; delete it or choose another name")

@@ -1,0 +1,170 @@
+"""The live files of some partitions, carried forward from commit to commit.
+
+Conflict checks need the files of the partitions they touch at the latest snapshot. To read all manifests for each
+commit would make a commit the slower the more files there are; so the state of one snapshot is kept and the deltas of
+those that follow are applied.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
+
+from table_format.errors import CorruptionError, MissingFile
+from table_format.metastore.manifest.manifest_store import ManifestStore
+from table_format.metastore.manifest.replay import MergedEntries, ReplayError, live_entries, merge_entries
+from table_format.metastore.scan.file_filter import FileFilter
+from table_format.metastore.scan.file_plan import live_files
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.manifest import FileKind, ManifestEntry
+from table_format.model.predicate import Predicate
+from table_format.model.schema import TableSchema
+from table_format.model.snapshot import Snapshot
+
+Bucket: TypeAlias = tuple[bytes, int]
+"""A partition and a bucket of it."""
+
+_LONGEST_STEP: Final = 64
+"""Snapshots behind which reading everything is cheaper than applying deltas."""
+
+_CAPACITY: Final = 200_000
+"""Entries kept between commits."""
+
+
+class _Partition:
+    """Live files of one partition by bucket, and how many were written with each number of buckets."""
+
+    __slots__ = ("buckets", "totals")
+
+    def __init__(self) -> None:
+        self.buckets: dict[int, MergedEntries] = {}
+        self.totals: Counter[int] = Counter()
+
+    def apply(self, entry: ManifestEntry) -> None:
+        """Raises ``ReplayError``."""
+        merge_entries((entry,), self.buckets.setdefault(entry.bucket, {}))
+        if entry.total_buckets > 0:
+            self.totals[entry.total_buckets] += 1 if entry.kind is FileKind.ADD else -1
+
+
+class LiveState:
+    """Live files by partition and bucket at one snapshot; partitions are read when first asked for."""
+
+    def __init__(self, manifests: ManifestStore, snapshots: SnapshotStore, schema: TableSchema) -> None:
+        self._manifests = manifests
+        self._snapshots = snapshots
+        self._schema = schema
+        self._at: Snapshot | None = None
+        self._partitions: dict[bytes, _Partition] = {}
+
+    def files(self, snapshot: Snapshot, partitions: frozenset[bytes]) -> list[ManifestEntry]:
+        """The live files of some partitions at a snapshot.
+
+        Raises:
+            CorruptionError: a manifest is missing or broken, or contradicts another.
+        """
+        self._ask(snapshot, partitions)
+        found = [(p, bucket) for p in sorted(partitions) for bucket in sorted(self._partitions[p].buckets)]
+        return self._live(snapshot, found)
+
+    def bucket_files(self, snapshot: Snapshot, buckets: frozenset[Bucket]) -> list[ManifestEntry]:
+        """The live files of some buckets at a snapshot; raises as ``files``."""
+        self._ask(snapshot, frozenset(partition for partition, _ in buckets))
+        return self._live(snapshot, sorted(buckets))
+
+    def bucket_counts(self, snapshot: Snapshot, partitions: frozenset[bytes]) -> dict[bytes, set[int]]:
+        """The numbers of buckets that live files of partitions were written with; raises as ``files``.
+
+        There is one for each partition, unless a careless writer mixed them.
+        """
+        self._ask(snapshot, partitions)
+        counts = {p: {total for total, files in self._partitions[p].totals.items() if files > 0} for p in partitions}
+        self._trim()
+        return {partition: totals for partition, totals in counts.items() if totals}
+
+    def matching(self, snapshot: Snapshot, predicate: Predicate | None) -> frozenset[bytes]:
+        """The partitions with live files that a predicate over partition keys selects; all for ``None``."""
+        self._follow(snapshot)
+        return self._load(snapshot, FileFilter(partition_predicate=predicate), frozenset())
+
+    def advance(self, snapshot: Snapshot) -> None:
+        """Take note of a snapshot this process has just made on top of the state; never fails."""
+        if self._at is not None and self._at.id == snapshot.id - 1:
+            try:
+                self._apply(snapshot)
+            except (OSError, CorruptionError):
+                # The snapshot is published: whatever goes wrong here must not look like a failed commit.
+                self.forget()
+
+    def forget(self) -> None:
+        """Keep nothing."""
+        self._at = None
+        self._partitions = {}
+
+    def _ask(self, snapshot: Snapshot, partitions: frozenset[bytes]) -> None:
+        self._follow(snapshot)
+        missing = partitions - self._partitions.keys()
+        if missing:
+            self._load(snapshot, FileFilter(partitions=missing), missing)
+
+    def _live(self, snapshot: Snapshot, buckets: Iterable[Bucket]) -> list[ManifestEntry]:
+        try:
+            found = [e for p, bucket in buckets for e in live_entries(self._partitions[p].buckets.get(bucket, {}))]
+        except ReplayError as e:
+            raise self._manifests.contradiction(snapshot, e) from e
+        self._trim()
+        return found
+
+    def _trim(self) -> None:
+        if sum(len(files) for p in self._partitions.values() for files in p.buckets.values()) > _CAPACITY:
+            self.forget()
+
+    def _load(self, snapshot: Snapshot, wanted: FileFilter, partitions: frozenset[bytes]) -> frozenset[bytes]:
+        plan = live_files(self._manifests, snapshot, schema=self._schema, schemas={}, filter=wanted)
+        loaded = {partition: _Partition() for partition in sorted(partitions)}
+        for entry in plan.entries:
+            loaded.setdefault(entry.partition, _Partition()).apply(entry)
+        self._partitions.update(loaded)
+        return frozenset(loaded)
+
+    def _follow(self, snapshot: Snapshot) -> None:
+        at = self._at
+        if at is not None and not at.is_same(snapshot):
+            steps = self._steps(at, snapshot)
+            if steps is None:
+                self.forget()
+            else:
+                self._go(steps)
+        if self._at is None or not self._at.is_same(snapshot):
+            self.forget()
+            self._at = snapshot
+
+    def _go(self, steps: Sequence[Snapshot]) -> None:
+        try:
+            for step in steps:
+                self._apply(step)
+        except MissingFile:
+            self.forget()  # a step in between is being expired, which says nothing about the last
+
+    def _steps(self, at: Snapshot, snapshot: Snapshot) -> Sequence[Snapshot] | None:
+        if not at.id < snapshot.id <= at.id + _LONGEST_STEP:
+            return None
+        found = [self._snapshots.find(i) for i in range(at.id, snapshot.id)]
+        steps = [step for step in found if step is not None]
+        # After a rollback ids are used again: the state must still be one this history went through.
+        if len(steps) != len(found) or not steps[0].is_same(at):
+            return None
+        return [*steps[1:], snapshot]
+
+    def _apply(self, snapshot: Snapshot) -> None:
+        # Until all of it is applied the state is that of no snapshot: an interrupt must not let it be applied twice.
+        self._at = None
+        try:
+            for entry in self._manifests.delta_entries(snapshot):
+                if entry.partition in self._partitions:
+                    self._partitions[entry.partition].apply(entry)
+        except ReplayError:
+            self.forget()  # reading everything says what is wrong
+            return
+        self._at = snapshot

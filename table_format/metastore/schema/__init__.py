@@ -1,0 +1,1 @@
+"""The schemas of a table: stored, numbered without gap, and changed."""

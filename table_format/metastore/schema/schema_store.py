@@ -1,0 +1,148 @@
+"""The schemas of a table (format chapter 02, section 1; Java ``SchemaManager``).
+
+Schema files are numbered without gap and never change, so a schema once read is remembered, and the latest is found by
+asking whether the next exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from table_format.codecs.publishable import schema_bytes
+from table_format.codecs.schema_json import decode_schema
+from table_format.errors import (
+    AlreadyExistsError,
+    BadEncoding,
+    CommitRetriesExhausted,
+    MissingFile,
+    OutcomeUnknownError,
+    TableNotFound,
+)
+from table_format.io.paths import schema_id_of
+from table_format.io.sound_files import file_exists, read_file
+from table_format.io.table_store import TableStore
+from table_format.metastore.publish import PutOutcome, put_if_absent
+from table_format.metastore.schema.schema_changes import apply_changes
+from table_format.model.schema import TableSchema
+from table_format.model.schema_change import SchemaChange
+
+_GIVE_UP_AFTER_MS: Final = 60_000
+_TRIES: Final = 10
+
+
+class SchemaStore:
+    """Finds, loads and creates schemas of one branch."""
+
+    def __init__(self, store: TableStore) -> None:
+        self._store = store
+        self._known: dict[int, TableSchema] = {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (SchemaStore, (self._store,))
+
+    def latest_id(self) -> int | None:
+        """The id of the latest schema; ``None`` when there is no table."""
+        known = max(self._known, default=None)
+        if known is None or not self._exists(known):
+            self._known.clear()
+            known = max(self.ids(), default=None)
+        while known is not None and self._exists(known + 1):
+            known += 1
+        return known
+
+    def latest(self) -> TableSchema:
+        """The latest schema.
+
+        Raises:
+            TableNotFound: there is no schema.
+        """
+        latest_id = self.latest_id()
+        if latest_id is None:
+            message = f"no table at {self._store.paths.root}: it has no schema on branch '{self._store.paths.branch}'"
+            raise TableNotFound(message)
+        return self.load(latest_id)
+
+    def load(self, schema_id: int) -> TableSchema:
+        """The schema of that id.
+
+        Raises:
+            CorruptionError: there is none, or its file does not hold it.
+        """
+        if schema_id not in self._known:
+            path = self._store.paths.schema(schema_id)
+            try:
+                data = read_file(self._store.io, path)
+            except FileNotFoundError as e:
+                raise MissingFile(path) from e
+            schema = decode_schema(data, path=path)
+            if schema.id != schema_id:
+                raise BadEncoding(path, f"expected schema {schema_id}, found schema {schema.id}")
+            self._known[schema_id] = schema
+        return self._known[schema_id]
+
+    def ids(self) -> Sequence[int]:
+        """All ids, ascending."""
+        children = self._store.io.list(self._store.paths.schema_directory)
+        ids = (schema_id_of(child.name) for child in children)
+        return sorted(i for i in ids if i is not None)
+
+    def all(self) -> Mapping[int, TableSchema]:
+        """All schemas by id."""
+        return {schema_id: self.load(schema_id) for schema_id in self.ids()}
+
+    def create(self, schema: TableSchema) -> None:
+        """Create the schema's file, which must not exist.
+
+        Raises:
+            AlreadyExistsError: the id is taken.
+            OutcomeUnknownError: the store did not answer.
+        """
+        path = self._store.paths.schema(schema.id)
+        give_up_ms = self._store.runtime.clock.monotonic_ms() + _GIVE_UP_AFTER_MS
+        put = put_if_absent(self._store, path, schema_bytes(schema, path=path), give_up_ms=give_up_ms)
+        match put.outcome:
+            case PutOutcome.OURS:
+                self._known[schema.id] = schema
+                return
+            case PutOutcome.OTHERS:
+                message = f"{path}: schema {schema.id} exists already"
+                raise AlreadyExistsError(message)
+            case PutOutcome.REFUSED if put.error is not None:
+                raise put.error
+        message = f"{path}: the store did not say whether the schema was created; look before trying again"
+        raise OutcomeUnknownError(message) from put.error
+
+    def change(
+        self,
+        changes: Sequence[SchemaChange],
+        *,
+        check: Callable[[TableSchema, TableSchema], None] | None = None,
+    ) -> TableSchema:
+        """Apply changes to the latest schema and store the result; ``check`` may refuse it by raising.
+
+        When another writer takes the id, the changes are applied again to what it wrote. The latest schema is returned
+        as it is when the changes change nothing.
+
+        Raises:
+            InvalidSchemaChange: the schema does not admit a change.
+            CommitRetriesExhausted: other writers won every attempt.
+            OutcomeUnknownError: the store did not answer.
+        """
+        for _ in range(_TRIES):
+            current = self.latest()
+            changed = apply_changes(current, changes, time_millis=self._store.runtime.clock.now_ms())
+            if changed is current:
+                return current
+            if check is not None:
+                check(current, changed)
+            try:
+                self.create(changed)
+            except AlreadyExistsError:
+                continue
+            return changed
+        message = f"the schema was changed by others {_TRIES} times in a row; try again"
+        raise CommitRetriesExhausted(message)
+
+    def _exists(self, schema_id: int) -> bool:
+        return file_exists(self._store.io, self._store.paths.schema(schema_id))

@@ -1,0 +1,133 @@
+"""Changelogs that outlive their snapshots (format chapter 03, section 3; Java ``ChangelogManager``).
+
+An expired snapshot whose changes are still wanted is kept as ``changelog/changelog-<id>`` with the same content; of the
+files it names only those of its changes are promised to be there. The ids lead without gap to the retained snapshots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+
+from table_format.codecs.publishable import hint_bytes
+from table_format.codecs.snapshot_json import decode_snapshot
+from table_format.errors import BadEncoding
+from table_format.io.paths import changelog_id_of
+from table_format.io.sound_files import read_file
+from table_format.io.table_store import TableStore
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.snapshot import Snapshot
+from table_format.options.stream import ChangelogProducer
+from table_format.options.table_options import TableOptions
+
+
+class KeptChanges(Enum):
+    """What of a snapshot stays when it goes, so that its changes can still be read."""
+
+    NOTHING = "nothing"
+    DELTAS = "what commits wrote"
+    FILES = "changelog files"
+
+    @classmethod
+    def by(cls, options: TableOptions) -> KeptChanges:
+        """What a table keeps."""
+        if not options.expire.is_changelog_decoupled:
+            return cls.NOTHING
+        return cls.DELTAS if options.stream.changelog_producer is ChangelogProducer.NONE else cls.FILES
+
+
+@dataclass(frozen=True, slots=True)
+class ChangelogStore:
+    """Finds, makes and deletes the long-lived changelogs of one branch."""
+
+    store: TableStore
+
+    def ids(self) -> Sequence[int]:
+        """The ids there are, ascending."""
+        children = self.store.io.list(self.store.paths.changelog_directory)
+        found = (changelog_id_of(child.name) for child in children)
+        return sorted(i for i in found if i is not None)
+
+    def earliest_id(self) -> int | None:
+        """The smallest id; ``None`` without any."""
+        ids = self.ids()
+        return ids[0] if ids else None
+
+    def all(self) -> Iterator[Snapshot]:
+        """The changelogs there are, ascending; raises as ``find``."""
+        for changelog_id in self.ids():
+            if (found := self.find(changelog_id)) is not None:
+                yield found
+
+    def find(self, changelog_id: int) -> Snapshot | None:
+        """What the snapshot of that id was; ``None`` when no changelog of it is kept.
+
+        Raises:
+            CorruptionError: its file does not hold the changelog of that id.
+        """
+        path = self.store.paths.changelog(changelog_id)
+        try:
+            data = read_file(self.store.io, path)
+        except FileNotFoundError:
+            return None
+        snapshot = decode_snapshot(data, path=path)
+        if snapshot.id != changelog_id:
+            raise BadEncoding(path, f"expected changelog {changelog_id}, found {snapshot.id}")
+        return snapshot
+
+    def keep(self, snapshot_id: int) -> None:
+        """Make the changelog of a snapshot that is about to go, with whatever its writer put into it.
+
+        Made again when there is one: an expiry that did not finish was here. Nothing happens when the snapshot is gone.
+
+        Raises:
+            CorruptionError: the snapshot cannot be read, so no reader would take the changelog.
+            OSError: the store failed.
+        """
+        with suppress(FileNotFoundError):
+            source = self.store.paths.snapshot(snapshot_id)
+            data = read_file(self.store.io, source)
+            decode_snapshot(data, path=source)
+            self.store.io.overwrite(self.store.paths.changelog(snapshot_id), data)
+            self.write_latest_hint(snapshot_id)
+
+    def delete(self, changelog_id: int) -> None:
+        """Delete the changelog's file; nothing happens when there is none."""
+        self.store.io.delete(self.store.paths.changelog(changelog_id))
+
+    def write_latest_hint(self, changelog_id: int | None) -> None:
+        """Say where to look for the latest; ``None`` that nobody knows. Raises ``OSError``."""
+        path = self.store.paths.changelog_latest_hint
+        self.store.io.overwrite(path, b"-1" if changelog_id is None else hint_bytes(changelog_id, path=path))
+
+    def write_earliest_hint(self, changelog_id: int) -> None:
+        """Say where to look for the earliest. Raises ``OSError``."""
+        path = self.store.paths.changelog_earliest_hint
+        self.store.io.overwrite(path, hint_bytes(changelog_id, path=path))
+
+    def delete_hints(self) -> None:
+        """Say nothing about where to look: no changelog is left. Raises ``OSError``."""
+        self.store.io.delete(self.store.paths.changelog_earliest_hint)
+        self.store.io.delete(self.store.paths.changelog_latest_hint)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeHistory:
+    """The changes of a branch by id: those of the retained snapshots, and before them the long-lived changelogs."""
+
+    snapshots: SnapshotStore
+    changelogs: ChangelogStore
+
+    def find(self, snapshot_id: int) -> Snapshot | None:
+        """The snapshot that made the changes of that id, retained or not; ``None`` when they are gone or to come."""
+        return self.snapshots.find(snapshot_id) or self.changelogs.find(snapshot_id)
+
+    def earliest_id(self) -> int | None:
+        """The id of the earliest changes there are; ``None`` without any."""
+        retained = self.snapshots.earliest_id()
+        kept = self.changelogs.earliest_id()
+        if retained is None or kept is None:
+            return retained if kept is None else kept
+        return min(retained, kept)

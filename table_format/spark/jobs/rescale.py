@@ -1,0 +1,37 @@
+"""Rescaling as a Spark job: tasks read the old buckets and write the new ones; only metadata travels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from table_format.model.commit import CommitMessage
+from table_format.model.snapshot import Snapshot
+from table_format.spark.jobs.bucket_jobs import in_tasks
+from table_format.table.table import Table
+from table_format.table.upkeep.redistribution import MAX_READERS
+from table_format.table.upkeep.rescale import PartitionRescale, rescale, rescale_work
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def rescale_on_spark(
+    spark: SparkSession,
+    table: Table,
+    bucket: int | None,
+    *,
+    partitions: Sequence[Mapping[str, object]] | None,
+) -> tuple[Snapshot, ...]:
+    """Rescale partitions in Spark's tasks and commit the result; the snapshot made, if any.
+
+    Raises:
+        ConflictError: another commit changed one of the partitions meanwhile; nothing is visible.
+    """
+    facts = table.current_facts
+
+    def perform(works: Sequence[PartitionRescale]) -> Iterator[CommitMessage]:
+        return in_tasks(spark, works, partial(rescale_work, facts))
+
+    return rescale(facts, bucket, partitions=partitions, perform=perform, shares=MAX_READERS)

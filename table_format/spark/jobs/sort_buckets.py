@@ -1,0 +1,262 @@
+"""Sort compaction of dynamic buckets as a Spark job (``lsm/sort.py`` in tasks).
+
+Which bucket a row goes to follows from its place in the order of all rows. So jobs sample the sort columns, look for
+keys that share their hash, and count the rows of each range; the last one sends rows to the task of their range, which
+knows how many come before them, and from there to the task of their bucket, which sorts by key and writes data files
+and hash index. The driver gets samples, counts, the few hashes that keys share, and metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from table_format.errors import TableFormatError
+from table_format.kernels.hash_buckets import Hashes
+from table_format.kernels.sort_keys import SortKey
+from table_format.lsm.sort import (
+    external_sort,
+    key_hashes,
+    level_of_all,
+    may_have_more_buckets,
+    removals,
+    rows_of_a_bucket,
+    write_bucket,
+)
+from table_format.model.commit import CommitMessage
+from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
+from table_format.spark.tasks.task_results import ANSWER_DDL, decode_error, encode_error, gather, messages_of_all
+from table_format.spark.tasks.worker import Batches, map_in_workers
+from table_format.spark.write.ranges import (
+    RANGE,
+    ROWS_DDL,
+    Piece,
+    Ranges,
+    a_task_for_each,
+    dealt,
+    failing,
+    for_each_piece,
+    of_one_part,
+    part_writer,
+    pieces_of,
+    ranges_of,
+    rows_for,
+)
+from table_format.table.facts import TableFacts
+from table_format.table.upkeep.bucket_compaction import BucketCompaction, files_of
+from table_format.table.upkeep.sort_compact import bucket_to_sort, by_partition
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_FIGURES: Final = pa.schema([("part", pa.int32()), ("figure", pa.int64()), ("failure", pa.string())])
+_FIGURES_DDL: Final = "part int, figure long, failure string"
+
+
+@dataclass(frozen=True, slots=True)
+class _Partition:
+    """Where the rows of a partition go: ``size`` of them to each bucket, those whose hash is ``shared`` to the last.
+
+    Its buckets count from ``first`` among those of all partitions.
+    """
+
+    work: BucketCompaction
+    level: int
+    cut: Ranges
+    shared: Hashes
+    size: int
+    counts: tuple[int, ...] = ()
+    first: int = 0
+
+    @property
+    def ordered_buckets(self) -> int:
+        return -(-sum(self.counts) // self.size)
+
+    @property
+    def bucket_count(self) -> int:
+        return self.ordered_buckets + (1 if self.shared.size else 0)
+
+    def parts_of(self, facts: TableFacts, rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
+        """The range of each row; one more for rows that share their hash."""
+        is_shared = np.isin(key_hashes(files_of(facts, self.work), rows), self.shared)
+        return np.where(is_shared, self.cut.count, self.cut.of(rows))
+
+
+def sort_buckets_on_spark(
+    spark: SparkSession, facts: TableFacts, works: Sequence[BucketCompaction], key: SortKey
+) -> Iterator[CommitMessage]:
+    """Deal the rows of partitions out to buckets in the order of the key; raises as ``lsm.sort.sort_buckets``."""
+    members = list(by_partition(works).values())
+    buckets = [[bucket_to_sort(facts, work) for work in found] for found in members]
+    levels = [level_of_all(found) for found in buckets]
+    for found in buckets:
+        yield from removals(found)
+    pieces = pieces_of(facts, members)
+    cuts = ranges_of(spark, facts, members, pieces, key)
+    # A further range of each partition takes the rows that share their hash.
+    cuts = tuple(replace(cut, first=cut.first + number) for number, cut in enumerate(cuts))
+    shared = _shared_hashes(spark, facts, members, pieces)
+    partitions = [
+        _Partition(found[0], level, cut, hashes, rows_of_a_bucket(stored))
+        for found, stored, level, cut, hashes in zip(members, buckets, levels, cuts, shared, strict=True)
+    ]
+    partitions = _counted(spark, facts, partitions, pieces)
+    yield from _written(spark, facts, partitions, pieces)
+
+
+def _shared_hashes(
+    spark: SparkSession, facts: TableFacts, members: Sequence[Sequence[BucketCompaction]], pieces: Sequence[Piece]
+) -> list[Hashes]:
+    """The hashes that several keys of a partition share: they have to share a bucket."""
+    found: list[list[int]] = [[] for _ in members]
+    # A single bucket is shared by all.
+    if may_have_more_buckets(files_of(facts, members[0][0])):
+        hashes = map_in_workers(a_task_for_each(spark, pieces), _hasher(facts, pieces), _FIGURES_DDL)
+        for row in (
+            hashes.groupBy("part", "figure", "failure").count().filter("count > 1 OR failure IS NOT NULL").collect()
+        ):
+            if row.failure is not None:
+                raise decode_error(row.failure)
+            found[row.part].append(row.figure)
+    return [np.array(sorted(hashes), np.int32) for hashes in found]
+
+
+def _counted(
+    spark: SparkSession, facts: TableFacts, partitions: Sequence[_Partition], pieces: Sequence[Piece]
+) -> list[_Partition]:
+    """The partitions with the rows of each of their ranges, and with numbers for their buckets."""
+    counts: dict[int, int] = {}
+    counted = map_in_workers(a_task_for_each(spark, pieces), _counter(facts, partitions, pieces), _FIGURES_DDL)
+    for row in counted.collect():
+        if row.failure is not None:
+            raise decode_error(row.failure)
+        counts[row.part] = counts.get(row.part, 0) + row.figure
+    found: list[_Partition] = []
+    first = 0
+    for partition in partitions:
+        parts = range(partition.cut.first, partition.cut.first + partition.cut.count)
+        found.append(replace(partition, counts=tuple(counts.get(part, 0) for part in parts), first=first))
+        first += found[-1].bucket_count
+    return found
+
+
+def _written(
+    spark: SparkSession, facts: TableFacts, partitions: Sequence[_Partition], pieces: Sequence[Piece]
+) -> Sequence[CommitMessage]:
+    parts = sum(partition.cut.count + 1 for partition in partitions)
+    buckets = max(sum(partition.bucket_count for partition in partitions), 1)
+    rows = map_in_workers(a_task_for_each(spark, pieces), _dealer(facts, partitions, pieces), ROWS_DDL)
+    placed = map_in_workers(rows.repartitionById(parts, RANGE), _placer(facts, partitions), ROWS_DDL)
+    written = map_in_workers(placed.repartitionById(buckets, RANGE), bucket_writer(facts, partitions), ANSWER_DDL)
+    return messages_of_all(facts, gather(written.collect()))
+
+
+# --- inside the tasks -------------------------------------------------------------------------------------------------
+
+
+def _hasher(facts: TableFacts, pieces: Sequence[Piece]) -> Callable[[Batches], Batches]:
+    def hashes(piece: Piece) -> Batches:
+        files = files_of(facts, piece.work)
+        for batch in piece.read(facts, facts.schema.select(facts.schema.trimmed_primary_keys)):
+            yield _figures(piece.partition, key_hashes(files, batch))
+
+    return for_each_piece(pieces, hashes, _failed)
+
+
+def _counter(
+    facts: TableFacts, partitions: Sequence[_Partition], pieces: Sequence[Piece]
+) -> Callable[[Batches], Batches]:
+    def counts(piece: Piece) -> Batches:
+        partition = partitions[piece.partition]
+        wanted = dict.fromkeys((*partition.cut.key.columns, *facts.schema.trimmed_primary_keys))
+        found = np.zeros(partition.cut.count + 1, np.int64)
+        for batch in piece.read(facts, facts.schema.select(tuple(wanted))):
+            found += np.bincount(partition.parts_of(facts, batch), minlength=len(found))
+        for number, count in enumerate(found.tolist()):
+            yield _figures(partition.cut.first + number, np.array([count]))
+
+    return for_each_piece(pieces, counts, _failed)
+
+
+def _dealer(
+    facts: TableFacts, partitions: Sequence[_Partition], pieces: Sequence[Piece]
+) -> Callable[[Batches], Batches]:
+    fields = (SEQUENCE_NUMBER, VALUE_KIND, *facts.schema.fields)
+
+    def deal(piece: Piece) -> Batches:
+        partition = partitions[piece.partition]
+        for batch in piece.read(facts, fields):
+            parts = partition.parts_of(facts, batch)
+            yield from dealt(batch, parts, count=partition.cut.count + 1, first=partition.cut.first)
+
+    return for_each_piece(pieces, deal, failing)
+
+
+def _placer(facts: TableFacts, partitions: Sequence[_Partition]) -> Callable[[Batches], Batches]:
+    """Put the rows of one range in order, and send each to its bucket."""
+    owners = [(p, number) for p in partitions for number in range(p.cut.count + 1)]
+
+    def placed(batches: Batches) -> Batches:
+        got = of_one_part(batches)
+        if got is None:
+            return
+        part, rows = got
+        partition, number = owners[part]
+        if number == partition.cut.count:
+            for batch in rows:
+                yield rows_for(partition.first + partition.ordered_buckets, batch)
+            return
+        place = sum(partition.counts[:number])
+        with external_sort(files_of(facts, partition.work), partition.cut.key) as waiting:
+            for batch in rows:
+                waiting.add(batch)
+            for batch in waiting.sorted():
+                buckets = np.arange(place, place + batch.num_rows) // partition.size
+                place += batch.num_rows
+                lowest = int(buckets[0])
+                count = int(buckets[-1]) - lowest + 1
+                yield from dealt(batch, buckets - lowest, count=count, first=partition.first + lowest)
+
+    def place(batches: Batches) -> Batches:
+        try:
+            yield from placed(batches)
+        except TableFormatError as error:
+            yield failing(error)
+
+    return place
+
+
+def bucket_writer(facts: TableFacts, partitions: Sequence[_Partition]) -> Callable[[Batches], Batches]:
+    owners = [(p, number) for p in partitions for number in range(p.bucket_count)]
+
+    def write_rows_of(part: int, rows: Batches) -> tuple[CommitMessage, ...]:
+        if part >= len(owners):
+            # There is no such bucket: all that comes here is what stopped another task.
+            for _ in rows:
+                pass
+            return ()
+        partition, number = owners[part]
+        bucket = replace(files_of(facts, partition.work), bucket=number)
+        return (write_bucket(bucket, rows, partition.level),)
+
+    return part_writer(write_rows_of)
+
+
+def _failed(error: TableFormatError) -> pa.RecordBatch:
+    columns = [pa.array([0], pa.int32()), pa.array([0], pa.int64()), pa.array([encode_error(error)])]
+    return pa.RecordBatch.from_arrays(columns, schema=_FIGURES)
+
+
+def _figures(part: int, figures: npt.NDArray[np.integer]) -> pa.RecordBatch:
+    count = len(figures)
+    columns = [
+        pa.repeat(pa.scalar(part, pa.int32()), count),
+        pa.array(figures).cast(pa.int64()),
+        pa.nulls(count, pa.string()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=_FIGURES)

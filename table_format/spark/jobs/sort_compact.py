@@ -1,0 +1,151 @@
+"""Sort compaction of a table as a Spark job: each task puts one range of the sort key in order and writes it.
+
+One job samples, a second one reads all rows, sends each to the task of its range, and sorts and writes them there
+(``spark/write/ranges.py``). The driver gets samples and metadata. Dynamic buckets take a further step
+(``spark/jobs/sort_buckets.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from table_format.append.compact import replacement
+from table_format.append.sort import write_sorted
+from table_format.errors import BucketLost, TableFormatError
+from table_format.indexes.deletion_vectors import BucketDeletions
+from table_format.kernels.sort_keys import SortKey
+from table_format.model.commit import CommitMessage
+from table_format.model.data_file import DataFileMeta
+from table_format.model.snapshot import Snapshot
+from table_format.spark.jobs.compact import compact_on_spark
+from table_format.spark.jobs.sort_buckets import sort_buckets_on_spark
+from table_format.spark.tasks.task_results import ANSWER_DDL, gather, messages_of_all
+from table_format.spark.tasks.worker import Batches, map_in_workers
+from table_format.spark.write.ranges import (
+    RANGE,
+    ROWS_DDL,
+    Piece,
+    Ranges,
+    a_task_for_each,
+    dealt,
+    failing,
+    for_each_piece,
+    part_writer,
+    pieces_of,
+    ranges_of,
+)
+from table_format.table.facts import TableFacts
+from table_format.table.table import Table
+from table_format.table.upkeep.bucket_compaction import BucketCompaction, files_of
+from table_format.table.upkeep.sort_compact import SortPerformer, sort_compact
+from table_format.table.write.batch_commit import fresh_user
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def sort_compact_on_spark(
+    spark: SparkSession,
+    table: Table,
+    order_by: Sequence[str],
+    strategy: str,
+    *,
+    partitions: Sequence[Mapping[str, object]] | None,
+) -> tuple[Snapshot, ...]:
+    """Put the rows of a table in order in Spark's tasks and commit the result; raises as ``sort_compact``."""
+    table = table.current()
+    facts = table.facts
+
+    def compact_first() -> tuple[Snapshot, ...]:
+        return compact_on_spark(spark, table, full=True, partitions=partitions).snapshots
+
+    return sort_compact(
+        facts,
+        fresh_user(facts),
+        order_by,
+        strategy,
+        partitions=partitions,
+        perform=sort_performer(spark, table),
+        compact_first=compact_first,
+    )
+
+
+def sort_performer(spark: SparkSession, table: Table) -> SortPerformer:
+    """What sorts the partitions of a table in Spark's tasks."""
+    is_keyed = table.facts.schema.is_primary_key_table
+    return partial(sort_buckets_on_spark if is_keyed else _without_lost, spark, table.facts)
+
+
+def _without_lost(
+    spark: SparkSession, facts: TableFacts, works: Sequence[BucketCompaction], key: SortKey
+) -> Iterator[CommitMessage | BucketLost]:
+    """Sort all partitions, or begin again without one whose files others took meanwhile."""
+    while works:
+        try:
+            yield from _sorted(spark, facts, works, key)
+        except BucketLost as lost:
+            works = [work for work in works if work.partition != lost.partition]
+            yield lost
+        else:
+            return
+
+
+def _sorted(
+    spark: SparkSession, facts: TableFacts, works: Sequence[BucketCompaction], key: SortKey
+) -> Sequence[CommitMessage]:
+    partitions = [(work,) for work in works]
+    pieces = pieces_of(facts, partitions)
+    ranges = ranges_of(spark, facts, partitions, pieces, key)
+    total = sum(cut.count for cut in ranges)
+    rows = map_in_workers(a_task_for_each(spark, pieces), _dealer(facts, pieces, ranges), ROWS_DDL)
+    written = map_in_workers(rows.repartitionById(total, RANGE), _range_writer(facts, works, ranges), ANSWER_DDL)
+    messages = messages_of_all(facts, gather(written.collect()))
+    try:
+        return list(_replacements(facts, works, messages))
+    except (TableFormatError, OSError):
+        facts.committer("").abort(messages)
+        raise
+
+
+def _replacements(
+    facts: TableFacts, works: Sequence[BucketCompaction], messages: Sequence[CommitMessage]
+) -> Iterator[CommitMessage]:
+    """One message for each partition, of what the tasks of its ranges wrote; files are numbered in order."""
+    written: dict[tuple[bytes, int], list[DataFileMeta]] = {}
+    for message in messages:
+        written.setdefault((message.partition, message.bucket), []).extend(message.compact_after)
+    for work in works:
+        after: list[DataFileMeta] = []
+        following = 0
+        for file in written.get((work.partition, work.bucket), ()):
+            last = following + file.row_count - 1
+            after.append(replace(file, min_sequence_number=following, max_sequence_number=last))
+            following = last + 1
+        yield replacement(files_of(facts, work), work.files, work.files, after, work.deletions or BucketDeletions())
+
+
+# --- inside the tasks -------------------------------------------------------------------------------------------------
+
+
+def _dealer(facts: TableFacts, pieces: Sequence[Piece], ranges: Sequence[Ranges]) -> Callable[[Batches], Batches]:
+    def deal(piece: Piece) -> Batches:
+        cut = ranges[piece.partition]
+        for batch in piece.read(facts, facts.schema.fields):
+            yield from dealt(batch, cut.of(batch), count=cut.count, first=cut.first)
+
+    return for_each_piece(pieces, deal, failing)
+
+
+def _range_writer(
+    facts: TableFacts, works: Sequence[BucketCompaction], ranges: Sequence[Ranges]
+) -> Callable[[Batches], Batches]:
+    owners = [number for number, cut in enumerate(ranges) for _ in range(cut.count)]
+
+    def write_range(part: int, rows: Batches) -> tuple[CommitMessage, ...]:
+        bucket = files_of(facts, works[owners[part]])
+        return (bucket.message(compact_after=write_sorted(bucket, rows, ranges[owners[part]].key)),)
+
+    return part_writer(write_range)

@@ -1,0 +1,1 @@
+"""``format("paimon")``: the table format as a Python data source of Spark."""

@@ -1,0 +1,1 @@
+"""Work inside Spark's tasks: the library is shipped to workers, and results or errors come back to the driver."""

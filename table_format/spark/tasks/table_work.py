@@ -1,0 +1,132 @@
+"""What runs inside Spark's tasks: reading splits, writing buckets, compacting buckets.
+
+A task gets picklable facts, works with Arrow batches, and answers with rows or with encoded commit messages; only
+those travel back to the driver. Nothing here needs a session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence, Sized
+from functools import partial
+from itertools import chain
+from typing import TypeVar
+
+import pyarrow as pa
+
+from table_format.metastore.references.expired_reads import telling_expired_rows
+from table_format.model.commit import CommitMessage
+from table_format.model.split import DataSplit
+from table_format.spark.tasks.task_inputs import TaskInputs
+from table_format.spark.tasks.task_results import result_of
+from table_format.spark.tasks.worker import Batches
+from table_format.table.facts import TableFacts
+from table_format.table.read.plan import Plan
+from table_format.table.read.split_reader import read_split
+from table_format.table.write.table_write import OwnHashes, TableWrite
+
+T = TypeVar("T")
+Rows = TypeVar("Rows", bound=Sized)
+
+_ROWS_AT_ONCE = 131_072
+"""Spark hands over batches of 10,000 rows; writing is cheaper in larger ones."""
+
+
+def split_reader(
+    facts: TableFacts, plan: Plan, groups: TaskInputs[Sequence[DataSplit]], *, zone: str
+) -> Callable[[Batches], Batches]:
+    """Read the groups of splits whose numbers come in; rows leave with exactly the plan's columns."""
+    schemas, schema, fields, predicate = dict(plan.schemas), plan.schema, plan.fields, plan.predicate
+
+    def read(numbers: Batches) -> Batches:
+        for batch in numbers:
+            for split in chain.from_iterable(groups[number] for number in batch.column(0).to_pylist()):
+                rows = read_split(facts.store, schemas, schema, facts.options, split, fields, predicate)
+                for found in telling_expired_rows(facts.store, split, rows):
+                    yield for_spark(found, zone=zone)
+
+    return read
+
+
+def for_spark(batch: pa.RecordBatch, *, zone: str) -> pa.RecordBatch:
+    """Times in microseconds, as Spark has them; instants with the session's zone."""
+    columns = [_for_spark(column, zone) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _for_spark(column: pa.Array, zone: str) -> pa.Array:
+    target = _spark_arrow_type(column.type, zone)
+    return column if target.equals(column.type) else column.cast(target)
+
+
+def _spark_arrow_type(arrow: pa.DataType, zone: str) -> pa.DataType:
+    if pa.types.is_timestamp(arrow):
+        return pa.timestamp("us", tz=None if arrow.tz is None else zone)
+    if pa.types.is_list(arrow):
+        return pa.list_(arrow.value_field.with_type(_spark_arrow_type(arrow.value_type, zone)))
+    if pa.types.is_map(arrow):
+        item = arrow.item_field.with_type(_spark_arrow_type(arrow.item_type, zone))
+        return pa.map_(arrow.key_field.with_type(_spark_arrow_type(arrow.key_type, zone)), item)
+    if pa.types.is_struct(arrow):
+        return pa.struct([f.with_type(_spark_arrow_type(f.type, zone)) for f in arrow])
+    return arrow
+
+
+def bucket_writer(
+    facts: TableFacts,
+    names: Sequence[str],
+    *,
+    replacing: bool,
+    given: OwnHashes | None = None,
+    commit_user: str | None = None,
+) -> Callable[[Batches], Batches]:
+    """Write the rows that come in, whose columns have those names; the answer is one row for the task."""
+
+    def write(batches: Batches) -> Batches:
+        named = (batch.rename_columns(names) for batch in batches)
+        write_to = partial(TableWrite, facts, replacing=replacing, given=given, commit_user=commit_user)
+        yield result_of(lambda: write_rows(write_to(), named))
+
+    return write
+
+
+def write_rows(write: TableWrite, batches: Batches) -> tuple[CommitMessage, ...]:
+    """Write all batches of a task; none of its files stays when that fails."""
+    first = next(batches, None)
+    if first is None:
+        return ()
+    larger = in_larger_batches(chain((first,), batches))
+    return write.write(pa.RecordBatchReader.from_batches(first.schema, larger))
+
+
+def performer(works: TaskInputs[T], perform: Callable[[T], Sequence[CommitMessage]]) -> Callable[[Batches], Batches]:
+    """Do the work whose numbers come in; the answer is one row for each."""
+
+    def answers(numbers: Batches) -> Batches:
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                yield result_of(partial(perform, works[number]))
+
+    return answers
+
+
+def in_larger_batches(batches: Batches) -> Batches:
+    """The same rows in larger batches."""
+    return gathered(batches, _joined)
+
+
+def gathered(pieces: Iterator[Rows], join: Callable[[Sequence[Rows]], Rows]) -> Iterator[Rows]:
+    """The same rows in larger pieces: batches or arrays."""
+    waiting: list[Rows] = []
+    count = 0
+    for piece in pieces:
+        waiting.append(piece)
+        count += len(piece)
+        if count >= _ROWS_AT_ONCE:
+            yield join(waiting)
+            waiting, count = [], 0
+    if count:
+        yield join(waiting)
+
+
+def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)

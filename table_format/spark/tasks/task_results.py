@@ -1,0 +1,110 @@
+"""What a task that writes sends to the driver: commit messages, or the error of this library that stopped it.
+
+An error that Spark transports becomes a ``PythonException`` with a stack trace as its text, and the work of the other
+tasks is lost sight of. Sent as an answer it is raised on the driver as what it is, and all files can be deleted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from table_format import errors
+from table_format.codecs.commit_message import decode_messages, encode_messages
+from table_format.errors import BucketLost, TableFormatError
+from table_format.model.commit import CommitMessage
+from table_format.table.facts import TableFacts
+
+ANSWER: Final = pa.schema([("messages", pa.binary()), ("failure", pa.string())])
+ANSWER_DDL: Final = "messages binary, failure string"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResults:
+    """The answers of all tasks of a job; ``failure`` is the first error among them."""
+
+    messages: tuple[CommitMessage, ...]
+    failure: TableFormatError | None
+    lost: tuple[BucketLost, ...] = ()
+    """Buckets whose files others replaced, where the job is one of buckets that do not need each other."""
+
+
+def outcome_of(work: Callable[[], Sequence[CommitMessage]]) -> tuple[bytes | None, str | None]:
+    """Do the work of a task: its encoded messages, or the encoded error that stopped it.
+
+    Other errors than those of this library are raised: Spark repeats the task.
+    """
+    try:
+        return encode_messages(work()), None
+    except TableFormatError as error:
+        return None, encode_error(error)
+
+
+def result_of(work: Callable[[], Sequence[CommitMessage]]) -> pa.RecordBatch:
+    """Do the work of a task and put its outcome into the one row that travels back."""
+    messages, failure = outcome_of(work)
+    columns = [pa.array([messages], pa.binary()), pa.array([failure], pa.string())]
+    return pa.RecordBatch.from_arrays(columns, schema=ANSWER)
+
+
+def gather(answers: Iterable[Any], *, dropping_lost: bool = False) -> TaskResults:
+    """Read what the tasks of a job answered: anything with ``messages`` and ``failure``.
+
+    With ``dropping_lost`` a ``BucketLost`` is no failure.
+    """
+    messages: list[CommitMessage] = []
+    failures: list[TableFormatError] = []
+    lost: list[BucketLost] = []
+    for answer in answers:
+        if answer.failure is None:
+            messages.extend(decode_messages(bytes(answer.messages)))
+            continue
+        failure = decode_error(answer.failure)
+        if dropping_lost and isinstance(failure, BucketLost):
+            lost.append(failure)
+        else:
+            failures.append(failure)
+    return TaskResults(tuple(messages), failures[0] if failures else None, tuple(lost))
+
+
+def messages_of_all(
+    facts: TableFacts, answers: TaskResults, failure: TableFormatError | None = None
+) -> tuple[CommitMessage, ...]:
+    """The messages of a job whose tasks need each other.
+
+    Raises:
+        TableFormatError: what stopped one of them, or else ``failure``; all files of the job are deleted.
+    """
+    failure = answers.failure or failure
+    if failure is not None:
+        facts.committer("").abort(answers.messages)
+        raise failure
+    return answers.messages
+
+
+def encode_error(error: TableFormatError) -> str:
+    """An error as text: its class, its message, and what it carries besides."""
+    carried = {key: value for key, value in vars(error).items() if isinstance(value, str | int)}
+    rows = {key: value.hex() for key, value in vars(error).items() if isinstance(value, bytes)}
+    return json.dumps({"kind": type(error).__name__, "message": str(error), "carried": carried, "bytes": rows})
+
+
+def decode_error(text: str) -> TableFormatError:
+    """The error again.
+
+    >>> error = decode_error(encode_error(errors.Truncated("/t/f", expected_bytes=2, found_bytes=1)))
+    >>> type(error).__name__, str(error), error.found_bytes
+    ('Truncated', '/t/f: expected 2 bytes, found 1', 1)
+    """
+    fields = json.loads(text)
+    kind = getattr(errors, fields["kind"], TableFormatError)
+    # Constructors make messages out of parts; here the message is made already.
+    error: TableFormatError = kind.__new__(kind)
+    error.args = (fields["message"],)
+    vars(error).update(fields["carried"])
+    vars(error).update({key: bytes.fromhex(value) for key, value in fields.get("bytes", {}).items()})
+    return error

@@ -1,0 +1,153 @@
+"""The bucket of each row as a Spark column: what rows are shuffled by (format chapter 05, section 5).
+
+A single whole number as key, the usual case, is hashed by Spark's own functions and never leaves the JVM; everything
+else goes through the library's kernel as an Arrow function. Both give the same buckets, and the writing task computes
+its own again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import DateType as SparkDateType
+from pyspark.sql.types import IntegerType, IntegralType
+
+from table_format.errors import InvalidData
+from table_format.model.types import BigIntType, DataField, DateType, IntType
+from table_format.options.bucket import BucketOptions
+from table_format.spark.names import column, quoted
+from table_format.table.facts import TableFacts
+from table_format.table.placement.routing import bucket_numbers
+from table_format.table.rows.casts import cast_column
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+TASK: Final = "__task__"
+
+_WORD: Final = 0xFFFFFFFF
+
+
+def one_task_for_each_bucket(frame: DataFrame, facts: TableFacts, bucket: Column, tasks: int) -> DataFrame:
+    """The rows of one bucket of one partition all in one task, of so many."""
+    return frame.withColumn(TASK, task_of(facts, bucket, tasks)).repartitionById(tasks, TASK).drop(TASK)
+
+
+def task_of(facts: TableFacts, bucket: Column, tasks: int) -> Column:
+    """The task, of so many, that all rows of one bucket of one partition belong to."""
+    target = bucket.cast("bigint")
+    if facts.schema.partition_keys:
+        target = F.hash(*(column(key) for key in facts.schema.partition_keys)).cast("bigint") + target
+    return F.pmod(target, F.lit(tasks)).cast("int")
+
+
+def with_bucket(frame: DataFrame, facts: TableFacts, name: str) -> DataFrame:
+    """The frame with a column ``name`` for the bucket of each row, of a table with a fixed number of buckets."""
+    return with_number(frame, facts.schema.select(facts.schema.bucket_keys), facts.options.bucket, name)
+
+
+def with_number(frame: DataFrame, fields: Sequence[DataField], bucketing: BucketOptions, name: str) -> DataFrame:
+    """The frame with a column ``name`` for what a number of buckets, or of tasks, makes of key columns."""
+    if bucketing.function == "default" and len(fields) == 1 and _is_native(frame, fields[0]):
+        return _with_native_bucket(frame, fields[0], bucketing.count, name)
+    function: Callable[..., Column] = arrow_udf(bucket_function(fields, bucketing), IntegerType())
+    return frame.withColumn(name, function(*(column(f.name) for f in fields)))
+
+
+def bucket_function(fields: Sequence[DataField], bucketing: BucketOptions) -> Callable[..., pa.Array]:
+    """The bucket of each row from arrays of its bucket key columns."""
+
+    def buckets(*columns: pa.Array) -> pa.Array:
+        try:
+            arrays = [cast_column(c, f.type, f.name) for c, f in zip(columns, fields, strict=True)]
+        except InvalidData:
+            # No bucket is right for them: the task that is to write them says what is wrong.
+            return pa.repeat(pa.scalar(0, pa.int32()), len(columns[0]))
+        return pa.array(bucket_numbers(fields, arrays, bucketing, len(columns[0]))).cast(pa.int32())
+
+    return buckets
+
+
+# --- the same in Spark's own functions --------------------------------------------------------------------------------
+#
+# The format hashes the row of the key: 8 bytes of header, all 0 without nulls, then 8 bytes of value, little endian, by
+# murmur3 with seed 42. Spark's hash(a, b) hashes b with the hash of a as its seed, and each hash ends with the length
+# (4 or 8 for whole numbers) and an avalanche. So the header becomes a number whose hash is the state after it; and the
+# last avalanche is undone, the length 8 made 16, and the avalanche done again.
+
+_SEED: Final = 42
+_M1: Final = 0x85EBCA6B
+_M2: Final = 0xC2B2AE35
+
+
+def _is_native(frame: DataFrame, field: DataField) -> bool:
+    """Whether Spark's functions see the value that will be stored: any other conversion is for the kernel to make."""
+    given = frame.schema[field.name].dataType
+    whole = isinstance(field.type, IntType | BigIntType) and isinstance(given, IntegralType)
+    day = isinstance(field.type, DateType) and isinstance(given, SparkDateType)
+    return (whole or day) and not field.type.nullable
+
+
+def _with_native_bucket(frame: DataFrame, field: DataField, bucket_count: int, name: str) -> DataFrame:
+    key, h = quoted(field.name), quoted(name)
+    value = f"CAST({f'unix_date({key})' if isinstance(field.type, DateType) else key} AS BIGINT)"
+    if not isinstance(field.type, BigIntType):
+        value = f"({value} & {_WORD}L)"
+    steps = (
+        f"CAST(hash({_signed(_header_as_number())}, {value}) AS BIGINT) & {_WORD}L",
+        # the avalanche backwards
+        _times(f"({h} ^ shiftright({h}, 16))", pow(_M2, -1, 1 << 32)),
+        _times(f"({h} ^ shiftright({h}, 13) ^ shiftright({h}, 26))", pow(_M1, -1, 1 << 32)),
+        f"{h} ^ shiftright({h}, 16) ^ {8 ^ 16}L",
+        # and forwards
+        _times(f"({h} ^ shiftright({h}, 16))", _M1),
+        _times(f"({h} ^ shiftright({h}, 13))", _M2),
+        # The hash is a signed number of 32 bits, and its remainder has its sign.
+        f"CAST(abs(shiftright(shiftleft({h} ^ shiftright({h}, 16), 32), 32) % {bucket_count}L) AS INT)",
+    )
+    # Each step uses the last one several times, which inside one expression would be work that doubles every time.
+    for step in steps:
+        frame = frame.withColumn(name, F.expr(step))
+    return frame
+
+
+def _times(h: str, factor: int) -> str:
+    """The product modulo 2**32, without a step that overflows 64 bits: that is an error in Spark."""
+    low, high = factor & 0xFFFF, factor >> 16
+    return f"({h} * {low}L + shiftleft(({h} * {high}L) & {0xFFFF}L, 16)) & {_WORD}L"
+
+
+def _header_as_number() -> int:
+    """The INT whose Spark hash is the state of the format's hash after the header."""
+    state = _SEED
+    for _ in range(2):
+        state = _mixed(state, 0)
+    h = state
+    # Backwards: the avalanche of a 4-byte hash, the mixing of its word, the mixing into the seed.
+    h ^= h >> 16
+    h = h * pow(_M2, -1, 1 << 32) & _WORD
+    h ^= (h >> 13) ^ (h >> 26)
+    h = h * pow(_M1, -1, 1 << 32) & _WORD
+    h ^= h >> 16
+    h ^= 4
+    h = (h - 0xE6546B64) * pow(5, -1, 1 << 32) & _WORD
+    word = _rotated(h, 32 - 13) ^ _SEED
+    word = word * pow(0x1B873593, -1, 1 << 32) & _WORD
+    return _rotated(word, 32 - 15) * pow(0xCC9E2D51, -1, 1 << 32) & _WORD
+
+
+def _mixed(state: int, word: int) -> int:
+    word = _rotated(word * 0xCC9E2D51 & _WORD, 15) * 0x1B873593 & _WORD
+    return (_rotated(state ^ word, 13) * 5 + 0xE6546B64) & _WORD
+
+
+def _rotated(value: int, bits: int) -> int:
+    return (value << bits | value >> (32 - bits)) & _WORD
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 32) if value >= 1 << 31 else value

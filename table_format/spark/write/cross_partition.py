@@ -1,0 +1,226 @@
+"""Keys that change their partition, as a Spark job: rows go by key to assigners, and from there by bucket to writers.
+
+Java ``GlobalIndexAssigner`` in a topology of several. Each assigner owns the keys whose hash leaves its number as the
+remainder and keeps an index of them, and opens those buckets whose number does; all rest on the one snapshot that the
+driver names. Rows keep the order of the frame: each assigner sorts what comes, and a shuffle keeps the order of what
+one task sends another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import IntegerType, StructField, StructType
+
+from table_format.errors import KeyPlacesChanged, TableFormatError
+from table_format.kernels.key_shards import KeyShard
+from table_format.model.commit import CommitMessage
+from table_format.model.snapshot import Snapshot
+from table_format.spark.tasks.table_work import in_larger_batches, write_rows
+from table_format.spark.tasks.task_results import decode_error, encode_error, gather, messages_of_all, outcome_of
+from table_format.spark.tasks.worker import Batches, map_in_workers
+from table_format.spark.write.assigner_runs import HEARD_DDL, heard, ran_twice, run_name
+from table_format.spark.write.buckets import TASK, with_number
+from table_format.spark.write.key_bootstrap import (
+    ASSIGNER,
+    NO_BOOTSTRAP,
+    ORDER,
+    Bootstrap,
+    key_frame,
+    known_rows,
+    plan_bootstrap,
+)
+from table_format.table.facts import TableFacts
+from table_format.table.placement.cross_partition import MovingKeys
+from table_format.table.placement.given import PLACE_TYPE, Places, place_column
+from table_format.table.rows.validate import RowRules
+from table_format.table.write.table_write import GivenBuckets, TableWrite
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_PLACE: Final = "__place__"
+_NOTE: Final = "__note__"
+
+
+@dataclass(frozen=True, slots=True)
+class Assigning:
+    """What all assigners of a job go by. ``names`` are the columns of the frame, ``tasks`` the number of writers."""
+
+    facts: TableFacts
+    names: tuple[str, ...]
+    base: Snapshot | None
+    replacing: bool
+    assigners: int
+    tasks: int
+    bootstrap: Bootstrap = NO_BOOTSTRAP
+
+
+def write_moving(frame: DataFrame, job: Assigning, commit_user: str | None) -> tuple[CommitMessage, ...]:
+    """Write the rows of a frame, by several tasks, and return the messages that make them visible.
+
+    Raises:
+        InvalidData: values are not those of the table; no file is left.
+        KeyPlacesChanged: others have written meanwhile, or Spark ran an assigner twice; no file is left.
+    """
+    placed = _with_places(frame, job)
+    names = placed.columns
+    plain = placed.toDF(*(f"c{number}" for number in range(len(names))))
+    rows = map_in_workers(plain, writer(job, names, commit_user), HEARD_DDL).collect()
+    return messages_of_all(job.facts, gather(rows), placed_twice(job, rows))
+
+
+def _with_places(frame: DataFrame, job: Assigning) -> DataFrame:
+    """The rows with the places their keys were given, each in the task that is to write them."""
+    facts = job.facts
+    fields = facts.schema.select(facts.schema.primary_keys)
+    owned = with_number(frame, fields, replace(facts.options.bucket, count=job.assigners, function="default"), ASSIGNER)
+    names = [f"c{number}" for number in range(len(job.names))]
+    plain = owned.withColumn(ORDER, F.monotonically_increasing_id()).toDF(*names, ASSIGNER, ORDER)
+    if not job.replacing:
+        job = replace(job, bootstrap=plan_bootstrap(frame.sparkSession, facts, job.base, job.assigners))
+    if job.bootstrap.shards:
+        known = key_frame(frame.sparkSession, facts, job.bootstrap, job.assigners)
+        plain = plain.unionByName(known, allowMissingColumns=True)
+    routed = plain.repartitionById(job.assigners, ASSIGNER).sortWithinPartitions(ORDER)
+    # Rows that only carry a note have no values.
+    columns = [StructField(f.name, f.dataType) for f in plain.schema.fields[: len(names)]]
+    added = [StructField(TASK, IntegerType()), StructField(_PLACE, from_arrow_type(PLACE_TYPE)), _NOTE_FIELD]
+    placed = map_in_workers(routed, assigner(job), StructType([*columns, *added]))
+    return placed.repartitionById(job.tasks, TASK).drop(TASK).toDF(*job.names, _PLACE, _NOTE)
+
+
+_NOTE_FIELD: Final = StructField(_NOTE, from_arrow_type(pa.string()))
+
+
+# --- assigners --------------------------------------------------------------------------------------------------------
+
+
+def assigner(job: Assigning) -> Callable[[Batches], Batches]:
+    """Place the rows of one assigner, in the order of ``ORDER``; they leave with the number of their writer."""
+
+    def assign(batches: Batches) -> Batches:
+        first = next(batches, None)
+        while first is not None and not first.num_rows:
+            first = next(batches, None)
+        if first is None:
+            return
+        number = first.column(ASSIGNER)[0].as_py()
+        columns = [pa.field(n, t) for n, t in zip(job.names, first.schema.types, strict=False)]
+        run = run_name(number, job.facts.store.runtime.ids.uuid())
+        # Each writer is told by which run of the assigner its rows were placed, also the one that gets none.
+        yield _notes(columns, run, range(job.tasks))
+        try:
+            yield from _assigned(job, number, chain((first,), batches))
+        except TableFormatError as error:
+            yield _notes(columns, encode_error(error), [0])
+
+    return assign
+
+
+def _assigned(job: Assigning, number: int, batches: Batches) -> Batches:
+    facts = job.facts
+    schema = facts.schema
+    rules = RowRules(schema, facts.options.merge)
+    fields = schema.select((*schema.partition_keys, *schema.trimmed_primary_keys))
+    moving = MovingKeys(facts, replacing=job.replacing, shard=KeyShard(number, job.assigners))
+    left: list[pa.RecordBatch] = []
+    read = in_larger_batches(batches)
+    known = _known(read, left)
+    try:
+        is_sent = number in job.bootstrap.shards
+        moving.begin(job.base, known=known_rows(facts, job.bootstrap.splits, known) if is_sent else None)
+        for _ in known:  # an index that did not need them
+            pass
+        for batch in chain(left, read):
+            given = batch.select(range(len(job.names))).rename_columns(job.names)
+            # Also what is to be ignored: a key that cannot be stored has brought its neighbours to the wrong assigner.
+            keys = rules.conform_columns(given, fields)
+            rows = rules.without_ignored(given)
+            if not rows.num_rows:
+                continue
+            places = moving.choose(keys if rows.num_rows == given.num_rows else rules.conform_columns(rows, fields))
+            if len(places.rows):
+                yield _with_place(rows, places, job.tasks)
+    finally:
+        moving.forget()
+
+
+def _known(batches: Batches, left: list[pa.RecordBatch]) -> Batches:
+    """The rows of the bootstrap, which come first; what the last batch has besides goes to ``left``."""
+    for batch in batches:
+        count = int((batch.column(ORDER).to_numpy() < 0).sum())
+        if count:
+            yield batch.slice(0, count)
+        if count < batch.num_rows:
+            left.append(batch.slice(count))
+            return
+
+
+def _with_place(rows: pa.RecordBatch, places: Places, tasks: int) -> pa.RecordBatch:
+    taken = rows if len(places.rows) == rows.num_rows and not places.is_retract.any() else rows.take(places.rows)
+    numbers, positions = np.unique(places.partition, return_inverse=True)
+    hashes = np.array([crc32(places.named(number)) for number in numbers.tolist()], np.int64)
+    targets = (hashes[positions] + places.bucket) % tasks
+    added = [pa.array(targets.astype(np.int32)), place_column(places), pa.nulls(taken.num_rows, pa.string())]
+    return pa.RecordBatch.from_arrays([*taken.columns, *added], names=[*taken.schema.names, TASK, _PLACE, _NOTE])
+
+
+def _notes(columns: Sequence[pa.Field], text: str, tasks: Iterable[int]) -> pa.RecordBatch:
+    """Rows without values that tell writers something."""
+    targets = pa.array(tasks, pa.int32())
+    count = len(targets)
+    nothing = [pa.nulls(count, column.type) for column in columns]
+    added = [targets, pa.nulls(count, PLACE_TYPE), pa.repeat(pa.scalar(text), count)]
+    return pa.RecordBatch.from_arrays([*nothing, *added], names=[*(c.name for c in columns), TASK, _PLACE, _NOTE])
+
+
+# --- writers ----------------------------------------------------------------------------------------------------------
+
+
+def writer(job: Assigning, names: Sequence[str], commit_user: str | None) -> Callable[[Batches], Batches]:
+    """Write the rows that come in; the answer is one row for the task."""
+    given = GivenBuckets(_PLACE, job.base)
+
+    def write(batches: Batches) -> Batches:
+        notes: list[str] = []
+        named = (batch.rename_columns(names) for batch in batches)
+        write_to = partial(TableWrite, job.facts, replacing=job.replacing, given=given, commit_user=commit_user)
+        outcome = outcome_of(lambda: write_rows(write_to(), _without_notes(named, notes)))
+        yield heard(outcome, notes)
+
+    return write
+
+
+def _without_notes(batches: Batches, notes: list[str]) -> Batches:
+    """The rows; what assigners have to say is noted, and what stopped one of them is raised."""
+    for batch in batches:
+        column = batch.column(_NOTE)
+        rows = batch.drop_columns([_NOTE])
+        if column.null_count < len(column):
+            for text in column.drop_null().to_pylist():
+                if text.startswith("{"):
+                    raise decode_error(text)
+                notes.append(text)
+            rows = rows.filter(column.is_null())
+        if rows.num_rows:
+            yield rows
+
+
+def placed_twice(job: Assigning, answers: Iterable[Any]) -> KeyPlacesChanged | None:
+    """The failure of work in which writers got the rows of different runs of an assigner."""
+    twice = ran_twice(answers)
+    if not twice:
+        return None
+    which = f"{', '.join(twice)} of {job.assigners}"
+    text = f"{job.facts.name}: Spark ran assigner {which} twice, and writers got rows of both runs"
+    return KeyPlacesChanged(f"{text}; nothing was committed, write the rows again")

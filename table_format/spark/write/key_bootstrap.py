@@ -1,0 +1,147 @@
+"""All keys of a table as rows for its assigners, when the index of a shard would have to read them by itself.
+
+Java ``crosspartition.IndexBootstrap`` sends the keys through the same shuffle as the rows; so do we, but only to the
+shards that have no index to start from on the machine that was asked, and only where there are many. Else, and on
+another machine than was asked, an assigner builds its index alone: it reads the key columns of all files and takes
+those of its shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+
+from table_format.errors import TableFormatError
+from table_format.indexes.key_index import IndexedRows
+from table_format.indexes.local_store import LocalStoreError
+from table_format.kernels.hash_buckets import assigner_of
+from table_format.kernels.hashing import row_hashes
+from table_format.kernels.key_shards import WHOLE, KeyShard
+from table_format.kernels.stored_keys import stored_key
+from table_format.model.arrow_types import arrow_type
+from table_format.model.snapshot import Snapshot
+from table_format.model.split import DataSplit
+from table_format.spark.tasks.worker import Batches, map_in_workers
+from table_format.table.facts import TableFacts
+from table_format.table.placement.key_index_updates import must_be_built
+from table_format.table.placement.local_key_index import open_key_index
+from table_format.table.read.live_keys import all_splits, indexed, keys_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ASSIGNER: Final = "__assigner__"
+ORDER: Final = "__order__"
+"""Where a row belongs among those of its assigner: those of split 0 have -1, those of split 1 -2, all others come
+after them."""
+
+MANY_ASSIGNERS: Final = 16
+"""Assigners from which their keys are sent to them: to send a key costs more than ten times what it costs to read it,
+so that fewer are done sooner when each reads all keys ..."""
+
+MANY_KEYS: Final = 1_000_000
+"""... and rows of a table from which it is worth asking them who lacks an index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """The splits whose keys are sent, and to which shards; nothing, as a rule."""
+
+    splits: tuple[DataSplit, ...] = ()
+    shards: frozenset[int] = frozenset()
+
+
+NO_BOOTSTRAP: Final = Bootstrap()
+
+
+def plan_bootstrap(spark: SparkSession, facts: TableFacts, base: Snapshot | None, assigners: int) -> Bootstrap:
+    """Which shards are sent their keys."""
+    if base is None or assigners < MANY_ASSIGNERS or (base.total_record_count or 0) < MANY_KEYS:
+        return NO_BOOTSTRAP
+    numbers = spark.range(0, assigners, 1, assigners)
+    asked = map_in_workers(numbers, _asker(facts, base, assigners), "shard int").collect()
+    shards = frozenset(row.shard for row in asked)
+    return Bootstrap(all_splits(facts, base), shards) if shards else NO_BOOTSTRAP
+
+
+def key_frame(spark: SparkSession, facts: TableFacts, bootstrap: Bootstrap, assigners: int) -> DataFrame:
+    """The keys as rows with ``ASSIGNER``, ``ORDER`` and the columns of ``stored_key``."""
+    splits = bootstrap.splits
+    tasks = min(len(splits), facts.options.bucket.bootstrap_parallelism) or 1
+    columns = [StructField(n, from_arrow_type(t)) for n, t in zip(key_names(facts), _stored_types(facts), strict=True)]
+    schema = StructType([StructField(ASSIGNER, IntegerType()), StructField(ORDER, LongType()), *columns])
+    read = _reader(facts, bootstrap, assigners)
+    return map_in_workers(spark.range(0, len(splits), 1, tasks), read, schema)
+
+
+def key_names(facts: TableFacts) -> list[str]:
+    """What the columns of ``stored_key`` are called."""
+    return [f"__key_{number}__" for number in range(len(facts.schema.primary_keys))]
+
+
+def known_rows(facts: TableFacts, splits: Sequence[DataSplit], batches: Batches) -> Iterator[IndexedRows]:
+    """The keys of one shard for its index, from the rows of ``key_frame`` in their order."""
+    names = key_names(facts)
+    types = _stored_types(facts)
+    for batch in batches:
+        numbers = -1 - batch.column(ORDER).to_numpy()
+        starts = np.concatenate(([0], np.flatnonzero(numbers[1:] != numbers[:-1]) + 1)).tolist()
+        for start, stop in zip(starts, [*starts[1:], batch.num_rows], strict=True):
+            rows = batch.slice(start, stop - start)
+            keys = [rows.column(name).cast(t) for name, t in zip(names, types, strict=True)]
+            yield indexed(facts, splits[int(numbers[start])], keys)
+
+
+def _stored_types(facts: TableFacts) -> list[pa.DataType]:
+    fields = facts.schema.select(facts.schema.primary_keys)
+    return [stored_key(pa.array([], arrow_type(f.type))).type for f in fields]
+
+
+def _asker(facts: TableFacts, base: Snapshot, assigners: int) -> Callable[[Batches], Batches]:
+    """Answer with the numbers of those shards that would have to read all keys."""
+
+    def ask(numbers: Batches) -> Batches:
+        for batch in numbers:
+            asked = batch.column(0).to_pylist()
+            lacking = [n for n in asked if _must_be_built(facts, base, KeyShard(n, assigners))]
+            yield pa.RecordBatch.from_arrays([pa.array(lacking, pa.int32())], names=["shard"])
+
+    return ask
+
+
+def _must_be_built(facts: TableFacts, base: Snapshot, shard: KeyShard) -> bool:
+    """No, where that fails: who places the rows says what is wrong."""
+    try:
+        index = open_key_index(facts, shard=shard)
+    except LocalStoreError:
+        return False
+    try:
+        return must_be_built(facts, index, base)
+    except TableFormatError:
+        return False
+    finally:
+        index.close()
+
+
+def _reader(facts: TableFacts, bootstrap: Bootstrap, assigners: int) -> Callable[[Batches], Batches]:
+    """Read the keys of the splits whose numbers come in."""
+    types = [field.type for field in facts.schema.select(facts.schema.primary_keys)]
+    names = [ASSIGNER, ORDER, *key_names(facts)]
+
+    def read(numbers: Batches) -> Batches:
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                for found in keys_of(facts, bootstrap.splits[number], WHOLE):
+                    owners = assigner_of(row_hashes(types, found.columns), assigners)
+                    order = pa.array(np.full(found.num_rows, -1 - number))
+                    keys = [stored_key(column) for column in found.columns]
+                    rows = pa.RecordBatch.from_arrays([pa.array(owners), order, *keys], names=names)
+                    yield rows.filter(pa.array(np.isin(owners, list(bootstrap.shards))))
+
+    return read

@@ -1,0 +1,246 @@
+"""Rows on their way to the task of their range of a sort key, as Arrow batches that Spark does not look into.
+
+A first job reads the sort columns alone and answers with samples, from which the driver takes how the columns are
+spread and where to cut. Rows then travel between tasks with nanoseconds and times of day, which Spark's types lack.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_format.append.sort import live_rows
+from table_format.errors import TableFormatError
+from table_format.kernels.sort_keys import FirstLook, SortKey, bounds_of, parts_of, with_sort_key
+from table_format.lsm.sort import compacted_rows
+from table_format.model.arrow_types import arrow_schema
+from table_format.model.commit import CommitMessage
+from table_format.model.data_file import DataFileMeta
+from table_format.model.types import DataField
+from table_format.spark.tasks.task_results import decode_error, encode_error, result_of
+from table_format.spark.tasks.worker import Batches, map_in_workers
+from table_format.table.facts import TableFacts
+from table_format.table.read.splits import pack
+from table_format.table.upkeep.bucket_compaction import BucketCompaction, files_of
+from table_format.table.upkeep.sort_compact import bucket_to_sort
+from table_format.table.write.replaced_files import conflict_if_replaced
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SAMPLE_ROWS: Final = 4096
+"""Rows of each task of the first job that the driver sees."""
+
+RANGE: Final = "__range__"
+ROWS_DDL: Final = f"{RANGE} int, rows binary, failure string"
+_ROWS: Final = pa.schema([(RANGE, pa.int32()), ("rows", pa.binary()), ("failure", pa.string())])
+_SAMPLE: Final = pa.schema([("part", pa.int32()), ("sample", pa.binary()), ("failure", pa.string())])
+_SAMPLE_DDL: Final = "part int, sample binary, failure string"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some files of a bucket of a partition, which has a number among those to be sorted; to be read by one task."""
+
+    partition: int
+    work: BucketCompaction
+    files: tuple[DataFileMeta, ...]
+
+    def read(self, facts: TableFacts, fields: Sequence[DataField]) -> Batches:
+        """The rows that are live.
+
+        Raises:
+            FileConflict: others replaced one of the files meanwhile; ``BucketLost`` where buckets are sorted apart.
+            CorruptionError: a file is missing or damaged.
+        """
+        work = self.work
+        if facts.schema.is_primary_key_table:
+            bucket = replace(bucket_to_sort(facts, work), live=self.files)
+            with conflict_if_replaced(facts, work.partition):
+                yield from compacted_rows([bucket], fields)
+            return
+        with conflict_if_replaced(facts, work.partition, work.bucket):
+            yield from live_rows(files_of(facts, work), self.files, fields, bucket_to_sort(facts, work).deletions)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """How one partition is cut: its ranges count from ``first``, one more than there are bounds."""
+
+    key: SortKey
+    bounds: pa.RecordBatch
+    first: int
+
+    @property
+    def count(self) -> int:
+        return int(self.bounds.num_rows) + 1
+
+    def of(self, rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
+        """The range of each row, counted from 0."""
+        return parts_of(with_sort_key(rows, self.key), self.bounds)
+
+
+def pieces_of(facts: TableFacts, partitions: Sequence[Sequence[BucketCompaction]]) -> list[Piece]:
+    """The work of reading all rows."""
+    return [
+        Piece(number, work, tuple(files))
+        for number, works in enumerate(partitions)
+        for work in works
+        for files in pack(work.files, lambda file: file.file_size, facts.options.scan)
+    ]
+
+
+def ranges_of(
+    spark: SparkSession,
+    facts: TableFacts,
+    partitions: Sequence[Sequence[BucketCompaction]],
+    pieces: Sequence[Piece],
+    key: SortKey,
+) -> tuple[Ranges, ...]:
+    """The ranges of each partition, of about a file of the target size each. Raises as ``Piece.read``."""
+    samples = map_in_workers(a_task_for_each(spark, pieces), _sampler(facts, pieces, key), _SAMPLE_DDL).collect()
+    looked: list[list[pa.RecordBatch]] = [[] for _ in partitions]
+    for row in samples:
+        if row.failure is not None:
+            raise decode_error(row.failure)
+        looked[row.part].extend(_unpacked(bytes(row.sample)))
+    most = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    found: list[Ranges] = []
+    first = 0
+    empty = pa.RecordBatch.from_pylist([], schema=arrow_schema(facts.schema.select(key.columns)))
+    for works, batches in zip(partitions, looked, strict=True):
+        sample = pa.concat_batches([empty, *batches])
+        look = FirstLook(key)
+        look.add(sample)
+        own = look.with_spread()
+        size = sum(file.file_size for work in works for file in work.files)
+        count = max(min(math.ceil(size / files_of(facts, works[0]).target_file_bytes), most), 1)
+        found.append(Ranges(own, bounds_of(with_sort_key(sample, own), count), first))
+        first += found[-1].count
+    return tuple(found)
+
+
+def a_task_for_each(spark: SparkSession, pieces: Sequence[Piece]) -> DataFrame:
+    """A task for each piece, which gets its number."""
+    return spark.range(0, len(pieces), 1, len(pieces))
+
+
+# --- inside the tasks -------------------------------------------------------------------------------------------------
+
+
+def for_each_piece(
+    pieces: Sequence[Piece], work: Callable[[Piece], Batches], failed: Callable[[TableFormatError], pa.RecordBatch]
+) -> Callable[[Batches], Batches]:
+    """Do the work of the pieces whose numbers come in; what stops it is told as ``failed`` makes it travel."""
+
+    def answer(numbers: Batches) -> Batches:
+        for number in (number for batch in numbers for number in batch.column(0).to_pylist()):
+            try:
+                yield from work(pieces[number])
+            except TableFormatError as error:
+                yield failed(error)
+
+    return answer
+
+
+def part_writer(write_part: Callable[[int, Batches], Sequence[CommitMessage]]) -> Callable[[Batches], Batches]:
+    """Write the rows of the one part that a task gets; the answer is one row for the task."""
+
+    def written(batches: Batches) -> Sequence[CommitMessage]:
+        got = of_one_part(batches)
+        return () if got is None else write_part(*got)
+
+    def write(batches: Batches) -> Batches:
+        yield result_of(lambda: written(batches))
+
+    return write
+
+
+def dealt(rows: pa.RecordBatch, parts: npt.NDArray[np.int64], *, count: int, first: int = 0) -> Batches:
+    """Rows for the tasks of their parts, of which there are so many; those count from ``first``."""
+    ordered = rows.take(pa.array(np.argsort(parts, kind="stable")))
+    ends = np.cumsum(np.bincount(parts, minlength=count)).tolist()
+    for part, (start, end) in enumerate(pairwise([0, *ends])):
+        if end > start:
+            yield rows_for(first + part, ordered.slice(start, end - start))
+
+
+def rows_for(part: int, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows for the task of a part, as they travel."""
+    return _row(_ROWS, part, _packed([rows]), None)
+
+
+def failing(error: TableFormatError) -> pa.RecordBatch:
+    """An error that travels as rows do: the task of part 0 says so, in its answer."""
+    return _row(_ROWS, 0, None, encode_error(error))
+
+
+def of_one_part(batches: Batches) -> tuple[int, Batches] | None:
+    """The part that a task got, and its rows; ``None`` if it got nothing.
+
+    The rows raise the error that another task sent in their place.
+    """
+    rows = ((row[RANGE], row["rows"], row["failure"]) for batch in batches for row in batch.to_pylist())
+    first = next(rows, None)
+    return None if first is None else (first[0], _checked(chain((first,), rows), first[0]))
+
+
+def _checked(rows: Iterable[tuple[int, bytes | None, str | None]], expected: int) -> Batches:
+    for number, data, failure in rows:
+        if failure is not None or data is None:
+            raise decode_error(failure or "")
+        if number != expected:
+            message = f"Spark sent rows of range {number} to the task of range {expected}"
+            raise RuntimeError(message)
+        yield from _unpacked(data)
+
+
+def _sampler(facts: TableFacts, pieces: Sequence[Piece], key: SortKey) -> Callable[[Batches], Batches]:
+    def sample(piece: Piece) -> Batches:
+        found: list[pa.RecordBatch] = []
+        step = max(sum(file.row_count for file in piece.files) // SAMPLE_ROWS, 1)
+        for batch in piece.read(facts, facts.schema.select(key.columns)):
+            # The ends say which prefix all strings share.
+            found += [batch.take(pa.array(np.arange(0, batch.num_rows, step))), _ends(batch)]
+        yield _row(_SAMPLE, piece.partition, _packed(found), None)
+
+    return for_each_piece(pieces, sample, lambda error: _row(_SAMPLE, 0, None, encode_error(error)))
+
+
+def _ends(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The smallest and the largest value of each column, in two rows."""
+    columns = []
+    for column in batch.columns:
+        found = pc.min_max(column)
+        columns.append(pa.array([found["min"].as_py(), found["max"].as_py()], column.type))
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _packed(batches: Sequence[pa.RecordBatch]) -> bytes:
+    sink = pa.BufferOutputStream()
+    if batches:
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.ipc.new_stream(sink, batches[0].schema, options=options) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+    return bytes(sink.getvalue())
+
+
+def _unpacked(data: bytes) -> list[pa.RecordBatch]:
+    if not data:
+        return []
+    with pa.ipc.open_stream(data) as reader:
+        return list(reader)
+
+
+def _row(schema: pa.Schema, number: int, data: bytes | None, failure: str | None) -> pa.RecordBatch:
+    columns = [pa.array([number], pa.int32()), pa.array([data], pa.binary()), pa.array([failure], pa.string())]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

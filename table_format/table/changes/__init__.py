@@ -1,0 +1,1 @@
+"""DELETE, UPDATE and MERGE, on append tables and on tables with a primary key."""

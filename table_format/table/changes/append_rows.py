@@ -1,0 +1,100 @@
+"""The files of an append table whose rows change, and the rows of them that are marked as deleted.
+
+Java ``AppendDeleteFileMaintainer``; format chapter 08, section 2. With ``deletion-vectors.enabled`` the data files
+stay, and the index files that hold vectors of files with deleted rows are replaced by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from table_format.append.vectors import write_vectors
+from table_format.codecs.deletion_vector import DeletionVector
+from table_format.errors import UnsupportedFeature
+from table_format.formats.bucket_files import BucketFiles
+from table_format.indexes.deletion_vectors import VectorReader
+from table_format.lsm.bucket_deletion_vectors import BucketDeletions
+from table_format.metastore.scan.file_filter import FileFilter
+from table_format.metastore.scan.file_plan import by_bucket, live_files
+from table_format.model.commit import CommitMessage
+from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import ManifestEntry
+from table_format.table.changes.row_changes import Positions
+from table_format.table.facts import TableFacts
+from table_format.table.read.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class AppendBucket:
+    """The files of one bucket that may hold rows concerned."""
+
+    files: BucketFiles
+    candidates: tuple[DataFileMeta, ...]
+    deletions: BucketDeletions
+    live: Mapping[str, DataFileMeta]
+    """All live files of the bucket by name, if there are deletion vectors."""
+    vectors: VectorReader
+
+    def vector_of(self, file: DataFileMeta) -> DeletionVector | None:
+        stored = self.deletions.files.get(file.file_name)
+        return None if stored is None else self.vectors.read(stored, file.row_count)
+
+
+def append_buckets(facts: TableFacts, plan: Plan) -> Iterator[AppendBucket]:
+    """The buckets of a plan of the latest snapshot.
+
+    Raises:
+        UnsupportedFeature: the table's ``deletion-vectors.enabled`` changed after rows were marked.
+    """
+    deletions = facts.bucket_deletions(plan.snapshot)
+    enabled = facts.options.deletion_vectors.enabled
+    if deletions and not enabled:
+        feature = "a change of rows without deletion vectors on a table that has some"
+        raise UnsupportedFeature(feature)
+    files: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
+    for split in plan.splits:
+        files.setdefault((split.partition, split.bucket, split.total_buckets), []).extend(split.files)
+    live: Mapping[tuple[bytes, int], Sequence[ManifestEntry]] = {}
+    if deletions and plan.snapshot is not None:
+        wanted = FileFilter(partitions=frozenset(partition for partition, _, _ in files))
+        found = live_files(facts.manifests, plan.snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+        live = by_bucket(found.entries)
+    for (partition, number, total), candidates in files.items():
+        bucket = BucketFiles(
+            store=facts.store,
+            schema=facts.schema,
+            schemas=facts.schemas,
+            options=facts.options,
+            partition=partition,
+            partition_text=facts.partitions.text(partition),
+            bucket=number,
+            total_buckets=total,
+        )
+        known = {entry.file.file_name: entry.file for entry in live.get((partition, number), ())}
+        marks = deletions.get((partition, number), BucketDeletions())
+        yield AppendBucket(bucket, tuple(candidates), marks, known, VectorReader(facts.store.io))
+
+
+def marked(bucket: AppendBucket, found: dict[DataFileMeta, Positions]) -> CommitMessage:
+    """What to commit to have rows of these files deleted, by position; the index file is written."""
+    is_wide = bucket.files.options.deletion_vectors.bitmap64
+    names = {file.file_name for file in found}
+    # The vectors of other files in an index file that goes move to the new one as they are.
+    replaced = tuple(
+        index
+        for index in bucket.deletions.index_files
+        if bucket.files.options.bucket.count > 0
+        or any(range_.data_file in names for range_ in index.deletion_vector_ranges or ())
+    )
+    vectors = {
+        range_.data_file: vector
+        for index in replaced
+        for range_ in index.deletion_vector_ranges or ()
+        if (vector := bucket.vector_of(bucket.live[range_.data_file])) is not None
+    }
+    for file, positions in found.items():
+        vector = vectors.get(file.file_name) or DeletionVector.of(is_wide=is_wide)
+        vectors[file.file_name] = vector.union(positions.tolist())
+    come = write_vectors(bucket.files, vectors)
+    return replace(bucket.files.message(), new_index_files=come, deleted_index_files=replaced)

@@ -1,0 +1,204 @@
+"""DELETE, UPDATE and MERGE on a table without primary key: files are rewritten, or rows are marked as deleted.
+
+Java ``PaimonRowLevelCommand``, ``AppendDeleteFileMaintainer``; format chapter 08, section 2. Only files that may hold
+a row concerned are read, and only those that do hold one change. With ``deletion-vectors.enabled`` they stay, the index
+files with vectors of theirs are replaced by one, and changed rows go to new files. Without, each is written anew with
+its rows in their order. It is one commit, which fails when another has removed or marked rows of the files meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from table_format.formats.data_file_reader import POSITION
+from table_format.model.arrow_types import arrow_schema
+from table_format.model.commit import CommitMessage
+from table_format.model.data_file import DataFileMeta, FileSource
+from table_format.model.predicate import Predicate
+from table_format.model.schema import TableSchema
+from table_format.options.declare import Operation
+from table_format.table.changes.append_rows import AppendBucket, append_buckets, marked
+from table_format.table.changes.row_changes import Changed, Mask, Positions, RowChanges, RowStatement, table_rows
+from table_format.table.facts import TableFacts
+from table_format.table.read.plan import Plan
+from table_format.table.rows.validate import RowRules
+from table_format.table.write.table_write import TableWrite
+
+
+class AppendTableChanges:
+    """One attempt at the work of a statement, on the files of one plan.
+
+    One file after the other is read, twice if it holds rows concerned: first the columns that tell, then all. Memory is
+    that of a batch and of the positions in one bucket.
+    """
+
+    def __init__(self, facts: TableFacts, plan: Plan, work: RowStatement) -> None:
+        facts.require(Operation.WRITE)
+        self._facts = facts
+        self._plan = plan
+        self._work = work
+        self._rules = RowRules(facts.schema, facts.options.merge)
+        self._marks = facts.options.deletion_vectors.enabled
+        placing = {*facts.schema.partition_keys, *facts.schema.bucket_keys}
+        self._stays = not (work.assigned & placing)
+        self._messages: list[CommitMessage] = []
+        self.counts = RowChanges()
+
+    def write(self) -> tuple[CommitMessage, ...]:
+        """Write all that the commit will make visible; nothing is left of it if that fails.
+
+        Raises:
+            InvalidData: a new value does not fit its column.
+            UnsupportedFeature: the table's ``deletion-vectors.enabled`` changed after rows were marked.
+        """
+        rows, complete = self._new_rows(), False
+        written: tuple[CommitMessage, ...] = ()
+        try:
+            if self._work.removes_only:
+                for _ in rows:
+                    pass  # there are none
+            else:
+                schema = arrow_schema(self._facts.schema.fields)
+                written = TableWrite(self._facts).write(pa.RecordBatchReader.from_batches(schema, rows))
+            complete = True
+        finally:
+            # A file that is half rewritten goes first.
+            rows.close()
+            if not complete:
+                self._facts.committer("").abort(self._messages)
+        return (*self._messages, *(replace(message, rewrites=True) for message in written))
+
+    def _new_rows(self) -> Generator[pa.RecordBatch]:
+        """Rows for new files; the messages about the files there are come along."""
+        for bucket in append_buckets(self._facts, self._plan):
+            message = yield from (self._mark(bucket) if self._marks else self._rewrite(bucket))
+            if message is not None:
+                self._messages.append(message)
+        for rows in self._work.inserts():
+            self._count(inserted=rows.num_rows)
+            yield rows
+
+    def _count(self, *, inserted: int = 0, updated: int = 0, deleted: int = 0) -> None:
+        before = self.counts
+        self.counts = RowChanges(before.inserted + inserted, before.updated + updated, before.deleted + deleted)
+
+    # --- rows are marked --------------------------------------------------------------------------------------------
+
+    def _mark(self, bucket: AppendBucket) -> Generator[pa.RecordBatch, None, CommitMessage | None]:
+        found: dict[DataFileMeta, Positions] = {}
+        for file in bucket.candidates:
+            positions = self._found(bucket, file)
+            if self._work.removes_only:
+                self._count(deleted=len(positions))
+            elif positions.size:
+                positions = yield from self._moved(bucket, file, positions)
+            if positions.size:
+                found[file] = positions
+        return marked(bucket, found) if found else None
+
+    def _moved(
+        self, bucket: AppendBucket, file: DataFileMeta, wanted: Positions
+    ) -> Generator[pa.RecordBatch, None, Positions]:
+        """Hand over the rows that change, and tell which rows of the file are gone with it."""
+        gone = [np.empty(0, np.int64)]
+        for rows, positions in _numbered(bucket, file, self._facts.schema.field_names, self._work.where):
+            here = _among(positions, wanted)
+            if not here.any():
+                continue
+            changed = self._changed(rows.filter(pa.array(here)))
+            gone.append(positions[here][changed.deleted | changed.updated])
+            if changed.rows.num_rows:
+                yield changed.rows
+        return np.concatenate(gone)
+
+    # --- files are rewritten ----------------------------------------------------------------------------------------
+
+    def _rewrite(self, bucket: AppendBucket) -> Generator[pa.RecordBatch, None, CommitMessage | None]:
+        new: list[DataFileMeta] = []
+        old: list[DataFileMeta] = []
+        with bucket.files.deleting_on_failure(new):
+            for file in bucket.candidates:
+                positions = self._found(bucket, file)
+                if not positions.size:
+                    continue
+                made = yield from self._rewritten(bucket, file, positions)
+                if made is not None:
+                    old.append(file)
+                    new.extend(made)
+        return replace(bucket.files.message(new_files=tuple(new)), deleted_files=tuple(old)) if old else None
+
+    def _rewritten(
+        self, bucket: AppendBucket, file: DataFileMeta, wanted: Positions
+    ) -> Generator[pa.RecordBatch, None, tuple[DataFileMeta, ...] | None]:
+        """New files with the rows as they are now, which keep their order among those of the bucket."""
+        files, first = bucket.files, file.min_sequence_number
+        changes = False
+        with files.writing(level=0, source=FileSource.APPEND, first_sequence_number=first) as writer:
+            for rows, positions in _numbered(bucket, file, self._facts.schema.field_names):
+                here = _among(positions, wanted)
+                if not here.any():
+                    writer.write(table_rows(rows, self._facts.schema))
+                    continue
+                changed = self._changed(rows.filter(pa.array(here)))
+                changes = changes or bool(changed.deleted.any() or changed.updated.any())
+                if changed.rows.num_rows and not self._stays:
+                    yield changed.rows
+                writer.write(_in_place(rows, here, changed, self._facts.schema, keep=self._stays))
+            if changes:
+                return writer.close()
+            writer.abort()
+        return None
+
+    # --- rows -------------------------------------------------------------------------------------------------------
+
+    def _found(self, bucket: AppendBucket, file: DataFileMeta) -> Positions:
+        """The positions of the rows that are there and concerned."""
+        parts = [np.empty(0, np.int64)]
+        for rows, positions in _numbered(bucket, file, self._work.columns, self._work.where):
+            parts.append(positions[self._work.find(rows)])
+        return np.concatenate(parts)
+
+    def _changed(self, rows: pa.RecordBatch) -> Changed:
+        changed = self._work.change(rows)
+        self._count(updated=int(changed.updated.sum()), deleted=int(changed.deleted.sum()))
+        return replace(changed, rows=self._rules.conform(changed.rows)) if changed.rows.num_rows else changed
+
+
+def _numbered(
+    bucket: AppendBucket, file: DataFileMeta, columns: Sequence[str], predicate: Predicate | None = None
+) -> Iterator[tuple[pa.RecordBatch, Positions]]:
+    """The rows that are there, without some of those that do not match, and their positions in the file."""
+    files = bucket.files
+    batches = files.reader().read(
+        files.partition,
+        files.bucket,
+        file,
+        files.schema.select(columns),
+        predicate=predicate,
+        deleted=bucket.vector_of(file),
+        with_positions=True,
+    )
+    for batch in batches:
+        at = batch.schema.get_field_index(POSITION)
+        yield batch, batch.column(at).to_numpy()
+
+
+def _among(positions: Positions, wanted: Positions) -> Mask:
+    """Which positions of a batch are wanted; both ascend."""
+    first, last = np.searchsorted(wanted, (positions[0], positions[-1] + 1)) if len(positions) else (0, 0)
+    return np.isin(positions, wanted[first:last], assume_unique=True)
+
+
+def _in_place(rows: pa.RecordBatch, here: Mask, changed: Changed, schema: TableSchema, *, keep: bool) -> pa.RecordBatch:
+    """The rows of a batch as they are now: without those that go, and with changed ones where they were."""
+    plain = table_rows(rows, schema)
+    at = np.flatnonzero(here)
+    order = np.arange(rows.num_rows)
+    order[at[changed.updated]] = rows.num_rows + np.arange(changed.rows.num_rows)
+    stays = np.ones(rows.num_rows, np.bool_)
+    stays[at[changed.deleted if keep else changed.deleted | changed.updated]] = False
+    return pa.concat_batches([plain, changed.rows]).take(pa.array(order[stays]))

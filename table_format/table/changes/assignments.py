@@ -1,0 +1,179 @@
+"""New values of columns: constants, SQL expressions, or functions of the caller, bound to the columns of one table.
+
+A text is SQL (``"'paid'"`` is the text, ``"paid"`` the column); any other Python value and any Arrow scalar stands for
+itself. A function is given the rows as ``pyarrow.Table`` and returns one Arrow array; with two relations its columns
+are called ``target.<name>`` and ``source.<name>``. All columns see the rows as they were before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from table_format.errors import ColumnNotFound, InvalidData, InvalidInputError
+from table_format.kernels.expression_kinds import plain
+from table_format.kernels.expressions import Columns, evaluate, truths
+from table_format.model.arguments import refuse
+from table_format.model.arrow_types import arrow_schema, arrow_type
+from table_format.model.expression import TARGET, ColumnOf, Expression, columns_in
+from table_format.model.schema import TableSchema
+from table_format.model.types import NESTED, DataField
+from table_format.table.rows.casts import cast_column
+
+RowFunction: TypeAlias = Callable[[pa.Table], pa.Array | pa.ChunkedArray | pa.Scalar]
+Values: TypeAlias = Mapping[str, object]
+"""Column names with SQL text, ``RowFunction``, or constants."""
+
+Relations: TypeAlias = Mapping[str, pa.RecordBatch]
+Scope: TypeAlias = Mapping[str, pa.Schema]
+"""The columns of each relation that values may be made of."""
+
+_Bound: TypeAlias = "Expression | RowFunction | pa.Scalar"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition on rows of one or two relations."""
+
+    expression: Expression
+
+    def holds(self, relations: Relations) -> pa.BooleanArray:
+        """Where it holds; unknown is no."""
+        return truths(self.expression, _columns(self.expression, relations), _row_count(relations))
+
+
+@dataclass(frozen=True, slots=True)
+class Assignments:
+    """Values for some columns of a table."""
+
+    schema: TableSchema
+    values: Mapping[str, _Bound] = field(default_factory=dict)
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(self.values)
+
+    def applied(self, rows: pa.RecordBatch, others: Relations | None = None) -> pa.RecordBatch:
+        """Rows of the table with the new values; ``others`` are rows of other relations beside them."""
+        relations = {TARGET: rows, **(others or {})}
+        columns = [
+            self._value(f, relations) if f.name in self.values else rows.column(f.name) for f in self.schema.fields
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(self.schema.fields))
+
+    def rows_of(self, relations: Relations) -> pa.RecordBatch:
+        """New rows of the table; columns without a value are null."""
+        count = _row_count(relations)
+        columns = [
+            self._value(f, relations) if f.name in self.values else pa.nulls(count, arrow_type(f.type))
+            for f in self.schema.fields
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(self.schema.fields))
+
+    def _value(self, column: DataField, relations: Relations) -> pa.Array:
+        bound, count = self.values[column.name], _row_count(relations)
+        if isinstance(bound, pa.Scalar):
+            return pa.repeat(bound, count)
+        if not callable(bound):
+            return cast_column(evaluate(bound, _columns(bound, relations), count), column.type, column.name)
+        found = bound(_function_input(relations))
+        if isinstance(found, pa.Scalar):
+            found = pa.repeat(found, count)
+        if isinstance(found, pa.ChunkedArray):
+            found = found.combine_chunks()
+        if not isinstance(found, pa.Array) or len(found) != count:
+            shown = f"{len(found)} values" if isinstance(found, pa.Array) else type(found).__name__
+            message = f"the function for column '{column.name}' returns an Arrow array of {count} values, found {shown}"
+            raise InvalidInputError(message)
+        return cast_column(found, column.type, column.name)
+
+
+def bind(values: Values, schema: TableSchema, scope: Scope) -> Assignments:
+    """Values for columns of a table, made of the columns of the relations in scope.
+
+    Raises:
+        ColumnNotFound: there is no such column.
+        InvalidExpression: an expression cannot be parsed, or its kind is not that of the column.
+        InvalidData: a constant does not fit its column.
+    """
+    if not isinstance(values, Mapping):
+        refuse("values to set", "a mapping of columns to values", values)
+    bound: dict[str, _Bound] = {}
+    for name, value in values.items():
+        column = _field(schema, name)
+        if isinstance(value, str):
+            expression = _parsed(value, scope)
+            # Kinds of values show without any row.
+            empty = evaluate(expression, _columns(expression, _no_rows(scope)), 0)
+            cast_column(empty, column.type, column.name)
+            bound[name] = expression
+        elif callable(value):
+            bound[name] = value
+        else:
+            bound[name] = _constant(value, column)
+    return Assignments(schema, bound)
+
+
+def bind_condition(text: str, scope: Scope) -> Condition:
+    """A condition on the relations in scope.
+
+    Raises:
+        ColumnNotFound, InvalidExpression: as for ``bind``.
+    """
+    condition = Condition(_parsed(text, scope))
+    condition.holds(_no_rows(scope))
+    return condition
+
+
+def _parsed(text: str, scope: Scope) -> Expression:
+    # The SQL parser takes longer to import than the rest of the library.
+    from table_format.codecs.expression_sql import parse_expression
+
+    return parse_expression(text, {relation: columns.names for relation, columns in scope.items()})
+
+
+def _field(schema: TableSchema, name: str) -> DataField:
+    if name not in schema.field_names:
+        message = f"column '{name}' does not exist; the columns are {', '.join(schema.field_names)}"
+        raise ColumnNotFound(message)
+    return schema.field(name)
+
+
+def _constant(value: object, column: DataField) -> pa.Scalar:
+    try:
+        if isinstance(value, pa.Scalar):
+            array = pa.repeat(value, 1)
+        elif isinstance(column.type, NESTED):
+            array = pa.array([value], arrow_type(column.type))
+        else:
+            array = pa.array([value])
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        message = f"column '{column.name}' is {column.type}, which cannot hold {value!r}: {error}"
+        raise InvalidData(message) from error
+    return cast_column(array, column.type, column.name)[0]
+
+
+def _columns(expression: Expression, relations: Relations) -> Columns:
+    return {c: plain(relations[c.relation].column(c.name)) for c in columns_in(expression)}
+
+
+def _no_rows(scope: Scope) -> Relations:
+    return {relation: pa.RecordBatch.from_pylist([], schema=schema) for relation, schema in scope.items()}
+
+
+def _row_count(relations: Relations) -> int:
+    return int(next(iter(relations.values())).num_rows)
+
+
+def _function_input(relations: Relations) -> pa.Table:
+    if len(relations) == 1:
+        return pa.Table.from_batches(list(relations.values()))
+    named = {
+        ColumnOf(relation, name): batch.column(name)
+        for relation, batch in relations.items()
+        for name in batch.schema.names
+    }
+    return pa.table(list(named.values()), names=[f"{column.relation}.{column.name}" for column in named])

@@ -1,0 +1,147 @@
+"""Rows of a table whose keys may change their partition, each to where it belongs (format chapter 11, section 2).
+
+Java ``crosspartition.GlobalIndexAssigner``: ``deduplicate`` deletes a key where it lay and writes the row where it
+says, ``partial-update`` and ``aggregation`` write the row where the key lies, ``first-row`` drops it. The snapshot that
+told where keys lie goes with the rows, so that the commit finds out when others have written meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from table_format.errors import InvalidData
+from table_format.indexes.key_index import GlobalKeyIndex, IndexedRows
+from table_format.indexes.local_store import LocalStoreError
+from table_format.kernels.hash_buckets import assigner_of
+from table_format.kernels.hashing import row_hashes
+from table_format.kernels.key_moves import Arrivals, BucketCounts, WhenElsewhere, place_rows
+from table_format.kernels.key_shards import WHOLE, KeyShard
+from table_format.kernels.stored_keys import stored_key
+from table_format.metastore.commit.key_places import snapshot_identity
+from table_format.model.snapshot import Snapshot
+from table_format.options.merge import MergeEngine
+from table_format.table.facts import TableFacts
+from table_format.table.placement.dynamic import assign_rules
+from table_format.table.placement.given import Places, written
+from table_format.table.placement.key_index_updates import follow
+from table_format.table.placement.local_key_index import open_key_index
+from table_format.table.placement.routing import RoutedRows, numbered_partitions
+
+_RULES: Final = {
+    MergeEngine.DEDUPLICATE: WhenElsewhere.MOVE,
+    MergeEngine.PARTIAL_UPDATE: WhenElsewhere.STAY,
+    MergeEngine.AGGREGATION: WhenElsewhere.STAY,
+    MergeEngine.FIRST_ROW: WhenElsewhere.DROP,
+}
+
+
+class MovingKeys:
+    """Gives rows their partition and bucket; for one writer, or for one of several assigners, whose ``shard`` has all
+    keys that come. ``replacing`` starts from nothing, for an overwrite.
+
+    ``base`` is the identity of the snapshot by which it is done.
+    """
+
+    def __init__(self, facts: TableFacts, *, replacing: bool = False, shard: KeyShard = WHOLE) -> None:
+        self._facts = facts
+        self._replacing = replacing
+        self._shard = shard
+        self._rule = _RULES[facts.options.merge.engine]
+        self._fields = facts.schema.select(facts.schema.primary_keys)
+        self._rules = assign_rules(facts.options.bucket, None if shard.is_whole else shard.of)
+        self._index: GlobalKeyIndex | None = None
+        self._counts = BucketCounts({}, self._rules)
+        self.base: str | None = None
+
+    def open(self) -> None:
+        """Take an index for this writer alone, unless it has one.
+
+        Raises:
+            LocalStoreError: the directory for it cannot be used.
+        """
+        if self._index is None:
+            self._index = open_key_index(self._facts, replacing=self._replacing, shard=self._shard)
+
+    def begin(
+        self, base: Snapshot | None, *, has_work_waiting: bool = False, known: Iterator[IndexedRows] | None = None
+    ) -> None:
+        """Rest on a snapshot from now on, unless work waits for its commit, which rests on an earlier one.
+
+        ``known`` are all keys of the shard at that snapshot, if somebody has read them already.
+
+        Raises:
+            CorruptionError: a file of the table is missing or damaged.
+            KeyPlacesChanged: the index stands for a later snapshot already, by which keys lie elsewhere.
+            LocalStoreError: the local index cannot be kept.
+        """
+        if self._replacing or (has_work_waiting and self.base is not None):
+            return
+        index = self._opened()
+        index.forget_noted()
+        try:
+            follow(self._facts, index, base, shard=self._shard, known=known)
+        except LocalStoreError:
+            index.discard()
+            self._index = index = open_key_index(self._facts, shard=self._shard)
+            follow(self._facts, index, base, shard=self._shard)
+        self._counts = BucketCounts(index.counts(), self._rules)
+        self.base = snapshot_identity(base)
+
+    def forget(self) -> None:
+        """Let go of the index, and of what was written."""
+        if self._index is not None:
+            self._index.close()
+        self._index, self.base = None, None
+        self._counts = BucketCounts({}, self._rules)
+
+    def placed(self, rows: pa.RecordBatch) -> Iterator[RoutedRows]:
+        """The rows to write, by partition and bucket; the order of rows of one bucket is theirs.
+
+        Raises:
+            InvalidInputError: without a limit, all numbers a bucket can have are in use.
+            LocalStoreError: the local index failed.
+        """
+        if rows.num_rows:
+            yield from written(self._facts, rows, self.choose(rows))
+
+    def choose(self, rows: pa.RecordBatch) -> Places:
+        """The places of rows, of which the partition columns and the key columns are needed; there is at least one.
+
+        Raises:
+            InvalidData: a key is not one of the shard.
+            InvalidInputError: without a limit, all numbers a bucket can have are in use.
+            LocalStoreError: the local index failed.
+        """
+        index = self._opened()
+        columns = [rows.column(f.name) for f in self._fields]
+        keys = [stored_key(column) for column in columns]
+        codes, partitions = numbered_partitions(rows, self._facts.schema)
+        wanted = np.array([index.number_of(partition) for partition in partitions], np.int64)[codes]
+        known = index.find(keys)
+        arrivals = Arrivals(known.key, wanted, known.partition, known.bucket)
+        hashes = row_hashes([f.type for f in self._fields], columns)
+        if (assigner_of(hashes, self._shard.of) != self._shard.number).any():
+            names = ", ".join(self._facts.schema.primary_keys)
+            message = f"the key columns {names} have another type than those of {self._facts.name}; cast them"
+            raise InvalidData(message)
+        placed = place_rows(arrivals, hashes, self._counts, self._rule)
+        last = pa.array(placed.last)
+        index.note([key.take(last) for key in keys], placed.last_partition, placed.last_bucket)
+        return Places(
+            rows=placed.rows,
+            partition=placed.partition,
+            bucket=placed.bucket,
+            is_elsewhere=placed.partition != wanted[placed.rows],
+            is_retract=placed.is_retract,
+            named=index.partition,
+        )
+
+    def _opened(self) -> GlobalKeyIndex:
+        self.open()
+        if self._index is None:  # open() has just made it
+            raise AssertionError
+        return self._index

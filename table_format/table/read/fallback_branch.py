@@ -1,0 +1,147 @@
+"""Partitions that a table has not are read from another branch (Java ``FallbackReadFileStoreTable``).
+
+A partition belongs to the branch that is read, completely, as soon as that has a file of it; only the others come from
+the fallback branch, in its own snapshot, schemas, options and formats. Writing never sees the fallback branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from table_format.errors import BranchNotFound, InvalidOption, SnapshotNotFound
+from table_format.io.paths import POSTPONE_BUCKET
+from table_format.metastore.references.expired_reads import telling_expired, telling_expired_rows
+from table_format.metastore.scan.file_filter import FileFilter
+from table_format.metastore.scan.file_plan import live_files
+from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.model.arrow_types import arrow_schema
+from table_format.model.predicate import only_on
+from table_format.model.schema import TableSchema
+from table_format.model.snapshot import FIRST_SNAPSHOT_ID
+from table_format.model.split import DataSplit
+from table_format.model.types import DataField
+from table_format.options.bucket import BUCKET
+from table_format.options.declare import Operation
+from table_format.options.scan import FALLBACK_BRANCH, MODE, SNAPSHOT_ID, STARTING_POINTS
+from table_format.options.table_options import TableOptions
+from table_format.table.facts import TableFacts
+from table_format.table.read.plan import Plan
+from table_format.table.read.split_reader import read_split
+
+
+def with_fallback(facts: TableFacts, plan_of: Callable[[TableFacts], Plan]) -> Plan:
+    """The plan of a scan with the partitions that only the fallback branch has, if the options name one.
+
+    ``plan_of`` plans the scan of a table as its facts show it.
+
+    Raises:
+        BranchNotFound: there is no branch of that name.
+        InvalidOption: its columns or partitions are others.
+    """
+    plan = plan_of(facts)
+    branch = facts.options.scan.fallback_branch
+    if branch is None or branch == facts.store.paths.branch:
+        return plan
+    other = _other_facts(facts, branch)
+    other.require(Operation.READ)
+    if other.snapshots.latest_id() is None:
+        return plan
+    found = plan_of(other)
+    _check_same(facts, plan.schema, found.schema, branch)
+    own = _partitions(facts, plan) if found.splits else frozenset()
+    splits = tuple(replace(split, branch=branch) for split in found.splits if split.partition not in own)
+    fallback = replace(found, splits=splits)
+    return replace(plan, splits=(*plan.splits, *splits), fallback=fallback)
+
+
+def fallback_facts(facts: TableFacts) -> TableFacts | None:
+    """The facts of the branch that partitions are read from which the table has not; ``None`` without one.
+
+    Raises:
+        BranchNotFound: there is no branch of that name.
+    """
+    branch = facts.options.scan.fallback_branch
+    return None if branch is None or branch == facts.store.paths.branch else _other_facts(facts, branch)
+
+
+def read_planned(facts: TableFacts, plan: Plan, split: DataSplit) -> Generator[pa.RecordBatch]:
+    """The rows of a split of a plan, with exactly the plan's columns; ``facts`` are those of the scan."""
+    part = plan.part_of(split)
+    options = facts.options if part is plan or part.facts is None else part.facts.options
+    read = read_split(facts.store, part.schemas, part.schema, options, split, part.fields, part.predicate)
+    rows = telling_expired_rows(facts.store, split, read)
+    if part is plan:
+        yield from rows
+        return
+    schema = arrow_schema(plan.fields)
+    for batch in rows:
+        # The branches may differ in which columns admit nulls.
+        yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+
+def _other_facts(facts: TableFacts, branch: str) -> TableFacts:
+    store = replace(facts.store, paths=facts.store.paths.for_branch(branch))
+    schemas = SchemaStore(store)
+    if schemas.latest_id() is None:
+        message = f"{facts.name} has no branch '{branch}', which '{FALLBACK_BRANCH.key}' names"
+        raise BranchNotFound(message)
+    other = TableFacts(f"{facts.name}$branch_{branch}", store, schemas.latest(), facts.options)
+    return replace(other, options=TableOptions(_options(facts, other)))
+
+
+def _options(facts: TableFacts, other: TableFacts) -> dict[str, str]:
+    """The options of the other branch, with those given for this one scan on top."""
+    given = {key: value for key, value in facts.options.raw.items() if facts.schema.options.get(key) != value}
+    # Each branch has its own number of buckets.
+    given = _without(given, (*BUCKET.keys, *FALLBACK_BRANCH.keys))
+    stored = _without(other.schema.options, FALLBACK_BRANCH.keys)
+    starting_points = [key for option in STARTING_POINTS for key in option.keys]
+    if any(key in given for key in starting_points):
+        stored = _without(stored, (*starting_points, *MODE.keys))
+    snapshot_id = facts.options.scan.snapshot_id
+    if snapshot_id is not None:
+        # Ids mean nothing in another branch: its snapshot of that time is meant.
+        try:
+            found = other.snapshots.at_or_before(facts.snapshots.load(snapshot_id).time_millis).id
+        except SnapshotNotFound:
+            found = FIRST_SNAPSHOT_ID
+        given[SNAPSHOT_ID.key] = str(found)
+    return {**stored, **given}
+
+
+def _without(options: Mapping[str, str], keys: Sequence[str]) -> dict[str, str]:
+    return {key: value for key, value in options.items() if key not in keys}
+
+
+def _partitions(facts: TableFacts, plan: Plan) -> frozenset[bytes]:
+    """The partitions that the branch has itself, as far as the filter admits them by their names."""
+    if plan.snapshot is None:
+        return frozenset()
+    schema = plan.schema
+    is_merged = schema.is_primary_key_table and facts.options.skips_level_0
+    wanted = FileFilter(
+        partition_predicate=only_on(plan.predicate, frozenset(schema.partition_keys)), min_level=1 if is_merged else 0
+    )
+    with telling_expired(facts.store, plan.snapshot.id):
+        found = live_files(facts.manifests, plan.snapshot, schema=schema, schemas=facts.schemas, filter=wanted)
+    return frozenset(entry.partition for entry in found.entries if entry.bucket != POSTPONE_BUCKET)
+
+
+def _check_same(facts: TableFacts, ours: TableSchema, theirs: TableSchema, branch: str) -> None:
+    def shape(fields: Sequence[DataField]) -> list[tuple[str, str]]:
+        return [(f.name, str(f.type.with_nullable(True))) for f in fields]
+
+    if shape(ours.fields) != shape(theirs.fields) or ours.partition_keys != theirs.partition_keys:
+        message = (
+            f"branch '{branch}' of {facts.name} must have the same columns and partitions: expected "
+            f"{_shown(ours)}, found {_shown(theirs)}"
+        )
+        raise InvalidOption(FALLBACK_BRANCH.key, message)
+
+
+def _shown(schema: TableSchema) -> str:
+    columns = ", ".join(f"{f.name} {f.type.with_nullable(True)}" for f in schema.fields)
+    return f"({columns}) by ({', '.join(schema.partition_keys)})"

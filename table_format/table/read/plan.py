@@ -1,0 +1,175 @@
+"""What a scan will read, and why: the splits, and what pruning kept and dropped at each stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from table_format.metastore.references.expired_reads import telling_expired
+from table_format.metastore.scan.file_plan import PlanCounts
+from table_format.model.predicate import Predicate
+from table_format.model.schema import TableSchema
+from table_format.model.snapshot import Snapshot
+from table_format.model.split import DataSplit, DeletionFile, SplitContent
+from table_format.model.types import DataField
+from table_format.table.facts import TableFacts
+from table_format.table.read.filters import filter_text
+from table_format.table.read.row_groups import RowGroupCounts, row_group_counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The splits of one scan of one snapshot; ``str(plan)`` explains them.
+
+    ``schema`` is the one rows are shown in, ``fields`` are the columns asked for, and ``schemas`` holds, by id, those
+    the files were written with: with the table's options that is all a task needs to read a split. ``changes_of`` names
+    the snapshots whose changes, instead of a state, are read. ``facts`` is the table, for what is explained by reading.
+    ``fallback`` is the plan of the splits that come from the fallback branch, which are among ``splits``.
+    """
+
+    table: str
+    snapshot: Snapshot | None
+    schema: TableSchema
+    fields: tuple[DataField, ...]
+    predicate: Predicate | None = None
+    splits: tuple[DataSplit, ...] = ()
+    counts: PlanCounts = field(default_factory=PlanCounts)
+    schemas: Mapping[int, TableSchema] = field(default_factory=dict)
+    changes_of: tuple[int, ...] | None = None
+    facts: TableFacts | None = field(default=None, repr=False, compare=False)
+    fallback: Plan | None = None
+
+    def __iter__(self) -> Iterator[DataSplit]:
+        return iter(self.splits)
+
+    def __len__(self) -> int:
+        return len(self.splits)
+
+    def __getitem__(self, index: int) -> DataSplit:
+        return self.splits[index]
+
+    def part_of(self, split: DataSplit) -> Plan:
+        """The plan with whose schemas and options a split is read."""
+        return self.fallback if self.fallback is not None and split.branch is not None else self
+
+    @property
+    def parts(self) -> tuple[Plan, ...]:
+        """Plans that together read what this one reads, each with one set of schemas and options."""
+        if self.fallback is None:
+            return (self,)
+        own = tuple(split for split in self.splits if split.branch is None)
+        return (replace(self, splits=own, fallback=None), self.fallback)
+
+    @property
+    def without_splits(self) -> Plan:
+        """What all tasks need to know, each of which gets a split."""
+        fallback = None if self.fallback is None else self.fallback.without_splits
+        return replace(self, splits=(), fallback=fallback)
+
+    @property
+    def file_count(self) -> int:
+        """Data files to read."""
+        return sum(len(split.before_files) + len(split.files) for split in self.splits)
+
+    @property
+    def row_count(self) -> int:
+        """Rows in those files, before merging and filtering."""
+        return sum(split.row_count for split in self.splits)
+
+    @property
+    def byte_count(self) -> int:
+        """Bytes of those files as stored."""
+        return sum(file.file_size for split in self.splits for file in (*split.before_files, *split.files))
+
+    @property
+    def deletion_files(self) -> tuple[DeletionFile, ...]:
+        """The deletion vectors that mark rows of those files."""
+        return tuple(found for split in self.splits for found in split.deletion_files if found is not None)
+
+    def row_groups(self) -> RowGroupCounts:
+        """What the filter makes of the row groups of those files, whose footers are read for it.
+
+        Raises:
+            CorruptionError: a file is missing or damaged.
+        """
+        if self.facts is None:
+            return RowGroupCounts()
+        if self.fallback is not None:
+            return RowGroupCounts.total(part.row_groups() for part in self.parts)
+        ids = {snapshot_id for split in self.splits for snapshot_id in split.snapshot_ids}
+        with telling_expired(self.facts.store, *sorted(ids)):
+            return row_group_counts(self.facts, self.splits, self.schemas, self.schema, self.predicate)
+
+    def explain(self, *, row_groups: bool = False) -> str:
+        """What each stage of pruning kept and dropped; with ``row_groups`` the last one too, for which the footers of
+        all planned files are read.
+
+        Raises:
+            CorruptionError: with ``row_groups``, a file is missing or damaged.
+        """
+        lines = list(self._report())
+        if row_groups and self.snapshot is not None:
+            found = self.row_groups()
+            stage = _stage("row groups", found.row_groups, ("statistics", found.row_groups - found.row_groups_kept))
+            lines.append(f"{stage}; {found.rows_kept} of {found.rows} stored rows are decoded")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _report(self) -> Iterator[str]:
+        if self.fallback is not None:
+            for part in self.parts:
+                yield from part._report()
+            return
+        if self.snapshot is None:
+            yield f"scan of {self.table}: no snapshot, no rows"
+            return
+        if self.changes_of is None:
+            yield f"scan of {self.table}, snapshot {self.snapshot.id}, schema {self.schema.id}"
+        else:
+            changes = ", ".join(map(str, self.changes_of)) or "none"
+            yield f"changes of {self.table}, snapshots {changes}, schema {self.schema.id}"
+        yield f"  columns    {', '.join(f.name for f in self.fields) or 'none'}"
+        if self.predicate is not None:
+            yield f"  filter     {filter_text(self.predicate)}"
+        yield from self._pruning(self.counts)
+        merged = sum(not split.raw_convertible and split.content is not SplitContent.CHANGES for split in self.splits)
+        yield (
+            f"  splits     {len(self)}: {len(self) - merged} read as they are, {merged} merged; "
+            f"{self.file_count} files, {self.row_count} stored rows, {self.byte_count} bytes"
+        )
+        if self.deletion_files:
+            known = [file.range.cardinality for file in self.deletion_files if file.range.cardinality is not None]
+            least = "" if len(known) == len(self.deletion_files) else "at least "
+            yield f"  deleted    {least}{sum(known)} rows in {len(self.deletion_files)} files"
+
+    @staticmethod
+    def _pruning(counts: PlanCounts) -> Iterator[str]:
+        yield _stage("manifests", counts.manifests, ("partition, bucket or level", counts.manifests_dropped))
+        yield _stage(
+            "entries",
+            counts.entries_read,
+            ("partition", counts.entries_dropped_by_partition),
+            ("bucket", counts.entries_dropped_by_bucket),
+            ("level", counts.entries_dropped_by_level),
+            ("deletion", counts.entries_cancelled),
+        )
+        dropped = (
+            ("bucket", counts.files_dropped_by_bucket),
+            ("key statistics", counts.files_dropped_by_key_stats),
+            ("value statistics", counts.files_dropped_by_value_stats),
+            ("file index", counts.files_dropped_by_index),
+        )
+        yield _stage("files", counts.files + sum(number for _, number in dropped), *dropped)
+
+
+def _stage(name: str, met: int, *dropped: tuple[str, int]) -> str:
+    """One line of the report.
+
+    >>> _stage("files", 9, ("bucket", 4), ("value statistics", 0))
+    '  files      9, dropped 4 by bucket, kept 5'
+    """
+    parts = [f"{number} by {reason}" for reason, number in dropped if number]
+    kept = met - sum(number for _, number in dropped)
+    return f"  {name:<10} {met}, dropped {', '.join(parts) or 'none'}, kept {kept}"

@@ -1,0 +1,136 @@
+"""Live files become splits (format chapter 06, section 8; Java ``MergeTreeSplitGenerator``).
+
+Files whose keys overlap stay together; apart from that a bucket is cut so that a split has about the target size, where
+each file counts at least the cost of opening it. The order is by partition, bucket, and key or age.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+from table_format.lsm.intervals import Section, partition_into_sections
+from table_format.lsm.keys import key_ranges
+from table_format.lsm.merge_read import is_raw_convertible
+from table_format.metastore.scan.file_plan import by_bucket
+from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import ManifestEntry
+from table_format.model.schema import TableSchema
+from table_format.model.split import DataSplit, DeletionFile
+from table_format.options.scan import ScanOptions
+from table_format.options.table_options import TableOptions
+
+T = TypeVar("T")
+
+DeletionFiles: TypeAlias = Mapping[tuple[bytes, int], Mapping[str, DeletionFile]]
+"""Deletion files by partition and bucket, and there by data file."""
+
+_Piece: TypeAlias = tuple[tuple[DataFileMeta, ...], bool]
+"""Files of one split, and whether concatenating them is the answer."""
+
+
+def make_splits(
+    entries: Iterable[ManifestEntry],
+    schema: TableSchema,
+    options: ScanOptions,
+    *,
+    snapshot_id: int,
+    may_match: Callable[[DataFileMeta], bool] = lambda _file: True,
+    is_merged: bool = False,
+    deletion_files: DeletionFiles | None = None,
+) -> tuple[DataSplit, ...]:
+    """Cut live files into splits, buckets in ascending order of serialised partition and bucket.
+
+    ``may_match`` tells whether a file may hold a row that is asked for; of files whose keys overlap all are left out or
+    none, since the last row of a key is one of those stored. With ``is_merged`` each key of a primary-key table is live
+    in one file at most, and a bucket without retract rows is cut as files are. ``deletion_files`` go with their files.
+    """
+    splits: list[DataSplit] = []
+    for (partition, bucket), group in sorted(by_bucket(entries).items()):
+        files = [entry.file for entry in group]
+        pieces: Iterable[_Piece] = (
+            _merge_pieces(files, schema, options, may_match, is_merged=is_merged)
+            if schema.primary_keys
+            else ((piece, True) for piece in _raw_pieces(files, options))
+        )
+        marked = {} if deletion_files is None else deletion_files.get((partition, bucket), {})
+        splits.extend(
+            DataSplit(
+                snapshot_id=snapshot_id,
+                partition=partition,
+                bucket=bucket,
+                total_buckets=group[0].total_buckets,
+                files=piece,
+                raw_convertible=is_raw,
+                deletion_files=deletion_files_of(piece, marked),
+            )
+            for piece, is_raw in pieces
+        )
+    return tuple(splits)
+
+
+def deletion_files_of(
+    files: Sequence[DataFileMeta], marked: Mapping[str, DeletionFile]
+) -> tuple[DeletionFile | None, ...]:
+    """The deletion file of each of the files; nothing when none has any."""
+    found = tuple(marked.get(file.file_name) for file in files)
+    return found if any(found) else ()
+
+
+def _raw_pieces(files: Sequence[DataFileMeta], options: ScanOptions) -> Iterator[tuple[DataFileMeta, ...]]:
+    # Rows of an append table are read in the order they were written in.
+    in_order = sorted(files, key=lambda file: (file.min_sequence_number, file.creation_time or 0))
+    for group in pack(in_order, lambda file: file.file_size, options):
+        yield tuple(group)
+
+
+def _merge_pieces(
+    files: Sequence[DataFileMeta],
+    schema: TableSchema,
+    options: ScanOptions,
+    may_match: Callable[[DataFileMeta], bool],
+    *,
+    is_merged: bool,
+) -> Iterator[_Piece]:
+    range_of = key_ranges(schema)
+    if is_raw_convertible(files, is_merged=is_merged):
+        wanted = [file for file in sorted(files, key=range_of) if may_match(file)]
+        for piece in pack(wanted, lambda file: file.file_size, options):
+            yield tuple(piece), True
+        return
+    # What is computed from rows that overlap may match where no row of theirs does.
+    computes_values = TableOptions.parse(schema.options).merge.computes_values
+    sections = [
+        section
+        for section in partition_into_sections(files, range_of)
+        if (computes_values and len(section) > 1) or any(may_match(file) for run in section for file in run)
+    ]
+    for group in pack(sections, _section_size, options):
+        members = tuple(file for section in group for run in section for file in run)
+        # A single file holds each key once.
+        is_single = len(members) == 1 and members[0].delete_row_count == 0
+        yield members, is_single or is_raw_convertible(members)
+
+
+def _section_size(section: Section) -> int:
+    return sum(file.file_size for run in section for file in run)
+
+
+def pack(items: Iterable[T], size_of: Callable[[T], int], options: ScanOptions) -> Iterator[list[T]]:
+    """Group neighbours until a group would exceed the target size; an item alone may exceed it.
+
+    >>> options = ScanOptions(split_target_size=10, split_open_file_cost=4)
+    >>> list(pack([1, 1, 9, 20], lambda size: size, options))
+    [[1, 1], [9], [20]]
+    """
+    group: list[T] = []
+    weight = 0
+    for item in items:
+        cost = max(size_of(item), options.split_open_file_cost)
+        if group and weight + cost > options.split_target_size:
+            yield group
+            group, weight = [], 0
+        group.append(item)
+        weight += cost
+    if group:
+        yield group

@@ -1,0 +1,149 @@
+"""Which snapshot a scan reads, and in which schema (format chapter 13, "Scan"; Java ``TimeTravelUtil``).
+
+Without a starting point the latest snapshot is read in the latest schema; a snapshot that is named is read in its own.
+A mode that looks for a snapshot, such as the last compacted one, shows it in the latest schema.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from table_format.errors import InvalidOption, SnapshotNotFound
+from table_format.metastore.references.tag_store import TagStore
+from table_format.model.schema import TableSchema
+from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from table_format.options.compaction import FULL_COMPACTION_DELTA_COMMITS
+from table_format.options.scan import TIMESTAMP, ScanOptions
+from table_format.options.startup import StartupMode, startup_mode
+from table_format.options.stream import ChangelogProducer
+from table_format.table.facts import TableFacts
+
+NO_WATERMARK: Final = -(1 << 63)
+_WATERMARK_VERSION: Final = "watermark-"
+
+
+@dataclass(frozen=True, slots=True)
+class Starting:
+    """The snapshot to read, none for a table without any, and the schema to show its rows in.
+
+    Of its files only those made at or after ``files_since_ms`` are read.
+    """
+
+    snapshot: Snapshot | None
+    schema: TableSchema
+    files_since_ms: int | None = None
+
+
+def starting_point(facts: TableFacts) -> Starting:
+    """What the scan options name.
+
+    Raises:
+        SnapshotNotFound: there is no such snapshot, or none that early.
+        SnapshotExpired: the snapshot has been expired.
+        TagNotFound: there is no such tag.
+        InvalidOption: the options contradict each other.
+    """
+    scan = facts.options.scan
+    mode = startup_mode(facts.options.raw)
+    named = named_snapshot(scan, facts)
+    if named is not None:
+        return Starting(named, facts.schemas[named.schema_id])
+    if mode is StartupMode.COMPACTED_FULL:
+        return Starting(last_compacted(facts), facts.schema)
+    if mode is StartupMode.FROM_FILE_CREATION_TIME:
+        return Starting(facts.snapshots.latest(), facts.schema, scan.file_creation_time_ms)
+    if mode is StartupMode.FROM_CREATION_TIMESTAMP and scan.creation_time_ms is not None:
+        first = first_committed_since(facts, scan.creation_time_ms)
+        if first is None:
+            return Starting(facts.snapshots.latest(), facts.schema, scan.creation_time_ms)
+        return Starting(first, facts.schema)
+    return Starting(facts.snapshots.latest(), facts.schema)
+
+
+def last_compacted(facts: TableFacts) -> Snapshot | None:
+    """The last retained snapshot that a compaction made, or the latest when there is none.
+
+    With ``full-compaction.delta-commits`` it must be one of a full compaction, which its commit identifier tells.
+    """
+    commits = FULL_COMPACTION_DELTA_COMMITS.read(facts.options.raw)
+    if facts.options.stream.changelog_producer is ChangelogProducer.FULL_COMPACTION:
+        commits = commits or 1
+    for snapshot_id in reversed(facts.snapshots.ids()):
+        snapshot = facts.snapshots.find(snapshot_id)
+        if snapshot is None or snapshot.commit_kind is not CommitKind.COMPACT:
+            continue
+        identifier = snapshot.commit_identifier
+        if commits is None or identifier % commits == 0 or identifier == BATCH_COMMIT_IDENTIFIER:
+            return snapshot
+    return facts.snapshots.latest()
+
+
+def first_committed_since(facts: TableFacts, time_ms: int) -> Snapshot | None:
+    """The first snapshot committed at or after a time, when the one before it is known to be earlier."""
+    before = facts.snapshots.before(time_ms)
+    return None if before is None else facts.snapshots.find(before.id + 1)
+
+
+def of_watermark(facts: TableFacts, watermark: int) -> Snapshot:
+    """The first snapshot whose watermark is at least this.
+
+    Raises:
+        SnapshotNotFound: no retained snapshot has come that far.
+    """
+    highest = None
+    for snapshot_id in facts.snapshots.ids():
+        snapshot = facts.snapshots.find(snapshot_id)
+        # Engines without watermarks write the smallest number there is.
+        if snapshot is None or snapshot.watermark is None or snapshot.watermark == NO_WATERMARK:
+            continue
+        if snapshot.watermark >= watermark:
+            return snapshot
+        highest = snapshot.watermark
+    message = f"no snapshot has a watermark of {watermark} or more; the highest is {highest}"
+    raise SnapshotNotFound(message)
+
+
+def named_snapshot(scan: ScanOptions, facts: TableFacts) -> Snapshot | None:
+    """The one snapshot the scan options travel to; ``None`` when they name none."""
+    if scan.snapshot_id is not None:
+        return facts.snapshots.load(scan.snapshot_id)
+    if scan.tag_name is not None:
+        return TagStore(facts.store).load(scan.tag_name).snapshot
+    if scan.timestamp_ms is not None:
+        return facts.snapshots.at_or_before(scan.timestamp_ms)
+    if scan.timestamp is not None:
+        return facts.snapshots.at_or_before(epoch_ms(TIMESTAMP.key, scan.timestamp))
+    if scan.watermark is not None:
+        return of_watermark(facts, scan.watermark)
+    if scan.version is not None:
+        return _version(scan.version, facts)
+    return None
+
+
+def _version(version: str, facts: TableFacts) -> Snapshot:
+    tags = TagStore(facts.store)
+    if version in tags.names():
+        return tags.load(version).snapshot
+    watermark = version.removeprefix(_WATERMARK_VERSION)
+    if watermark != version and watermark.isascii() and watermark.isdigit():
+        return of_watermark(facts, int(watermark))
+    if version.isascii() and version.isdigit():
+        return facts.snapshots.load(int(version))
+    message = f"'{version}' is neither a tag nor the id of a snapshot; the tags are {', '.join(tags.names()) or 'none'}"
+    raise SnapshotNotFound(message)
+
+
+def epoch_ms(key: str, text: str) -> int:
+    """The instant of a local date and time, in milliseconds since the epoch.
+
+    Raises:
+        InvalidOption: the text is none; names the option ``key``.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidOption(key, f"{text!r} is no date and time such as '2026-01-31 12:00:00'") from error
+    # Without zone it is the local time of the machine, as in the reference.
+    return int(moment.timestamp() * 1000)

@@ -1,0 +1,79 @@
+"""Partition values as callers write them, ``{"dt": "2026-01-01"}``, as internal values of the partition columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from table_format.errors import InvalidData, InvalidInputError
+from table_format.kernels.values import values_of
+from table_format.metastore.manifest.partitions import PartitionSpec
+from table_format.model.arguments import refuse, shown
+from table_format.model.arrow_types import arrow_type
+from table_format.model.schema import TableSchema
+from table_format.model.types import DataField
+from table_format.table.rows.casts import cast_column
+from table_format.table.rows.input import Rows, reader_of
+
+
+def partition_spec(schema: TableSchema, partition: Mapping[str, object]) -> PartitionSpec:
+    """The internal values of some or all partition columns; text stands for a value of any type.
+
+    Raises:
+        InvalidInputError: a column is no partition column.
+        InvalidData: a value does not fit its column.
+    """
+    if not isinstance(partition, Mapping):
+        refuse("partition", "a mapping of partition columns to values", partition)
+    return {
+        name: values_of(_array_of(_partition_field(schema, name), value), schema.field(name).type)[0]
+        for name, value in partition.items()
+    }
+
+
+def rows_of_partition(data: Rows, schema: TableSchema, partition: Mapping[str, object]) -> pa.RecordBatchReader:
+    """The rows with those partition columns they lack, which all have the given values.
+
+    Raises:
+        InvalidInputError, InvalidData: as for ``partition_spec``.
+    """
+    if not isinstance(partition, Mapping):
+        refuse("partition", "a mapping of partition columns to values", partition)
+    reader = reader_of(data)
+    constants = {
+        name: _array_of(_partition_field(schema, name), value)[0]
+        for name, value in partition.items()
+        if name not in reader.schema.names
+    }
+    if not constants:
+        return reader
+    extended = reader.schema
+    for name, value in constants.items():
+        extended = extended.append(pa.field(name, value.type))
+    batches = (
+        pa.RecordBatch.from_arrays(
+            [*batch.columns, *(pa.repeat(value, batch.num_rows) for value in constants.values())], schema=extended
+        )
+        for batch in reader
+    )
+    return pa.RecordBatchReader.from_batches(extended, batches)
+
+
+def _partition_field(schema: TableSchema, name: str) -> DataField:
+    if name not in schema.partition_keys:
+        keys = ", ".join(schema.partition_keys) or "none"
+        message = f"'{name}' is not a partition column; the partition columns are {keys}"
+        raise InvalidInputError(message)
+    return schema.field(name)
+
+
+def _array_of(field: DataField, value: object) -> pa.Array:
+    try:
+        array = pa.array([value])
+        if isinstance(value, str) and not pa.types.is_string(arrow_type(field.type)):
+            array = array.cast(arrow_type(field.type))
+    except (pa.ArrowException, UnicodeEncodeError, OverflowError, TypeError, ValueError) as error:
+        message = f"partition column '{field.name}' is {field.type}, which cannot hold {shown(value)}"
+        raise InvalidData(message) from error
+    return cast_column(array, field.type, field.name)

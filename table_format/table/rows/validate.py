@@ -1,0 +1,224 @@
+"""Rows as callers hand them in become rows a table can hold, or nothing is written at all.
+
+Columns are matched by name and none may be missing or left over; values are cast without loss; a null where none may be
+is refused; row kinds become numbers. Messages name the column, the value and the row, counted from 0 over all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_format.errors import InvalidData, UnsupportedFeature
+from table_format.model.arrow_types import arrow_schema
+from table_format.model.row_kind import ROW_KIND_COLUMN, ROW_KIND_TEXT, RowKind
+from table_format.model.schema import VALUE_KIND, TableSchema
+from table_format.model.types import (
+    NESTED,
+    ArrayType,
+    CharType,
+    DataField,
+    DataType,
+    MapType,
+    MultisetType,
+    RowType,
+    VarCharType,
+)
+from table_format.options.merge import MergeOptions
+from table_format.table.rows.casts import cast_column
+from table_format.table.rows.map_keys import with_single_keys
+
+# Arrow imports pandas with the first array it makes of Python values, which is not for the import of this module to do.
+
+
+@cache
+def _kinds() -> pa.Array:
+    return pa.array(ROW_KIND_TEXT)
+
+
+@cache
+def _retracts() -> pa.Array:
+    return pa.array([kind.value for kind in RowKind if kind.is_retract], pa.int8())
+
+
+@dataclass(frozen=True, slots=True)
+class RowRules:
+    """What rows of one table must look like."""
+
+    schema: TableSchema
+    merge: MergeOptions
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse rows whose columns are not those of the table.
+
+        Raises:
+            InvalidData: names the columns that are missing, left over, or there twice.
+        """
+        allowed = {*self.schema.field_names, self._kind_column}
+        problems = []
+        if missing := [name for name in self.schema.field_names if name not in names]:
+            problems.append(f"missing: {', '.join(missing)}")
+        if extra := [name for name in names if name not in allowed]:
+            problems.append(f"not in the table: {', '.join(extra)}")
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            problems.append(f"more than once: {', '.join(twice)}")
+        if problems:
+            message = f"the columns of the rows are not those of the table; {'; '.join(problems)}"
+            raise InvalidData(message)
+
+    def conform(self, batch: pa.RecordBatch, *, first_row: int = 0) -> pa.RecordBatch:
+        """The rows to write: the columns of the table, on a primary key table followed by ``_VALUE_KIND``.
+
+        Raises:
+            InvalidData: a value, a null or a row kind that the table cannot hold.
+        """
+        columns = [cast_column(batch.column(f.name), f.type, f.name, first_row=first_row) for f in self.schema.fields]
+        columns = [with_single_keys(c, f.type) for c, f in zip(columns, self.schema.fields, strict=True)]
+        for field, column in zip(self.schema.fields, columns, strict=True):
+            _check_nulls(field, column, first_row)
+            _check_texts(field, column, first_row)
+        schema = arrow_schema(self.schema.fields)
+        kinds = self._kinds(batch, first_row)
+        if kinds is None:
+            kinds = pa.array(np.zeros(batch.num_rows, np.int8))
+        else:
+            columns, kinds = self._without_ignored(columns, kinds)
+            self._check_retracts(kinds, first_row)
+        if not self.schema.primary_keys:
+            return pa.RecordBatch.from_arrays(columns, schema=schema)
+        kind_field = pa.field(VALUE_KIND.name, pa.int8(), nullable=False)
+        return pa.RecordBatch.from_arrays([*columns, kinds], schema=schema.append(kind_field))
+
+    def conform_columns(self, batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.RecordBatch:
+        """Some columns of the rows as the table has them.
+
+        Raises:
+            InvalidData: a value or a null that the table cannot hold.
+        """
+        columns = [cast_column(batch.column(f.name), f.type, f.name) for f in fields]
+        for field, column in zip(fields, columns, strict=True):
+            _check_nulls(field, column, 0)
+            _check_texts(field, column, 0)
+        return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(fields))
+
+    def without_ignored(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows as they came, without those of a kind that the table's options say to ignore.
+
+        Raises:
+            InvalidData: a row kind that there is not.
+        """
+        kinds = self._kinds(batch, 0) if self.merge.ignore_delete or self.merge.ignore_update_before else None
+        return batch if kinds is None else batch.filter(self._kept(kinds))
+
+    @property
+    def _kind_column(self) -> str | None:
+        if self.merge.rowkind_field is not None:
+            return self.merge.rowkind_field
+        # A table of others may have a column of that name, and then it is a column like any other.
+        return None if ROW_KIND_COLUMN in self.schema.field_names else ROW_KIND_COLUMN
+
+    def _kinds(self, batch: pa.RecordBatch, first_row: int) -> pa.Array | None:
+        name = self._kind_column
+        if name is None or name not in batch.schema.names:
+            return None
+        texts = batch.column(name)
+        if pa.types.is_dictionary(texts.type):
+            texts = texts.dictionary_decode()
+        if pa.types.is_null(texts.type) and len(texts):
+            texts = texts.cast(pa.string())
+        if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
+            message = f"column '{name}' holds row kinds as text, not as Arrow {texts.type}"
+            raise InvalidData(message)
+        kinds = pc.index_in(texts.cast(pa.string()), _kinds())
+        if kinds.null_count:
+            row = pc.index(pc.is_null(kinds), value=True).as_py()
+            message = (
+                f"column '{name}' holds {texts[row].as_py()!r} in row {first_row + row}; "
+                f"a row kind is one of {', '.join(ROW_KIND_TEXT)}"
+            )
+            raise InvalidData(message)
+        return kinds.cast(pa.int8())
+
+    def _without_ignored(self, columns: list[pa.Array], kinds: pa.Array) -> tuple[list[pa.Array], pa.Array]:
+        if not (self.merge.ignore_delete or self.merge.ignore_update_before):
+            return columns, kinds
+        kept = self._kept(kinds)
+        return [column.filter(kept) for column in columns], kinds.filter(kept)
+
+    def _kept(self, kinds: pa.Array) -> pa.Array:
+        if self.merge.ignore_delete:
+            return pc.invert(pc.is_in(kinds, _retracts()))
+        return pc.not_equal(kinds, RowKind.UPDATE_BEFORE.value)
+
+    def _check_retracts(self, kinds: pa.Array, first_row: int) -> None:
+        if self.schema.primary_keys:
+            return
+        retracts = pc.is_in(kinds, _retracts())
+        if retracts.true_count:
+            row = pc.index(retracts, value=True).as_py()
+            message = (
+                f"a table without primary key cannot take rows back; row {first_row + row} is "
+                f"{ROW_KIND_TEXT[kinds[row].as_py()]} ({retracts.true_count} such rows)"
+            )
+            raise InvalidData(message)
+
+
+def check_defaults(schema: TableSchema) -> None:
+    """Refuse to write a table whose columns have default values: they would have to replace nulls.
+
+    Raises:
+        UnsupportedFeature: names the column.
+    """
+    for field in schema.fields:
+        if field.default_value is not None:
+            feature = "column default value"
+            message = (
+                f"column '{field.name}' has the default value {field.default_value!r}; this version cannot write it"
+            )
+            raise UnsupportedFeature(feature, message)
+
+
+def _check_nulls(field: DataField, column: pa.Array, first_row: int) -> None:
+    if not field.type.nullable and column.null_count:
+        row = pc.index(pc.is_null(column), value=True).as_py()
+        where = f"the first in row {first_row + row}"
+        message = f"column '{field.name}' is {field.type}; found {column.null_count} nulls, {where}"
+        raise InvalidData(message)
+    for path, part, values in _parts(field.name, field.type, column):
+        if not part.nullable and values.null_count:
+            message = f"column '{path}' is {part}; found {values.null_count} nulls"
+            raise InvalidData(message)
+
+
+def _check_texts(field: DataField, column: pa.Array, first_row: int) -> None:
+    if not isinstance(field.type, (CharType, VarCharType, *NESTED)):
+        return
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        message = f"column '{field.name}' is {field.type}; in the rows from {first_row} on: {error}. Correct the values"
+        raise InvalidData(message) from error
+
+
+def _parts(path: str, data_type: DataType, column: pa.Array) -> Iterator[tuple[str, DataType, pa.Array]]:
+    """The parts of a nested column with the values of those parents that are not null."""
+    match data_type:
+        case ArrayType(element=element):
+            parts = [("element", element, column.flatten())]
+        case MapType(value=value):
+            parts = [("value", value, column.drop_null().items)]
+        case RowType(fields=fields):
+            present = column.drop_null()
+            parts = [(f.name, f.type, pc.struct_field(present, i)) for i, f in enumerate(fields)]
+        case MultisetType():
+            parts = []
+        case _:
+            return
+    for name, part, values in parts:
+        yield f"{path}.{name}", part, values
+        yield from _parts(f"{path}.{name}", part, values)

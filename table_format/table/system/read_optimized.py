@@ -1,0 +1,48 @@
+"""``$ro``: the part of a table that is read without a merge (format chapter 14; Java ``ReadOptimizedTable``).
+
+Of a primary-key table that is the highest level alone, as fresh as the last full compaction; with deletion vectors too,
+since a row they mark is superseded or gone. An append table has nothing to merge and is read whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from table_format.model.predicate import Predicate
+from table_format.model.types import DataField
+from table_format.table.read.scan import Scan, columns_argument
+from table_format.table.system.table import SystemTable
+from table_format.table.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptimizedTable(SystemTable):
+    """The read-optimized view of ``table``; its scans plan and read like those of the table itself."""
+
+    table: Table
+
+    @property
+    def name(self) -> str:
+        return f"{self.table.identifier}$ro"
+
+    @property
+    def fields(self) -> tuple[DataField, ...]:
+        return self.table.schema.fields
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | Predicate | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> Scan:
+        """A reading of some columns (all without) and of the rows a filter selects; time travel as for the table."""
+        table = self.table.copy(options) if options else self.table
+        return Scan(table.facts, columns_argument(columns), filter, levels=read_levels(table))
+
+
+def read_levels(table: Table) -> frozenset[int] | None:
+    """The levels that are read without a merge: the highest one; for an append table all."""
+    if not table.schema.is_primary_key_table:
+        return None
+    return frozenset({table.options.compaction.num_levels - 1})

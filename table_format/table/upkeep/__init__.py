@@ -1,0 +1,1 @@
+"""Maintenance of a table: compaction, sorting, rescaling, statistics, tags, branches, consumers, cleaning."""

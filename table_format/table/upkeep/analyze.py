@@ -1,0 +1,106 @@
+"""ANALYZE: statistics of the rows a table has now, committed as a snapshot of their own (format chapter 10, section 8).
+
+What is counted, and how values become texts, is as Spark's ANALYZE TABLE and Java ``ColStats`` have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from table_format.errors import UnsupportedFeature
+from table_format.formats.casts import cast_of
+from table_format.formats.java_text import float_text
+from table_format.kernels.column_summary import ColumnSummary, SummaryBuilder
+from table_format.kernels.values import values_of
+from table_format.metastore.references.expired_reads import again_if_expired
+from table_format.model.snapshot import Snapshot
+from table_format.model.statistics import ColumnStatistics, Statistics
+from table_format.model.types import (
+    MAX_LENGTH,
+    NESTED,
+    DataField,
+    DataType,
+    DoubleType,
+    FloatType,
+    LocalZonedTimestampType,
+    TimestampType,
+    VarCharType,
+)
+from table_format.options.declare import Operation
+from table_format.table.facts import TableFacts
+from table_format.table.read.scan import Scan
+from table_format.table.rows.texts import value_text
+
+
+def analyze(facts: TableFacts, commit_user: str, columns: Sequence[str]) -> tuple[Snapshot, ...]:
+    """Count the rows, and some columns, of the latest snapshot and commit what was found; nothing without a snapshot.
+
+    Counted is what readers see, so that an engine that plans by the numbers plans what it will read.
+
+    Raises:
+        ColumnNotFound: the table has no such column.
+        UnsupportedFeature: a column holds ARRAY, MAP, MULTISET or ROW.
+    """
+    facts.require(Operation.WRITE)
+    fields = _countable(facts, columns)
+    found = again_if_expired(lambda: _counted(facts, fields))
+    return () if found is None else (facts.committer(commit_user).analyze(found),)
+
+
+def _counted(facts: TableFacts, fields: Sequence[DataField]) -> Statistics | None:
+    """What is counted in the latest snapshot; ``None`` for a table without any."""
+    # Some column has to be read to count merged rows; a key is there in every file.
+    read = [f.name for f in fields] or [facts.schema.field_names[0]]
+    scan = Scan(facts, tuple(read))
+    plan = scan.plan()
+    if plan.snapshot is None:
+        return None
+    rows, builders = 0, {f.name: SummaryBuilder(f.type) for f in fields}
+    for batch in scan.to_batches():
+        rows += batch.num_rows
+        for name, builder in builders.items():
+            builder.add(batch.column(name))
+    return Statistics(
+        snapshot_id=plan.snapshot.id,
+        schema_id=plan.schema.id,
+        merged_record_count=rows,
+        merged_record_size=plan.byte_count,
+        columns={f.name: _statistics(f, builders[f.name].summary()) for f in fields},
+    )
+
+
+def _countable(facts: TableFacts, columns: Sequence[str]) -> tuple[DataField, ...]:
+    fields = facts.schema.select(columns)
+    for field in fields:
+        if isinstance(field.type, NESTED):
+            feature = f"ANALYZE of column '{field.name}' of type {field.type}"
+            raise UnsupportedFeature(feature)
+    return fields
+
+
+def _statistics(field: DataField, summary: ColumnSummary) -> ColumnStatistics:
+    return ColumnStatistics(
+        field_id=field.id,
+        distinct_count=summary.distinct_count,
+        minimum=_text(summary.minimum, field.type),
+        maximum=_text(summary.maximum, field.type),
+        null_count=summary.null_count,
+        average_length=summary.average_length,
+        maximum_length=summary.maximum_length,
+    )
+
+
+def _text(bound: pa.Array, data_type: DataType) -> str | None:
+    """The text that Java's serializer of the type reads back."""
+    if len(bound) == 0:
+        return None
+    if isinstance(data_type, TimestampType | LocalZonedTimestampType):
+        to_text = cast_of(TimestampType(precision=data_type.precision), VarCharType(length=MAX_LENGTH))
+        assert to_text is not None  # noqa: S101 - every timestamp has a text
+        text: str = to_text(bound.view(pa.timestamp(bound.type.unit)))[0].as_py()
+        return text
+    if isinstance(data_type, FloatType | DoubleType):
+        return float_text(bound[0].as_py(), single=isinstance(data_type, FloatType))
+    return value_text(data_type, values_of(bound, data_type)[0])

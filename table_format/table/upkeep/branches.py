@@ -1,0 +1,124 @@
+"""The methods of a table on its branches and its history (Java ``AbstractFileStoreTable``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from table_format.errors import InvalidInputError
+from table_format.metastore.history import fast_forward as forwarding
+from table_format.metastore.history.branches import Branch, BranchStore, refuse_snapshot_without_tag
+from table_format.metastore.history.fast_forward import FastForwardReport
+from table_format.metastore.history.rollback import RollbackReport, find_snapshot, rollback
+from table_format.metastore.references.tag_store import TagStore
+from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.model.arguments import flag, whole_number
+from table_format.model.identifier import MAIN_BRANCH, check_name
+from table_format.options.declare import Operation
+from table_format.options.scan import FALLBACK_BRANCH
+from table_format.table.facts import HasFacts, TableFacts
+
+
+def branches(table: HasFacts) -> Mapping[str, Branch]:
+    """The branches besides main, by name; ``<table>$branch_<name>`` opens one, to be read and written."""
+    return BranchStore(table.facts.store).all()
+
+
+def create_branch(
+    table: HasFacts,
+    name: str,
+    *,
+    tag: str | None = None,
+    snapshot_id: int | None = None,
+    ignore_if_exists: bool = False,
+) -> None:
+    """Make a branch: with the snapshot of a tag, or without rows.
+
+    Raises:
+        AlreadyExistsError: there is one of that name.
+        InvalidIdentifier: the name is not legal, or purely numeric.
+        TagNotFound: there is no such tag.
+        UnsupportedFeature: ``snapshot_id`` is given; only a tag keeps what a branch begins with.
+    """
+    flag(ignore_if_exists, "ignore_if_exists")
+    if snapshot_id is not None:
+        raise refuse_snapshot_without_tag(name, whole_number(snapshot_id, "snapshot_id"))
+    BranchStore(table.current_facts.store).create(name, tag=tag, ignore_if_exists=ignore_if_exists)
+
+
+def delete_branch(table: HasFacts, name: str) -> None:
+    """Remove a branch and the files that only it needs.
+
+    Raises:
+        BranchNotFound: there is none of that name.
+        InvalidInputError: it is the fallback branch of the table.
+    """
+    facts = table.current_facts
+    facts.require(Operation.EXPIRE)
+    _refuse_in_use(facts, name, "deleted")
+    BranchStore(facts.store).delete(name, facts.options)
+
+
+def rename_branch(table: HasFacts, name: str, new_name: str) -> None:
+    """Give a branch another name.
+
+    Raises:
+        BranchNotFound: there is none of the old name.
+        AlreadyExistsError: there is one of the new name.
+        InvalidInputError: it is the fallback branch of the table.
+    """
+    facts = table.current_facts
+    _refuse_in_use(facts, name, "renamed")
+    BranchStore(facts.store).rename(name, new_name)
+
+
+def fast_forward(table: HasFacts, name: str) -> FastForwardReport:
+    """Let this table become what its branch is: from the branch's first snapshot on its snapshots, tags and schemas
+    replace those here. Stop other writers before, and open the table again after.
+
+    Raises:
+        BranchNotFound: there is none of that name.
+        SnapshotNotFound: it has no snapshot.
+    """
+    facts = table.current_facts
+    facts.require(Operation.EXPIRE)
+    return forwarding.fast_forward(facts.store, facts.options, name)
+
+
+def rollback_to(table: HasFacts, target: int | str) -> RollbackReport:
+    """Make a snapshot, given by its id or a tag, the latest; what came later goes, tags as well. Stop other writers
+    before.
+
+    Raises:
+        SnapshotNotFound: there is no such snapshot, retained or kept by a tag.
+        TagNotFound: there is no such tag.
+    """
+    facts = table.current_facts
+    facts.require(Operation.EXPIRE)
+    if isinstance(target, str):
+        snapshot = TagStore(facts.store).load(target).snapshot
+    else:
+        snapshot = find_snapshot(facts.store, target)
+    return rollback(facts.store, facts.options, snapshot)
+
+
+def rollback_to_timestamp(table: HasFacts, time_ms: int) -> RollbackReport:
+    """Make the last snapshot committed at or before a time (epoch milliseconds) the latest; see ``rollback_to``.
+
+    Raises:
+        SnapshotNotFound: no retained snapshot is that old.
+    """
+    facts = table.current_facts
+    facts.require(Operation.EXPIRE)
+    found = facts.snapshots.at_or_before(whole_number(time_ms, "time_ms"))
+    return rollback(facts.store, facts.options, find_snapshot(facts.store, found.id))
+
+
+def _refuse_in_use(facts: TableFacts, name: str, action: str) -> None:
+    check_name(name, "branch")
+    main = SchemaStore(BranchStore(facts.store).of(MAIN_BRANCH)).latest()
+    if name in (FALLBACK_BRANCH.read(facts.options.raw), FALLBACK_BRANCH.read(main.options)):
+        message = (
+            f"branch '{name}' of {facts.name} cannot be {action} while '{FALLBACK_BRANCH.key}' names it; "
+            "remove that option first"
+        )
+        raise InvalidInputError(message)

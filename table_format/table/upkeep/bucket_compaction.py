@@ -1,0 +1,272 @@
+"""Looking after a table: compaction as one commit of its own (format chapter 07; chapter 11, section 3).
+
+The work of one bucket is a picklable fact and becomes one commit message, wherever that is done: side by side in this
+process, or in the tasks of an engine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, TypeAlias, TypeVar
+
+from table_format.append.compact import compact_append_files
+from table_format.errors import BucketLost, ConflictError
+from table_format.formats.bucket_files import BucketFiles
+from table_format.lsm.bucket_deletion_vectors import BucketDeletions
+from table_format.lsm.compact import compact_bucket
+from table_format.metastore.references.expired_reads import on_latest
+from table_format.metastore.scan.file_filter import FileFilter
+from table_format.metastore.scan.file_plan import by_bucket, live_files
+from table_format.model import arguments
+from table_format.model.commit import CommitMessage, Committable
+from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import IndexFileMeta, ManifestEntry
+from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
+from table_format.options.declare import Operation
+from table_format.table.facts import TableFacts
+from table_format.table.rows.partition_values import partition_spec
+from table_format.table.upkeep.compaction_report import CompactedBucket, CompactionReport, DroppedBucket
+from table_format.table.upkeep.postponed import PostponedPartition, give_buckets, postponed_works, removals
+from table_format.table.write.batch_commit import aborting_on_failure, expire_after_commit
+from table_format.table.write.replaced_files import conflict_if_replaced
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MAX_THREADS: Final = 4
+"""Buckets compacted side by side at most; each merges with bounded memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class BucketCompaction:
+    """The live files of one bucket of one partition. ``partition`` is a serialised BinaryRow.
+
+    ``hash_file`` is the hash index of a dynamic bucket, where the work is to give its rows other buckets.
+    """
+
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    files: tuple[DataFileMeta, ...]
+    deletions: BucketDeletions | None = None
+    hash_file: IndexFileMeta | None = None
+
+
+Work: TypeAlias = BucketCompaction | PostponedPartition
+
+Performer: TypeAlias = Callable[[Sequence[Work]], Iterable[CommitMessage | BucketLost]]
+"""Compacts buckets, in any place and order; what it has made when it fails is its own to delete."""
+
+
+def compact(
+    facts: TableFacts,
+    commit_user: str,
+    *,
+    full: bool = False,
+    partitions: Sequence[Mapping[str, object]] | None = None,
+    buckets: Sequence[int] | None = None,
+    perform: Performer | None = None,
+    shares: int = 1,
+) -> CompactionReport:
+    """Compact what is due, or everything, in all partitions or in those with some values, in all or some buckets.
+
+    ``perform`` does the work of the buckets; without it they are compacted side by side in this process. Postponed rows
+    are given their buckets; those of a partition are work for so many ``shares``. A bucket that another commit has
+    changed meanwhile, even if its files have been expired since, is dropped and named in the report, and the others go
+    on; where rows are given their buckets all are published or none.
+
+    Raises:
+        ConflictError: others won every attempt to commit; nothing is visible, and no file of it is left.
+        UnsupportedFeature: the table has a feature without which the result would be wrong.
+    """
+    arguments.flag(full, "full")
+    facts.require(Operation.COMPACT)
+    works = _works(facts, partitions, buckets, shares)
+    if not works:
+        return CompactionReport()
+    messages: list[CommitMessage] = []
+    dropped: dict[tuple[bytes, int], ConflictError] = {}
+    committer = facts.committer(commit_user)
+
+    def drop(partition: bytes, bucket: int, reason: ConflictError) -> None:
+        dropped[partition, bucket] = reason
+
+    with aborting_on_failure(committer, messages):
+        # One by one: what came before a failure is known, and deleted.
+        for outcome in (perform or _side_by_side(facts, full=full))(works):
+            if isinstance(outcome, BucketLost):
+                drop(outcome.partition, outcome.bucket, outcome)
+            elif not outcome.is_empty:
+                messages.append(outcome)
+        postponed = [work for work in works if isinstance(work, PostponedPartition)]
+        messages.extend(removals(postponed))
+        committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
+        # Rows whose bucket is dropped would be gone with their postponed files.
+        snapshots = committer.commit(committable, on_drop=drop, whole=bool(postponed))
+    if snapshots:
+        expire_after_commit(facts)
+    return _report(facts, snapshots, messages, dropped)
+
+
+def _report(
+    facts: TableFacts,
+    snapshots: tuple[Snapshot, ...],
+    messages: Sequence[CommitMessage],
+    dropped: Mapping[tuple[bytes, int], ConflictError],
+) -> CompactionReport:
+    shown = facts.partitions.text
+    return CompactionReport(
+        snapshots,
+        tuple(
+            sorted(
+                CompactedBucket(shown(m.partition), m.bucket, len(m.compact_before), len(m.compact_after))
+                for m in messages
+                if (m.partition, m.bucket) not in dropped
+            )
+        ),
+        tuple(sorted(DroppedBucket(shown(partition), n, str(why)) for (partition, n), why in dropped.items())),
+    )
+
+
+def perform_work(facts: TableFacts, work: Work, *, full: bool) -> tuple[CommitMessage, ...]:
+    """Compact one bucket, or give postponed rows their buckets; nothing is visible before it is committed.
+
+    Whatever it fails of, no file of this work is left.
+
+    Raises:
+        BucketLost: others replaced files of the bucket, and they were expired meanwhile.
+        FileConflict: likewise for postponed rows.
+        CorruptionError: a file is missing or damaged.
+    """
+    if isinstance(work, PostponedPartition):
+        with conflict_if_replaced(facts, work.partition):
+            return give_buckets(facts, work, full=full)
+    with conflict_if_replaced(facts, work.partition, work.bucket):
+        return (compact_work(facts, work, full=full),)
+
+
+def outcomes_of(facts: TableFacts, work: Work, *, full: bool) -> tuple[CommitMessage | BucketLost, ...]:
+    """``perform_work``, which answers with a bucket that was lost instead of raising it."""
+    try:
+        return perform_work(facts, work, full=full)
+    except BucketLost as lost:
+        return (lost,)
+
+
+def compact_work(facts: TableFacts, work: BucketCompaction, *, full: bool) -> CommitMessage:
+    """Compact one bucket; the message may be empty, and nothing is visible before it is committed.
+
+    Raises:
+        CorruptionError: a file is missing or damaged.
+    """
+    files = files_of(facts, work)
+    if facts.schema.is_primary_key_table:
+        return compact_bucket(files, work.files, full=full, deletions=work.deletions)
+    return compact_append_files(files, work.files, full=full, deletions=work.deletions)
+
+
+def files_of(facts: TableFacts, work: BucketCompaction) -> BucketFiles:
+    """How the files of the bucket are read and written."""
+    return BucketFiles(
+        store=facts.store,
+        schema=facts.schema,
+        schemas=facts.schemas,
+        options=facts.options,
+        partition=work.partition,
+        partition_text=facts.partitions.text(work.partition),
+        bucket=work.bucket,
+        total_buckets=work.total_buckets,
+    )
+
+
+def _side_by_side(facts: TableFacts, *, full: bool) -> Performer:
+    return lambda works: side_by_side(works, partial(outcomes_of, facts, full=full))
+
+
+def side_by_side(works: Sequence[T], perform: Callable[[T], Iterable[R]]) -> Iterable[R]:
+    """Do pieces of work on threads; what succeeded comes out before the first failure is raised."""
+    threads = min(len(works), MAX_THREADS, os.cpu_count() or 1)
+    if threads <= 1:
+        for work in works:
+            yield from perform(work)
+        return
+    with ThreadPoolExecutor(threads, "compact") as pool:
+        # All are waited for, so that what succeeded beside a failure is known and deleted.
+        running = [pool.submit(perform, work) for work in works]
+    failures = [future.exception() for future in running]
+    for future, failure in zip(running, failures, strict=True):
+        if failure is None:
+            yield from future.result()
+    for failure in failures:
+        if failure is not None:
+            raise failure
+
+
+def bucket_works(
+    facts: TableFacts, partitions: Sequence[Mapping[str, object]] | None, *, snapshot: Snapshot | None
+) -> tuple[BucketCompaction, ...]:
+    """The buckets of a snapshot, in all partitions or in those with some values."""
+    if snapshot is None:
+        return ()
+    return _of_buckets(facts, snapshot, _live(facts, snapshot, partitions, None))
+
+
+def _works(
+    facts: TableFacts,
+    partitions: Sequence[Mapping[str, object]] | None,
+    buckets: Sequence[int] | None,
+    shares: int,
+) -> tuple[Work, ...]:
+    return on_latest(facts.snapshots, lambda snapshot: _works_of(facts, snapshot, partitions, buckets, shares))
+
+
+def _works_of(
+    facts: TableFacts,
+    snapshot: Snapshot | None,
+    partitions: Sequence[Mapping[str, object]] | None,
+    buckets: Sequence[int] | None,
+    shares: int,
+) -> tuple[Work, ...]:
+    if snapshot is None:
+        return ()
+    entries = _live(facts, snapshot, partitions, buckets)
+    postponed = postponed_works(facts, snapshot, entries, shares=shares)
+    filled = {work.partition for work in postponed}
+    return (*postponed, *_of_buckets(facts, snapshot, [e for e in entries if e.partition not in filled]))
+
+
+def _live(
+    facts: TableFacts,
+    snapshot: Snapshot,
+    partitions: Sequence[Mapping[str, object]] | None,
+    buckets: Sequence[int] | None,
+) -> Sequence[ManifestEntry]:
+    numbers = None if buckets is None else arguments.whole_numbers(buckets, "buckets")
+    wanted = FileFilter(buckets=None if numbers is None else frozenset(numbers))
+    if partitions is not None:
+        specs = [partition_spec(facts.schema, partition) for partition in arguments.mappings(partitions, "partitions")]
+        wanted = replace(wanted, partition_predicate=facts.partitions.predicate(specs))
+    plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    return plan.entries
+
+
+def _of_buckets(
+    facts: TableFacts, snapshot: Snapshot, entries: Sequence[ManifestEntry]
+) -> tuple[BucketCompaction, ...]:
+    deletions = facts.bucket_deletions(snapshot)
+    # Postponed files have no bucket yet.
+    buckets = by_bucket(entry for entry in entries if entry.bucket >= 0)
+    return tuple(
+        BucketCompaction(
+            partition,
+            bucket,
+            entries[0].total_buckets,
+            tuple(entry.file for entry in entries),
+            deletions.get((partition, bucket)),
+        )
+        for (partition, bucket), entries in buckets.items()
+    )

@@ -1,0 +1,60 @@
+"""Long-lived changelogs and orphans of an opened table: how they go. Functions that are methods of ``Table``."""
+
+from __future__ import annotations
+
+from table_format.metastore.expiry.expire_changelogs import ChangelogExpiryReport
+from table_format.metastore.expiry.expire_changelogs import expire_changelogs as _expire
+from table_format.metastore.expiry.orphans import OrphanReport
+from table_format.metastore.expiry.orphans import remove_orphan_files as _remove
+from table_format.model.arguments import flag
+from table_format.options.declare import Operation
+from table_format.table.facts import HasFacts
+
+
+def expire_changelogs(
+    table: HasFacts,
+    *,
+    dry_run: bool = False,
+    retain_max: int | None = None,
+    retain_min: int | None = None,
+    older_than_ms: int | None = None,
+    limit: int | None = None,
+    everything: bool = False,
+) -> ChangelogExpiryReport:
+    """Delete old long-lived changelogs and the files that only they need, by the options or what is given here.
+
+    ``everything`` lets all go, whatever consumers have still to read.
+
+    Raises:
+        InvalidOption: the bounds contradict each other.
+    """
+    flag(dry_run, "dry_run")
+    flag(everything, "everything")
+    facts = table.current_facts
+    facts.require(Operation.EXPIRE)
+    return _expire(
+        facts.store,
+        facts.options,
+        dry_run=dry_run,
+        retain_max=retain_max,
+        retain_min=retain_min,
+        older_than_ms=older_than_ms,
+        limit=limit,
+        everything=everything,
+    )
+
+
+def remove_orphan_files(table: HasFacts, *, older_than_ms: int | None = None, dry_run: bool = False) -> OrphanReport:
+    """Delete files that nothing in any branch reaches: what crashes and failed deletions have left behind.
+
+    Only what was last changed before ``older_than_ms`` (epoch time), or a day ago, goes: give a later time only when
+    nobody writes. Symbolic links below the root of the table are neither followed nor deleted; the report names them.
+
+    Raises:
+        CorruptionError: what is reached cannot be determined; nothing was deleted.
+        ConflictError: others go on committing too fast; nothing was deleted.
+    """
+    flag(dry_run, "dry_run")
+    facts = table.current_facts
+    facts.require(Operation.EXPIRE)
+    return _remove(facts.store, facts.options, older_than_ms=older_than_ms, dry_run=dry_run)

@@ -1,0 +1,138 @@
+"""Compaction of postponed rows: they are given their buckets in the order they were committed (format chapter 11, 4).
+
+Java ``PostponeBucketCompactSplitSource``, ``RewritePostponeBucketCommittableOperator``, ``PostponeUtils``. The rows
+take their place in the sorted runs of real buckets as if they were written now, and the postponed files go, in one
+COMPACT snapshot. A partition keeps the number of buckets it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from table_format.errors import BucketCountChanged
+from table_format.formats.batch_rows import batch_rows_of
+from table_format.formats.data_file_reader import DataFileReader
+from table_format.io.paths import POSTPONE_BUCKET
+from table_format.model.commit import CommitMessage
+from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import FileIdentifier, FileKind, ManifestEntry
+from table_format.model.schema import VALUE_KIND
+from table_format.model.snapshot import Snapshot
+from table_format.table.facts import TableFacts
+from table_format.table.upkeep.redistribution import BucketChoice, as_compacted, cut, distribute, with_buckets
+from table_format.table.write.table_write import StoredRows
+
+
+@dataclass(frozen=True, slots=True)
+class PostponedPartition:
+    """Postponed files of a partition, in the order of their rows, and those buckets that this work fills."""
+
+    partition: bytes
+    total_buckets: int
+    files: tuple[DataFileMeta, ...]
+    base: Snapshot
+    wanted: BucketChoice
+    existing: tuple[int, ...]
+    """Buckets that have files, which are compacted too."""
+
+
+def postponed_works(
+    facts: TableFacts, snapshot: Snapshot, entries: Sequence[ManifestEntry], *, shares: int = 1
+) -> tuple[PostponedPartition, ...]:
+    """What there is to do for the live files ``entries`` of a snapshot, in so many shares for each partition.
+
+    Raises:
+        BucketCountChanged: the files of a partition do not agree on its number of buckets.
+    """
+    postponed: dict[bytes, list[ManifestEntry]] = {}
+    existing: dict[bytes, set[int]] = {}
+    for entry in entries:
+        if entry.bucket != POSTPONE_BUCKET:
+            existing.setdefault(entry.partition, set()).add(entry.bucket)
+    for entry in in_order_of_commits(facts, snapshot, [e for e in entries if e.bucket == POSTPONE_BUCKET]):
+        postponed.setdefault(entry.partition, []).append(entry)
+    known = _known_counts(facts, (e for e in entries if e.partition in postponed and e.bucket != POSTPONE_BUCKET))
+    works: list[PostponedPartition] = []
+    for partition, found in postponed.items():
+        files = tuple(entry.file for entry in found)
+        count = known.get(partition) or facts.options.postpone.buckets_for(
+            sum(file.row_count for file in files), sum(file.file_size for file in files)
+        )
+        there = existing.get(partition, set())
+        works.extend(
+            PostponedPartition(partition, count, files, snapshot, wanted, tuple(sorted(there & wanted)))
+            for wanted in cut(range(count), shares)
+        )
+    return tuple(works)
+
+
+def give_buckets(facts: TableFacts, work: PostponedPartition, *, full: bool) -> tuple[CommitMessage, ...]:
+    """Write the rows to the buckets of the work, and compact what is due there, or everything.
+
+    Raises:
+        CorruptionError: a file is missing or damaged; no file of this work is left.
+    """
+    target = with_buckets(facts, work.total_buckets)
+    how = StoredRows(
+        work.base,
+        compact="full" if full else True,
+        are_results=False,
+        buckets=tuple((work.partition, bucket) for bucket in work.existing),
+    )
+    messages = distribute(target, _rows(facts, work), work.wanted, how, replacing=False)
+    return tuple(as_compacted(facts, message) for message in messages)
+
+
+def removals(works: Sequence[PostponedPartition]) -> tuple[CommitMessage, ...]:
+    """What takes the postponed files out of the table once all shares are done."""
+    files: Mapping[bytes, tuple[DataFileMeta, ...]] = {work.partition: work.files for work in works}
+    return tuple(
+        CommitMessage(
+            partition=partition, bucket=POSTPONE_BUCKET, total_buckets=POSTPONE_BUCKET, compact_before=postponed
+        )
+        for partition, postponed in files.items()
+    )
+
+
+def in_order_of_commits(
+    facts: TableFacts, snapshot: Snapshot, entries: Sequence[ManifestEntry]
+) -> tuple[ManifestEntry, ...]:
+    """Live files as they were committed: what was written later has to win.
+
+    Files say when they were made by the clock of whoever made them. It is asked only where the snapshot that brought a
+    file has been expired, and among such files.
+    """
+    waiting = {entry.identifier for entry in entries}
+    ranks: dict[FileIdentifier, tuple[int, int]] = {}
+    for snapshot_id in range(snapshot.id, 0, -1):
+        found = facts.snapshots.find(snapshot_id) if waiting else None
+        if found is None:
+            break
+        for position, entry in enumerate(facts.manifests.delta_entries(found)):
+            if entry.kind is FileKind.ADD and entry.identifier in waiting:
+                ranks[entry.identifier] = (snapshot_id, position)
+                waiting.discard(entry.identifier)
+    return tuple(sorted(entries, key=lambda e: ranks.get(e.identifier, (0, e.file.creation_time or 0))))
+
+
+def _known_counts(facts: TableFacts, entries: Iterator[ManifestEntry]) -> dict[bytes, int]:
+    known: dict[bytes, int] = {}
+    for entry in entries:
+        count = known.setdefault(entry.partition, entry.total_buckets)
+        if count != entry.total_buckets:
+            message = (
+                f"{facts.partitions.shown(entry.partition)} of {facts.name} has files written with {count} buckets and "
+                f"others written with {entry.total_buckets}; rescale it by table.rescale() or the job rescale_table"
+            )
+            raise BucketCountChanged(message)
+    return known
+
+
+def _rows(facts: TableFacts, work: PostponedPartition) -> Iterator[pa.RecordBatch]:
+    reader = DataFileReader(facts.store, facts.schemas, facts.schema, facts.options, rewriting=True)
+    fields = (*facts.schema.fields, VALUE_KIND)
+    for file in work.files:
+        yield from reader.read(work.partition, POSTPONE_BUCKET, file, fields, batch_rows=batch_rows_of((file,), fields))

@@ -1,0 +1,108 @@
+"""Rows of a partition on their way to other buckets: what rescaling and postponed rows have in common.
+
+The work is cut into shares, each with some of the new buckets: it reads all that may belong into them and writes what
+does. So shares need nothing of each other, order stays, and memory does not depend on the size of the partition. What
+is more than one share is read more than once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from table_format.model.commit import CommitMessage
+from table_format.options.bucket import BUCKET
+from table_format.options.compaction import WRITE_ONLY
+from table_format.table.facts import TableFacts
+from table_format.table.placement.routing import bucket_numbers
+from table_format.table.write.table_write import StoredRows, TableWrite
+
+BucketChoice: TypeAlias = frozenset[int]
+
+MAX_READERS: Final = 8
+"""Tasks of an engine that share the new buckets of a partition at most: each of them reads all its rows."""
+
+
+def with_buckets(facts: TableFacts, count: int) -> TableFacts:
+    """The table as if it had that many buckets; nothing is compacted before all rows are written."""
+    options = {BUCKET.key: str(count), WRITE_ONLY.key: "true"}
+    return replace(facts, options=facts.options.with_options(options))
+
+
+def cut(buckets: Sequence[int], shares: int) -> Iterator[BucketChoice]:
+    """The buckets in so many shares, or in fewer.
+
+    >>> [sorted(share) for share in cut(range(5), 2)], [sorted(share) for share in cut([7], 3)]
+    ([[0, 2, 4], [1, 3]], [[7]])
+    """
+    for number in range(min(shares, len(buckets))):
+        yield frozenset(buckets[number::shares])
+
+
+def distribute(
+    facts: TableFacts, rows: Iterable[pa.RecordBatch], wanted: BucketChoice, how: StoredRows, *, replacing: bool
+) -> tuple[CommitMessage, ...]:
+    """Write those rows that belong into the wanted buckets; ``facts`` is the table as ``with_buckets`` makes it.
+
+    Raises:
+        CorruptionError: a file is missing or damaged; no file of this call is left.
+    """
+    write = TableWrite(facts, replacing=replacing, stored=how)
+    return write.write_stored(_belonging(facts, rows, wanted))
+
+
+def _belonging(facts: TableFacts, rows: Iterable[pa.RecordBatch], wanted: BucketChoice) -> Iterator[pa.RecordBatch]:
+    bucketing = facts.options.bucket
+    if len(wanted) == bucketing.count:
+        yield from rows
+        return
+    keys = facts.schema.select(facts.schema.bucket_keys)
+    numbers = np.array(sorted(wanted), np.int64)
+    for batch in rows:
+        buckets = bucket_numbers(keys, [batch.column(f.name) for f in keys], bucketing, batch.num_rows)
+        kept = batch.filter(pa.array(np.isin(buckets, numbers)))
+        if kept.num_rows:
+            yield kept
+
+
+def as_compacted(facts: TableFacts, message: CommitMessage) -> CommitMessage:
+    """All work of a message as results of compaction, which show rows that were there before (Java ``BucketFiles``)."""
+    folded = _without_passing_files(facts, message)
+    return replace(
+        folded,
+        new_files=(),
+        compact_after=(*folded.new_files, *folded.compact_after),
+        changelog_files=(),
+        compact_changelog_files=(*folded.changelog_files, *folded.compact_changelog_files),
+    )
+
+
+def as_written(facts: TableFacts, message: CommitMessage) -> CommitMessage:
+    """All work of a message in an empty bucket as new files."""
+    folded = _without_passing_files(facts, message)
+    return replace(
+        folded,
+        new_files=(*folded.new_files, *folded.compact_after),
+        compact_after=(),
+        new_index_files=(*folded.new_index_files, *folded.compact_new_index_files),
+        compact_new_index_files=(),
+    )
+
+
+def _without_passing_files(facts: TableFacts, message: CommitMessage) -> CommitMessage:
+    """A message whose compaction names no file that is new in it; those that went into others are deleted."""
+    compacted = {file.file_name for file in message.compact_before}
+    kept = {file.file_name for file in message.compact_after}
+    new = {file.file_name for file in message.new_files}
+    for file in message.new_files:
+        if file.file_name in compacted and file.file_name not in kept:
+            facts.delete_file(message.partition, message.bucket, file)
+    return replace(
+        message,
+        new_files=tuple(file for file in message.new_files if file.file_name not in compacted),
+        compact_before=tuple(file for file in message.compact_before if file.file_name not in new),
+    )

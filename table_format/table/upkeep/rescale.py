@@ -1,0 +1,197 @@
+"""Other numbers of buckets for partitions that have rows (format chapter 11, section 5; Java ``RescaleProcedure``).
+
+All rows of a partition are read as of one snapshot, merged, and written to the new buckets; one OVERWRITE snapshot puts
+the new files in the place of the old ones. It is refused when anything of the partition changed meanwhile: nothing that
+others wrote is lost. Postponed rows have no bucket and stay as they are.
+
+A row with hash h is in bucket |h| mod n, so that with g = gcd(n, m) it moves from a bucket b of n only to such buckets
+of m as leave the same remainder by g. Each remainder is work of its own, which reads nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from table_format.errors import InvalidInputError, UnsupportedFeature
+from table_format.limits import MAX_BUCKETS
+from table_format.metastore.references.expired_reads import on_latest
+from table_format.metastore.scan.file_filter import FileFilter
+from table_format.metastore.scan.file_plan import live_files
+from table_format.model import arguments
+from table_format.model.commit import CommitMessage, Committable
+from table_format.model.manifest import ManifestEntry
+from table_format.model.schema import VALUE_KIND
+from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
+from table_format.model.split import DataSplit
+from table_format.options.declare import Operation
+from table_format.table.facts import HasFacts, TableFacts
+from table_format.table.read.split_reader import read_split
+from table_format.table.read.splits import make_splits
+from table_format.table.rows.partition_values import partition_spec
+from table_format.table.upkeep.bucket_compaction import side_by_side
+from table_format.table.upkeep.redistribution import BucketChoice, as_written, cut, distribute, with_buckets
+from table_format.table.write.batch_commit import aborting_on_failure, expire_after_commit, fresh_user
+from table_format.table.write.replaced_files import conflict_if_replaced
+from table_format.table.write.table_write import StoredRows
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRescale:
+    """Splits of one partition, whose rows are written as far as they belong into the wanted buckets."""
+
+    splits: tuple[DataSplit, ...]
+    bucket_count: int
+    wanted: BucketChoice
+    base: Snapshot
+
+
+Performer: TypeAlias = Callable[[Sequence[PartitionRescale]], Iterable[CommitMessage]]
+"""Does the work, in any place and order; what it has made when it fails is its own to delete."""
+
+
+def rescale_table(
+    table: HasFacts, bucket: int | None = None, *, partitions: Sequence[Mapping[str, object]] | None = None
+) -> tuple[Snapshot, ...]:
+    """Give partitions another number of buckets, in one OVERWRITE snapshot; all of them, or those with some values.
+
+    Without ``bucket`` it is that of the table: after an ALTER of ``bucket`` this lets partitions be written again that
+    were written before. Partitions that have the number are left as they are. Later writes to a partition need the
+    option to say the same number; with postponed buckets they follow the partition.
+
+    Raises:
+        InvalidInputError: the table has no fixed number of buckets, or it is not told for a table that postpones them.
+        ConflictError: another commit changed one of the partitions meanwhile; nothing is visible.
+    """
+    return rescale(table.current_facts, bucket, partitions=partitions)
+
+
+def rescale(
+    facts: TableFacts,
+    bucket: int | None,
+    *,
+    partitions: Sequence[Mapping[str, object]] | None = None,
+    perform: Performer | None = None,
+    shares: int = 1,
+) -> tuple[Snapshot, ...]:
+    """Rescale as ``rescale_table`` says; ``perform`` does the work, without it this process, side by side.
+
+    The new buckets that rows of one bucket may go to are work for so many ``shares``; each of them reads the bucket.
+    """
+    facts.require(Operation.READ)
+    facts.require(Operation.WRITE)
+    count = _bucket_count(facts, bucket)
+    base, entries, works = on_latest(facts.snapshots, lambda base: _planned(facts, base, count, partitions, shares))
+    if base is None or not entries:
+        return ()
+    committer = facts.committer(fresh_user(facts))
+    messages: list[CommitMessage] = []
+    with aborting_on_failure(committer, messages):
+        # One by one: what came before a failure is known, and deleted.
+        messages.extend((perform or _in_this_process(facts))(works))
+        committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
+        snapshot = committer.rewrite(committable, base, frozenset(entry.partition for entry in entries))
+    expire_after_commit(facts)
+    return (snapshot,)
+
+
+def _planned(
+    facts: TableFacts,
+    base: Snapshot | None,
+    count: int,
+    partitions: Sequence[Mapping[str, object]] | None,
+    shares: int,
+) -> tuple[Snapshot | None, Sequence[ManifestEntry], Sequence[PartitionRescale]]:
+    entries = () if base is None else _entries(facts, base, count, partitions)
+    return base, entries, () if base is None else _works(facts, base, entries, count, shares)
+
+
+def rescale_work(facts: TableFacts, work: PartitionRescale) -> tuple[CommitMessage, ...]:
+    """Write the rows of a piece of work to their new buckets, each of which is compacted into one run.
+
+    Whatever it fails of, no file of this work is left.
+
+    Raises:
+        FileConflict: others replaced files of the partition, and they were expired meanwhile.
+        CorruptionError: a file is missing or damaged.
+    """
+    target = with_buckets(facts, work.bucket_count)
+    # Compacted in full: a changelog that compaction makes later would tell rows at level 0 once more.
+    how = StoredRows(work.base, compact="full", are_results=True)
+    with conflict_if_replaced(facts, work.splits[0].partition):
+        messages = distribute(target, _rows(facts, work.splits), work.wanted, how, replacing=True)
+    return tuple(as_written(facts, message) for message in messages)
+
+
+def _bucket_count(facts: TableFacts, bucket: int | None) -> int:
+    own = facts.options.bucket.count
+    if own <= 0 and not facts.postpones_buckets:
+        feature = "rescale of a table without a fixed number of buckets"
+        message = f"{facts.name} has 'bucket' = '{own}': its buckets come as they are needed, and cannot be rescaled"
+        raise UnsupportedFeature(feature, message)
+    if bucket is None and facts.postpones_buckets:
+        message = f"{facts.name} postpones buckets ('bucket' = '{own}'); say the number of buckets to rescale to"
+        raise InvalidInputError(message)
+    count = arguments.whole_number(own if bucket is None else bucket, "bucket")
+    if not 0 < count <= MAX_BUCKETS:
+        message = f"{count} is not a number of buckets; it takes 1 to {MAX_BUCKETS}"
+        raise InvalidInputError(message)
+    return count
+
+
+def _entries(
+    facts: TableFacts, base: Snapshot, count: int, partitions: Sequence[Mapping[str, object]] | None
+) -> tuple[ManifestEntry, ...]:
+    """The live files of the partitions that have another number of buckets."""
+    wanted = FileFilter()
+    if partitions is not None:
+        specs = [partition_spec(facts.schema, partition) for partition in arguments.mappings(partitions, "partitions")]
+        wanted = FileFilter(partition_predicate=facts.partitions.predicate(specs))
+    plan = live_files(facts.manifests, base, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    real = [entry for entry in plan.entries if entry.bucket >= 0]
+    others = {entry.partition for entry in real if entry.total_buckets != count}
+    return tuple(entry for entry in real if entry.partition in others)
+
+
+def _works(
+    facts: TableFacts, base: Snapshot, entries: Sequence[ManifestEntry], count: int, shares: int
+) -> tuple[PartitionRescale, ...]:
+    # All levels, also where scans skip level 0: what waits there must not get lost.
+    splits = make_splits(
+        entries,
+        facts.schema,
+        facts.options.scan,
+        snapshot_id=base.id,
+        deletion_files=facts.deletion_files(base),
+    )
+    by_partition: dict[bytes, list[DataSplit]] = {}
+    for split in splits:
+        by_partition.setdefault(split.partition, []).append(split)
+    works: list[PartitionRescale] = []
+    for members in by_partition.values():
+        common = gcd(count, *(split.total_buckets for split in members))
+        for remainder in range(common):
+            read = tuple(split for split in members if split.bucket % common == remainder)
+            if read:
+                shared = cut(range(remainder, count, common), shares)
+                works.extend(PartitionRescale(read, count, wanted, base) for wanted in shared)
+    return tuple(works)
+
+
+def _rows(facts: TableFacts, splits: Sequence[DataSplit]) -> Iterator[pa.RecordBatch]:
+    keyed = facts.schema.is_primary_key_table
+    schema = facts.schema
+    for split in splits:
+        rows = read_split(facts.store, facts.schemas, schema, facts.options, split, schema.fields, rewriting=True)
+        for batch in rows:
+            kinds = pa.array(np.zeros(batch.num_rows, np.int8))
+            yield batch.append_column(VALUE_KIND.name, kinds) if keyed else batch
+
+
+def _in_this_process(facts: TableFacts) -> Performer:
+    return lambda works: side_by_side(works, lambda work: rescale_work(facts, work))

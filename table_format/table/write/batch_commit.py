@@ -1,0 +1,326 @@
+"""Committing what writers hand over: the second phase, for engines, and the whole of it for one process.
+
+After a commit to a table that is not ``write-only`` old snapshots are expired by the table's options, as in the
+reference; that never makes the commit fail.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+from table_format.errors import (
+    CommitOutcomeUnknown,
+    ConflictError,
+    InvalidInputError,
+    TableFormatError,
+    UnsupportedFeature,
+)
+from table_format.metastore.commit.publications import REMEMBERED
+from table_format.metastore.commit.table_commit import TableCommit
+from table_format.metastore.expiry.expire_changelogs import expire_changelogs
+from table_format.metastore.expiry.expire_snapshots import expire_snapshots
+from table_format.metastore.expiry.expire_tags import expire_tags
+from table_format.metastore.expiry.orphans import reached_names
+from table_format.metastore.history.automatic_tags import create_batch_tag, create_period_tags
+from table_format.metastore.manifest.partitions import PartitionSpec
+from table_format.metastore.references.consumers import expire_consumers
+from table_format.model import arguments
+from table_format.model.commit import CommitMessage, Committable
+from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
+from table_format.options.check_secrets import refuse_secret_properties
+from table_format.table.facts import TableFacts
+from table_format.table.write.message_folding import Folded, fold
+from table_format.table.write.rebase import committed_on_latest
+
+_log = logging.getLogger(__name__)
+
+_REMEMBERED_CALLS: Final = REMEMBERED // 2
+"""Commits whose files are known by name; each makes two snapshots at most."""
+
+
+@contextmanager
+def aborting_on_failure(committer: TableCommit, messages: Iterable[CommitMessage]) -> Iterator[None]:
+    """Delete the files of these messages when the block that makes and commits them fails or is interrupted.
+
+    The messages may still be growing. The committer was made for them. What it has published stays, and all of it where
+    that cannot be told.
+    """
+    try:
+        yield
+    except BaseException:  # an interrupt leaves files as an error does
+        # What stopped the block is what the caller has to know.
+        with suppress(CommitOutcomeUnknown):
+            committer.abort(messages)
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class CommitArguments:
+    """What a caller says of a commit besides its rows: integers of 64 bits, and properties as texts."""
+
+    identifier: int | None
+    watermark: int | None
+    properties: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls, identifier: int | None, watermark: int | None = None, properties: Mapping[str, str] | None = None
+    ) -> CommitArguments:
+        """Check the arguments before anything is written.
+
+        Raises:
+            InvalidInputError: names the argument, what is expected and what was found.
+        """
+        texts = arguments.texts_by_text(properties, "properties")
+        refuse_secret_properties(texts)
+        return cls(
+            arguments.optional_whole_number(identifier, "identifier"),
+            arguments.optional_whole_number(watermark, "watermark"),
+            texts,
+        )
+
+    def committable(self, identifier: int, messages: Sequence[CommitMessage]) -> Committable:
+        """The messages with what was said of them."""
+        return Committable(
+            identifier=identifier, messages=tuple(messages), watermark=self.watermark, properties=self.properties
+        )
+
+
+class BatchCommit:
+    """Commits of one user. A user and an identifier land once, however often they are committed."""
+
+    def __init__(self, facts: TableFacts, commit_user: str | None = None) -> None:
+        self._facts = facts
+        self.commit_user = fresh_user(facts) if commit_user is None else arguments.commit_user(commit_user)
+        self._may_commit_once = commit_user is None
+        self._committer = facts.committer(self.commit_user)
+        self._handed: deque[frozenset[str]] = deque(maxlen=_REMEMBERED_CALLS)
+
+    def commit(
+        self,
+        messages: Iterable[CommitMessage],
+        *,
+        identifier: int | None = None,
+        watermark: int | None = None,
+        properties: Mapping[str, str] | None = None,
+        operation: str | None = None,
+    ) -> tuple[Snapshot, ...]:
+        """Make the work of these messages visible; the snapshots made, none when it is committed already or empty.
+
+        Messages of one bucket must come in the order they were written in. Identifiers of a user ascend; only a fresh
+        user, who commits once, needs none. The compaction of a bucket that another commit has changed meanwhile is
+        dropped with a warning: its rows are as before, and the next compaction finds them. ``operation`` is noted in
+        the snapshot: that of a statement, whose rows rest on those before.
+
+        Raises:
+            RowsChanged: a statement changed one of the keys after these rows were written, and they could lose against
+                it; write them again.
+            ConflictError: another commit made this one impossible; nothing is visible, ``abort`` deletes the files.
+            CommitOutcomeUnknown: it may have landed; ask ``is_committed``.
+        """
+        given = CommitArguments.of(identifier, watermark, properties)
+        number = self._number(given.identifier)
+        listed = self._noted(messages)
+        if identifier is not None and self.is_committed(number):
+            return ()
+        folded = fold(listed)
+        dropped: list[ConflictError] = []
+
+        def drop(partition: bytes, bucket: int, reason: ConflictError) -> None:
+            where = self._facts.partitions.shown(partition)
+            _log.warning("%s: the compaction of %s, bucket %s was dropped: %s", self._facts.name, where, bucket, reason)
+            dropped.append(reason)
+
+        def publish(work: Sequence[CommitMessage]) -> tuple[Snapshot, ...]:
+            committable = replace(given.committable(number, work), operation=operation)
+            return self._committer.commit(committable, on_drop=drop)
+
+        snapshots = committed_on_latest(self._facts, folded.messages, publish)
+        if dropped and not snapshots:
+            raise dropped[0]
+        self._after(folded, snapshots)
+        return snapshots
+
+    def overwrite(
+        self,
+        messages: Iterable[CommitMessage],
+        *,
+        partition: PartitionSpec | Sequence[PartitionSpec] | None = None,
+        identifier: int | None = None,
+        watermark: int | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> tuple[Snapshot, ...]:
+        """Replace rows by those of the messages: of the partitions with the values of ``partition``, or, without it,
+        of the partitions in which there are new rows or the whole table, as ``dynamic-partition-overwrite`` says.
+
+        Raises:
+            InvalidInputError: a new file lies outside ``partition``.
+            UnsupportedFeature: keys of the table may change their partition, and not all of it is replaced.
+            ConflictError, CommitOutcomeUnknown: as for ``commit``.
+        """
+        given = CommitArguments.of(identifier, watermark, properties)
+        if partition is not None and not isinstance(partition, Mapping):
+            partition = [dict(spec) for spec in arguments.mappings(partition, "partition")]
+        refuse_partial_overwrite(self._facts, partition)
+        number = self._number(given.identifier)
+        listed = self._noted(messages)
+        if identifier is not None and self.is_committed(number):
+            return ()
+        folded = fold(listed)
+        committable = given.committable(number, folded.messages)
+        snapshots = self._committer.overwrite(committable, partition=partition)
+        self._after(folded, snapshots)
+        return snapshots
+
+    def is_committed(self, identifier: int) -> bool:
+        """Whether this user has committed the identifier, or a later one, as far back as snapshots are retained."""
+        return not self.filter_committed((identifier,))
+
+    def filter_committed(self, identifiers: Iterable[int], *, since: int | None = None) -> tuple[int, ...]:
+        """The identifiers that this user has not committed yet, ascending; see ``TableCommit.filter_committed``."""
+        asked = arguments.whole_numbers(identifiers, "identifiers")
+        return self._committer.filter_committed(asked, since=arguments.optional_whole_number(since, "since"))
+
+    def abort(self, messages: Iterable[CommitMessage]) -> None:
+        """Delete the files of messages as far as they are surely not committed.
+
+        After an interrupt the store is asked what became of the commit. Of messages that this object did not commit all
+        files stay that the table names.
+
+        Raises:
+            CommitOutcomeUnknown: a commit with an unknown outcome may hold them; nothing was deleted.
+            CorruptionError, ConflictError, OSError: it cannot be told what the table names; nothing was deleted.
+        """
+        listed = tuple(messages)
+        foreign = _file_names(listed).difference(*self._handed)
+        named = reached_names(self._facts.store, self._facts.options, foreign) if foreign else frozenset[str]()
+        self._committer.abort(listed, named=named)
+
+    def abandon(self, messages: Iterable[CommitMessage]) -> None:
+        """``abort`` on the way out of an error or an interrupt: what may have landed stays, and nothing is raised."""
+        # What stopped the work is what the caller has to know; files that stay are orphans at worst.
+        with suppress(TableFormatError, OSError):
+            self.abort(messages)
+
+    def _noted(self, messages: Iterable[CommitMessage]) -> tuple[CommitMessage, ...]:
+        """The messages; of those noted the committer knows whether they were published."""
+        listed = tuple(messages)
+        self._handed.append(_file_names(listed))
+        return listed
+
+    def _number(self, identifier: int | None) -> int:
+        if identifier is not None:
+            return identifier
+        if not self._may_commit_once:
+            message = (
+                f"commit user '{self.commit_user}' needs an identifier for each commit, larger than the last: without "
+                "one a second commit could not be told from a repetition of the first"
+            )
+            raise InvalidInputError(message)
+        return BATCH_COMMIT_IDENTIFIER
+
+    def _after(self, folded: Folded, snapshots: tuple[Snapshot, ...]) -> None:
+        for left in folded.left_over:
+            self._facts.delete_file(left.partition, left.bucket, left.file)
+        for index in folded.left_over_indexes:
+            self._facts.delete_index_file(index)
+        if snapshots:
+            expire_after_commit(self._facts)
+            tag_after_batch(self._facts)
+        # Last: a caller that is interrupted before may hand the same messages over again, and they land once.
+        self._may_commit_once = False
+
+
+def refuse_partial_overwrite(
+    facts: TableFacts, partition: PartitionSpec | Sequence[PartitionSpec] | None = None
+) -> None:
+    """Refuse to replace some partitions of a table whose keys may lie in others.
+
+    Raises:
+        UnsupportedFeature: says how to replace the whole table.
+    """
+    is_whole = not partition and not facts.options.commit.dynamic_partition_overwrite
+    if facts.schema.is_cross_partition and not is_whole:
+        feature = "overwrite of partitions with cross-partition update"
+        message = (
+            f"table {facts.name}: the primary key lacks partition columns, and its keys may lie in partitions that are "
+            "not replaced; drop the partitions and append, or replace the whole table with "
+            "'dynamic-partition-overwrite' = 'false' and no partition"
+        )
+        raise UnsupportedFeature(feature, message)
+
+
+def fresh_user(facts: TableFacts) -> str:
+    """A commit user nobody else has."""
+    fresh = facts.store.runtime.ids.uuid()
+    prefix = facts.options.commit.user_prefix
+    return fresh if prefix is None else f"{prefix}_{fresh}"
+
+
+def expire_after_commit(facts: TableFacts) -> None:
+    """Make the tags that are due, and expire tags, consumers and snapshots, by the options of the table.
+
+    A failure is logged and otherwise without effect: the rows are committed, and the next commit catches up.
+    """
+    if facts.options.compaction.write_only:
+        return
+    for what, work in _UPKEEP:
+        _attempt(facts, what, work)
+
+
+def tag_after_batch(facts: TableFacts) -> None:
+    """Move the tag of the day to the latest snapshot, where the options ask for it; a failure is logged."""
+    _attempt(facts, "the tag of the batch could not be made", lambda f: create_batch_tag(f.store, f.options))
+
+
+def _expire_tags(facts: TableFacts) -> None:
+    if facts.options.tags.time_expire_enabled:
+        expire_tags(facts.store, facts.options)
+
+
+def _expire_consumers(facts: TableFacts) -> None:
+    retained_ms = facts.options.expire.consumer_retained_ms
+    if retained_ms is not None:
+        expire_consumers(facts.store, retained_ms=retained_ms)
+
+
+def _expire_changelogs(facts: TableFacts) -> None:
+    if facts.options.expire.is_changelog_decoupled:
+        expire_changelogs(facts.store, facts.options, snapshots=facts.snapshots, manifests=facts.manifests)
+
+
+_UPKEEP: Final[tuple[tuple[str, Callable[[TableFacts], object]], ...]] = (
+    ("tags by period could not be made", lambda f: create_period_tags(f.store, f.options)),
+    ("tags could not be expired", _expire_tags),
+    ("consumers could not be forgotten", _expire_consumers),
+    (
+        "snapshots could not be expired",
+        lambda f: expire_snapshots(f.store, f.options, snapshots=f.snapshots, manifests=f.manifests),
+    ),
+    ("changelogs could not be expired", _expire_changelogs),
+)
+"""In the order of the reference: what a consumer or a tag has let go may be expired at once."""
+
+
+def _attempt(facts: TableFacts, what: str, work: Callable[[TableFacts], object]) -> None:
+    try:
+        work(facts)
+    except (TableFormatError, OSError):
+        _log.warning("%s: %s after a commit", facts.name, what, exc_info=True)
+
+
+def _file_names(messages: Iterable[CommitMessage]) -> frozenset[str]:
+    """The names of the files that messages would add to the table."""
+    return frozenset(
+        name
+        for m in messages
+        for name in (
+            *(f.file_name for f in (*m.new_files, *m.changelog_files, *m.compact_after, *m.compact_changelog_files)),
+            *(f.file_name for f in (*m.new_index_files, *m.compact_new_index_files)),
+        )
+    )

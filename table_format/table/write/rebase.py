@@ -1,0 +1,142 @@
+"""Work that rests on a snapshot, brought to the latest one without being done again, where others wrote other keys.
+
+The commit compares key ranges of files (``metastore/commit/key_changes.py``) and stops where they meet. Here the keys
+themselves are compared: of the files that others added since, and of those to be committed. If none is shared, the
+latest snapshot says of these keys what the earlier one said, and the commit goes on. Each attempt reads only what came
+since the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_format.errors import CorruptionError, KeyPlacesChanged, RowsChanged
+from table_format.formats.data_file_reader import DataFileReader
+from table_format.kernels.stored_keys import stored_key
+from table_format.metastore.commit.key_changes import KeySpans, Meeting, meetings
+from table_format.metastore.commit.key_places import snapshot_identity
+from table_format.metastore.manifest.manifest_changes import Changes, append_changes
+from table_format.model.commit import CommitMessage
+from table_format.model.manifest import FileKind, ManifestEntry
+from table_format.model.snapshot import Snapshot
+from table_format.table.facts import TableFacts
+
+Outdated: TypeAlias = KeyPlacesChanged | RowsChanged
+
+OUTDATED: Final = (KeyPlacesChanged, RowsChanged)
+
+MAX_KEYS: Final = 4_000_000
+"""Keys of others that are held in memory to be compared; where they wrote more, the work is done again instead."""
+
+
+def rebased(facts: TableFacts, messages: Sequence[CommitMessage], conflict: Outdated) -> tuple[CommitMessage, ...]:
+    """The messages as resting on the latest snapshot.
+
+    Raises:
+        KeyPlacesChanged, RowsChanged: ``conflict``, because others wrote one of the keys, or nobody can tell.
+    """
+    changes = append_changes(messages)
+    latest = facts.snapshots.latest()
+    met = _met(facts, changes, latest)
+    if met is None or not all(meeting.is_readable for meeting in met):
+        raise conflict
+    theirs = [meeting.entry for meeting in met]
+    ours = _meeting(facts, changes.entries, theirs)
+    if _rows(theirs) > MAX_KEYS:
+        raise conflict
+    try:
+        is_shared = _share_a_key(facts, ours, theirs)
+    except CorruptionError:
+        # Compacted away and expired meanwhile, or damaged: to do the work again tells.
+        raise conflict from None
+    if is_shared:
+        raise conflict
+    identity = snapshot_identity(latest)
+    return tuple(_resting_on(message, identity) for message in messages)
+
+
+def committed_on_latest(
+    facts: TableFacts,
+    messages: Sequence[CommitMessage],
+    commit: Callable[[Sequence[CommitMessage]], tuple[Snapshot, ...]],
+) -> tuple[Snapshot, ...]:
+    """Commit, and again on a later snapshot as long as those between wrote other keys.
+
+    Raises:
+        KeyPlacesChanged, RowsChanged: others wrote one of the keys; nothing is visible.
+    """
+    while True:
+        try:
+            return commit(messages)
+        except OUTDATED as conflict:
+            # Another commit has landed each time round: if this one does not get ahead, the table does.
+            messages = rebased(facts, messages, conflict)
+
+
+def _met(facts: TableFacts, changes: Changes, latest: Snapshot | None) -> list[Meeting] | None:
+    spans = KeySpans(facts.schema, changes.entries)
+    found: dict[str, Meeting] = {}
+    for base in sorted(changes.key_places_bases | changes.rows_bases):
+        met = meetings(spans, base, latest, facts.snapshots, facts.manifests)
+        if met is None:
+            return None
+        found.update((meeting.entry.file.file_name, meeting) for meeting in met)
+    for base in sorted(changes.numbers_bases):
+        met = meetings(spans, base, latest, facts.snapshots, facts.manifests, of_statements=True) or []
+        found.update((meeting.entry.file.file_name, meeting) for meeting in met)
+    return list(found.values())
+
+
+def _meeting(
+    facts: TableFacts, entries: Iterable[ManifestEntry], theirs: Sequence[ManifestEntry]
+) -> list[ManifestEntry]:
+    """Those of the new files that may share keys with others."""
+    spans = KeySpans(facts.schema, theirs)
+    return [entry for entry in entries if entry.kind is FileKind.ADD and spans.may_hold(entry)]
+
+
+def _rows(entries: Iterable[ManifestEntry]) -> int:
+    return sum(entry.file.row_count for entry in entries)
+
+
+def _share_a_key(facts: TableFacts, ours: Sequence[ManifestEntry], theirs: Sequence[ManifestEntry]) -> bool:
+    if not (ours and theirs):
+        return False
+    known = pa.concat_tables(_keys(facts, theirs))
+    known = known.group_by(known.column_names).aggregate([])
+    return any(part.join(known, known.column_names, join_type="left semi").num_rows for part in _keys(facts, ours))
+
+
+def _keys(facts: TableFacts, entries: Iterable[ManifestEntry]) -> Iterator[pa.Table]:
+    """The keys of some files, within their partition or, where they may change it, of the whole table."""
+    fields = facts.schema.select(facts.schema.trimmed_primary_keys)
+    names = [*(f"k{number}" for number in range(len(fields))), "partition"]
+    reader = DataFileReader(facts.store, facts.schemas, facts.schema, facts.options)
+    for entry in entries:
+        for batch in reader.read(entry.partition, entry.bucket, entry.file, fields):
+            columns = [_comparable(batch.column(field.name)) for field in fields]
+            if not facts.schema.is_cross_partition:
+                columns.append(pa.repeat(pa.scalar(entry.partition, pa.binary()), batch.num_rows))
+            yield pa.table(columns, names=names[: len(columns)])
+
+
+def _comparable(column: pa.Array) -> pa.Array:
+    """Keys that a merge takes for equal are equal: zeros of either sign, and all that is not a number."""
+    if pa.types.is_floating(column.type):
+        zero, nan = pa.scalar(0, column.type), pa.scalar(float("nan"), column.type)
+        column = pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
+    return stored_key(column)
+
+
+def _resting_on(message: CommitMessage, identity: str) -> CommitMessage:
+    return replace(
+        message,
+        key_places_base=None if message.key_places_base is None else identity,
+        rows_base=None if message.rows_base is None else identity,
+        numbers_base=None if message.numbers_base is None else identity,
+    )

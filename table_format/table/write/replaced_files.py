@@ -1,0 +1,63 @@
+"""Files that are missing because others replaced them: a conflict, where it looks like damage.
+
+Long work rests on the files of one snapshot. Meanwhile another commit may put other files in their place and expiry
+delete them (format chapter 10, section 9). What the newest snapshot still names cannot go that way: that is damage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from table_format.errors import BucketLost, FileConflict, MissingFile, SnapshotNotFound
+from table_format.metastore.scan.file_filter import FileFilter
+from table_format.metastore.scan.file_plan import live_files
+from table_format.model.snapshot import Snapshot
+from table_format.table.facts import TableFacts
+
+
+@contextmanager
+def conflict_if_replaced(facts: TableFacts, partition: bytes, bucket: int | None = None) -> Iterator[None]:
+    """Tell a file of a partition that others replaced from one that is missing.
+
+    Raises:
+        BucketLost: the block met a file that others replaced, and the work is that of ``bucket``.
+        FileConflict: likewise, without ``bucket``.
+        MissingFile: the newest snapshot names the file that the block did not find.
+    """
+    try:
+        yield
+    except MissingFile as error:
+        if not is_replaced(facts, partition, error.path):
+            raise
+        message = f"another commit replaced {error.path} and it has been expired, while it was worked on; begin again"
+        if bucket is None:
+            raise FileConflict(message) from error
+        raise BucketLost(partition, bucket, message) from error
+
+
+def is_replaced(facts: TableFacts, partition: bytes, path: str) -> bool:
+    """Whether a data, index or metadata file that was there is of no use to the newest snapshot any more."""
+    paths = facts.store.paths
+    if path.startswith(f"{paths.schema_directory}/"):
+        return False  # a schema is for ever
+    name = path.rpartition("/")[2]
+    latest = facts.snapshots.latest()
+    while latest is not None:
+        try:
+            return name not in _names(facts, latest, partition)
+        except (MissingFile, SnapshotNotFound):
+            # It may have been expired under our eyes; otherwise the damage is worse than thought.
+            newer = facts.snapshots.latest()
+            if newer is None or newer.id == latest.id:
+                return False
+            latest = newer
+    return False
+
+
+def _names(facts: TableFacts, snapshot: Snapshot, partition: bytes) -> set[str]:
+    wanted = FileFilter(partitions=frozenset((partition,)))
+    plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    index = facts.manifests.index_entries(snapshot)
+    data = {name for entry in plan.entries for name in (entry.file.file_name, *entry.file.extra_files)}
+    return data | {entry.index_file.file_name for entry in index}

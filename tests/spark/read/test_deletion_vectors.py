@@ -1,0 +1,178 @@
+"""Deletion vectors applied by Spark itself: whoever reads a file, the same rows are left."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from table_format.codecs.deletion_vector import DeletionVector
+from table_format.io.paths import without_scheme
+from table_format.model.data_file import DataFileMeta
+from table_format.model.schema_change import AddColumn, AlterColumnType, RenameColumn
+from table_format.model.types import BigIntType, VarCharType
+from table_format.spark.read.deletion_vectors import FileWithDeletedRows, MarkBudget, without_marked
+from table_format.spark.read.spark_parquet import divide
+from table_format.table.table import Table
+from tests.spark.lakes import TestLake, plan_of, rows_of
+from tests.support.deletion_marks import live_data_files, mark_deleted
+
+pytestmark = pytest.mark.spark
+
+PARTS = ["plain", "a b", "50%", "50%25", "#1", "[x]{y}*?", "é/=&+"]
+SCHEMA = pa.schema([("p", pa.string()), ("id", pa.int64()), ("v", pa.string()), ("n", pa.int32())])
+MARKED = {"deletion-vectors.enabled": "true", "bucket": "-1"}
+
+
+def rows(part: str, start: int, count: int) -> pa.Table:
+    ids = range(start, start + count)
+    values = [f"value {i * 7919 % 10007:05d}" for i in ids]
+    return pa.table({"p": [part] * count, "id": ids, "v": values, "n": [i % 10 for i in ids]}, schema=SCHEMA)
+
+
+def positions(chance: random.Random, file: DataFileMeta) -> list[int]:
+    """Few rows, many, a run, all, or the last one."""
+    count = file.row_count
+    start = chance.randrange(count)
+    return chance.choice(
+        [
+            sorted(chance.sample(range(count), 3)),
+            sorted(chance.sample(range(count), count // 2)),
+            list(range(start, min(count, start + 700))),
+            list(range(count)),
+            [0, 63, 64, count - 1],
+        ]
+    )
+
+
+def filters(chance: random.Random) -> Iterator[str]:
+    low = chance.randrange(8_000)
+    yield f"id >= {low} AND id < {low + chance.choice([5, 900])}"
+    yield f"p = '{chance.choice(PARTS)}' AND v < 'value {chance.randrange(10)}'"
+    yield f"v = 'value {low * 7919 % 10007:05d}' OR id = {low}"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_spark_leaves_out_what_one_process_leaves_out(lake: TestLake, seed: int) -> None:
+    chance = random.Random(seed)
+    sizes = {"file.block-size": "16 kb"} if seed else {}
+    table = lake.create(schema=SCHEMA, primary_keys=(), partition_keys=("p",), **MARKED, **sizes)
+    starts = iter(range(0, 100_000, 1_500))
+    for part in chance.sample(PARTS, 3):
+        table.append(rows(part, next(starts), 1_200))
+    change = [RenameColumn("n", "m"), AddColumn("n", VarCharType()), AlterColumnType("m", BigIntType())]
+    if seed == 2:
+        lake.lake.catalog.alter_table("s.t", change)
+        table = lake.table()
+        more = rows(PARTS[0], next(starts), 1_200)
+        table.append(more.rename_columns(["p", "id", "v", "m"]).append_column("n", pa.array(["9"] * 1_200)))
+    files = live_data_files(table)
+    chosen = chance.sample(files, len(files) - (seed == 1))
+    mark_deleted(table, {file.file_name: positions(chance, file) for file in chosen}, is_wide=seed == 1)
+    frame = lake.lake.table("s.t")
+    assert "MapInArrow" not in plan_of(frame)
+    left = lake.rows()
+    assert 0 < len(left) < sum(file.row_count for file in files)
+    assert frame.count() == len(left)
+    for text in filters(chance):
+        expected = lake.rows(columns=["id", "p"], filter=text)
+        # A condition that Spark is given later leaves out row groups and pages itself.
+        assert rows_of(frame.where(text).select("id", "p")) == expected
+
+
+def test_a_filter_on_a_frame_with_vectors_reaches_the_files(lake: TestLake) -> None:
+    table = marked_table(lake)
+    frame = lake.lake.table("s.t").where("id > 590").select("v")
+    plan = plan_of(frame)
+    assert "GreaterThan(id,590)" in plan
+    assert "BroadcastHashJoin" not in plan
+    assert plan.count("FileScan parquet") == 1
+    assert rows_of(frame) == [
+        (value,) for value in sorted(table.scan(filter="id > 590", columns=["v"]).to_arrow()["v"].to_pylist())
+    ]
+
+
+def marked_table(lake: TestLake) -> Table:
+    """A table of one partition whose two files have deleted rows."""
+    table = lake.create(schema=SCHEMA, primary_keys=(), **MARKED)
+    table.append(rows("a", 0, 300))
+    table.append(rows("b", 300, 300))
+    mark_deleted(table, {file.file_name: [1, 5, 299] for file in live_data_files(table)})
+    return table
+
+
+def test_columns_may_have_the_names_that_the_frame_would_use(lake: TestLake) -> None:
+    schema = pa.schema([("_metadata", pa.string()), ("_MARK_file", pa.int64()), ("a.b", pa.int64())])
+    table = lake.create(schema=schema, primary_keys=(), **MARKED)
+    table.append(pa.table({"_metadata": ["x", "y", "z"], "_MARK_file": [1, 2, 3], "a.b": [4, 5, 6]}, schema=schema))
+    mark_deleted(table, {live_data_files(table)[0].file_name: [1]})
+    assert lake.rows() == [("x", 1, 4), ("z", 3, 6)]
+    assert lake.rows(columns=["a.b"], filter='"_MARK_file" > 1') == [(6,)]
+
+
+@pytest.mark.parametrize("changed", [{"file_size": 7}, {"row_count": 64}])
+def test_a_row_that_no_vector_speaks_of_fails_the_query(lake: TestLake, changed: dict[str, int]) -> None:
+    path, file = _a_file(lake)
+    told = lake.spark.read.parquet(path)
+    for vector in (DeletionVector.of([1]), None if "file_size" in changed else DeletionVector.of()):
+        other = FileWithDeletedRows(path, replace(file, **changed), vector)
+        for limit in (0, 1_000):
+            with pytest.raises(Exception, match="that the table has deletion vectors for"):
+                without_marked(lake.spark, told, [other], in_tasks_up_to=limit).select("id").collect()
+
+
+@pytest.mark.parametrize("limit", [0, 1_000])
+def test_files_of_one_size_are_told_apart_by_their_names(lake: TestLake, limit: int) -> None:
+    path, file = _a_file(lake)
+    told = lake.spark.read.parquet(path)
+    twin = FileWithDeletedRows("", replace(file, file_name="data-twin.parquet"), None)
+    found = FileWithDeletedRows(path, file, DeletionVector.of([1, 7]))
+    left = without_marked(lake.spark, told, [twin, found], in_tasks_up_to=limit)
+    assert left.count() == told.count() - 2
+    unknown = FileWithDeletedRows(path, replace(file, file_name="data-another.parquet"), found.vector)
+    with pytest.raises(Exception, match="that the table has deletion vectors for"):
+        without_marked(lake.spark, told, [twin, unknown], in_tasks_up_to=limit).select("id").collect()
+
+
+def _a_file(lake: TestLake) -> tuple[str, DataFileMeta]:
+    table = marked_table(lake)
+    split = table.scan().plan()[0]
+    file = split.files[0]
+    return without_scheme(table.store.paths.data_file("", split.bucket, file)), file
+
+
+def test_broadcast_vectors_leave_out_the_same_rows(lake: TestLake) -> None:
+    table = marked_table(lake)
+    table.append(rows("c", 600, 100))
+    (found,) = divide(table.scan().plan(), table.facts).marked.values()
+    assert [file.vector is None for file in found].count(True) == 1
+    told = lake.spark.read.parquet(*(file.path for file in found))
+    left = without_marked(lake.spark, told, found, in_tasks_up_to=0)
+    assert "BroadcastHashJoin" in plan_of(left)
+    assert rows_of(left.select(*SCHEMA.names)) == lake.rows()
+    assert len(lake.rows()) == 694
+
+
+def test_only_so_many_rows_and_files_are_left_to_spark_and_none_with_names_that_may_mislead(lake: TestLake) -> None:
+    first, second = live_data_files(marked_table(lake))
+    budget = MarkBudget()
+    assert [budget.takes(file) for file in (first, first, second)] == [True, False, True]
+    assert not MarkBudget().takes(replace(first, file_name="my 100%-0.parquet"))
+    assert MarkBudget(rows=0).tells_apart(first)
+    budget = MarkBudget(rows=599)
+    assert [budget.takes(first), budget.takes(second)] == [True, False]
+    budget = MarkBudget(files=1)
+    assert [budget.takes(first), budget.takes(second)] == [True, False]
+
+
+@pytest.mark.parametrize("mode", ["delta", "auto"])
+def test_changes_between_states_with_vectors_are_those_of_one_process(lake: TestLake, mode: str) -> None:
+    table = lake.create(schema=SCHEMA, primary_keys=(), **MARKED)
+    table.append(rows("a", 0, 30))
+    table.append(rows("b", 30, 30))
+    table.delete("id IN (3, 40, 41)")
+    table.append(rows("c", 60, 5))
+    lake.rows(**{"incremental-between": "1,4", "incremental-between-scan-mode": mode})

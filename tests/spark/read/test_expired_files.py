@@ -1,0 +1,69 @@
+"""What Spark says of a missing file, looked up among the snapshots that frames were planned of; without a session."""
+
+from __future__ import annotations
+
+import pytest
+
+from table_format.errors import SnapshotExpired
+from table_format.spark.read import expired_files
+from table_format.spark.read.expired_files import PlannedSnapshots, tell_expired
+from tests.support.tables import keyed, memory_warehouse
+
+MISSING = "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file file://{}. File does not exist."
+
+
+def planned_and_replaced() -> tuple[PlannedSnapshots, str]:
+    warehouse = memory_warehouse()
+    table = warehouse.table(primary_keys=["id"])
+    table.append(keyed([(1, "a", 1)]))
+    plan = table.scan().plan()
+    known = PlannedSnapshots()
+    known.note(table.store, plan)
+    split = plan.splits[0]
+    path = table.store.paths.data_file("", split.bucket, split.files[0])
+    table.overwrite(keyed([(1, "a", 2)]))
+    return known, path
+
+
+def expire(known: PlannedSnapshots) -> None:
+    (store,) = set(known._known.values())
+    store.io.delete(store.paths.snapshot(1))
+
+
+def test_a_missing_file_of_an_expired_snapshot_is_told_as_that() -> None:
+    known, path = planned_and_replaced()
+    assert known.explained(MISSING.format(path)) is None  # its snapshot is retained: that is damage
+    expire(known)
+    assert isinstance(known.explained(MISSING.format(path)), SnapshotExpired)
+    assert isinstance(known.explained(f"[PATH_NOT_FOUND] Path does not exist: file:{path}."), SnapshotExpired)
+    assert known.explained(MISSING.format("/elsewhere/f.parquet")) is None
+    assert known.explained(f"division by zero near {path}") is None
+
+
+def test_what_a_task_was_told_is_raised_as_what_it_is() -> None:
+    text = 'Traceback\n  File "x"\ntable_format.errors.SnapshotExpired: snapshot 3 was expired\n\n'
+    found = PlannedSnapshots().explained(text)
+    assert str(found) == "snapshot 3 was expired"
+
+
+def test_old_plans_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expired_files, "_PLANS", 0)
+    known, path = planned_and_replaced()
+    assert not known._known
+    assert known.explained(MISSING.format(path)) is None
+
+
+def test_the_errors_of_a_session_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def convert(error: str) -> str:
+        calls.append(error)
+        return error
+
+    monkeypatch.setattr(expired_files.captured, "convert_exception", convert)
+    tell_expired()
+    tell_expired()
+    text = "table_format.errors.SnapshotExpired: gone"
+    assert isinstance(expired_files.captured.convert_exception(text), SnapshotExpired)
+    assert expired_files.captured.convert_exception("other") == "other"
+    assert calls == [text, "other"]

@@ -1,0 +1,138 @@
+"""Lossless casts of what callers hand in."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from table_format.errors import InvalidData
+from table_format.model.arrow_types import arrow_type
+from table_format.model.types import (
+    ArrayType,
+    BigIntType,
+    BinaryType,
+    CharType,
+    DataField,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowType,
+    SmallIntType,
+    TimestampType,
+    TimeType,
+    VarCharType,
+)
+from table_format.table.rows.casts import cast_column
+
+ROW = RowType(fields=(DataField(0, "x", IntType()), DataField(1, "y", VarCharType())))
+
+
+@pytest.mark.parametrize(
+    ("array", "data_type"),
+    [
+        (pa.array([1, None, 3], pa.int8()), BigIntType()),
+        (pa.array([1, 2], pa.int64()), SmallIntType()),
+        (pa.array([7], pa.uint64()), IntType()),
+        (pa.array([1.5, None, float("nan")], pa.float32()), DoubleType()),
+        (pa.array([1.5, float("nan")], pa.float64()), FloatType()),
+        (pa.array([3], pa.int64()), DoubleType()),
+        (pa.array([-12], pa.int64()), DecimalType(4, 2)),
+        (pa.array([Decimal("1.50")], pa.decimal128(10, 2)), DecimalType(5, 1)),
+        (pa.array(["a", None], pa.large_string()), VarCharType()),
+        (pa.array(["a", "b", "a"]).dictionary_encode(), VarCharType()),
+        (pa.array(["a"], pa.string_view()), CharType(1)),
+        (pa.array([b"ab"], pa.binary(2)), BinaryType(2)),
+        (pa.array([date(2024, 1, 2)], pa.date64()), DateType()),
+        (pa.array([1_000_000], pa.time64("us")), TimeType(3)),
+        (pa.array([datetime(2024, 1, 2, 3)], pa.timestamp("ns")), TimestampType(0)),
+        (pa.array([datetime(2024, 1, 2, 3)], pa.timestamp("s", "Europe/Berlin")), LocalZonedTimestampType(6)),
+    ],
+    ids=lambda value: str(value) if isinstance(value, DataType) else str(value.type),
+)
+def test_a_value_that_fits_is_kept(array: pa.Array, data_type: DataType) -> None:
+    cast = cast_column(array, data_type, "c")
+    assert cast.type == arrow_type(data_type)
+    assert [str(v) for v in cast.cast(array.type).to_pylist()] == [str(v) for v in array.to_pylist()]
+
+
+def test_nulls_without_a_type_fit_every_type() -> None:
+    assert cast_column(pa.nulls(2), ROW, "c").equals(pa.nulls(2, arrow_type(ROW)))
+
+
+@pytest.mark.parametrize(
+    ("array", "data_type", "message"),
+    [
+        (pa.array([1, 2**40], pa.int64()), IntType(), "cannot hold 1099511627776 of row 11 exactly"),
+        (pa.array([1, 2, -1], pa.int64()), DecimalType(1, 1), "cannot hold 1 of row 10"),
+        (pa.array([0.5, 0.1]), FloatType(), "cannot hold 0.1 of row 11"),
+        (pa.array([2**53 + 1]), DoubleType(), "cannot hold 9007199254740993 of row 10"),
+        (pa.array([Decimal("1.25")]), DecimalType(5, 1), "cannot hold 1.25 of row 10"),
+        (pa.array([1, 1500], pa.timestamp("ms")), TimestampType(0), "row 10"),
+        (pa.array(["abc"]), VarCharType(2), "row 10 has length 3"),
+        (pa.array(["äöü"]), CharType(2), "row 10 has length 3"),
+        (pa.array([None, b"abc"]), BinaryType(2), "row 11 has length 3"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named_with_its_row(array: pa.Array, data_type: DataType, message: str) -> None:
+    with pytest.raises(InvalidData, match=f"column 'c' is .*{message}"):
+        cast_column(array, data_type, "c", first_row=10)
+
+
+@pytest.mark.parametrize(
+    ("array", "data_type"),
+    [
+        (pa.array(["1"]), IntType()),
+        (pa.array([1]), VarCharType()),
+        (pa.array([True]), IntType()),
+        (pa.array([1.0]), IntType()),
+        (pa.array([1]), DateType()),
+        (pa.array([datetime(2024, 1, 1)]), LocalZonedTimestampType(6)),
+        (pa.array([datetime(2024, 1, 1)], pa.timestamp("us", "UTC")), TimestampType(6)),
+        (pa.array([[1]]), IntType()),
+        (pa.array([1]), ArrayType(element=IntType())),
+        (pa.array([{"x": 1}]), ROW),
+    ],
+)
+def test_another_kind_of_value_is_refused_whatever_it_is(array: pa.Array, data_type: DataType) -> None:
+    with pytest.raises(InvalidData, match="column 'c' is "):
+        cast_column(array, data_type, "c")
+
+
+@pytest.mark.parametrize(
+    ("array", "data_type"),
+    [
+        (pa.array([[1, 2], None, [], [3]], pa.large_list(pa.int64())), ArrayType(element=IntType())),
+        (pa.array([[1, 2], [3, None]], pa.list_(pa.int16(), 2)), ArrayType(element=IntType())),
+        (pa.array([[("a", 1)], None, []], pa.map_(pa.large_string(), pa.int8())), MapType(VarCharType(), BigIntType())),
+        (pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int64())), MultisetType(VarCharType())),
+        (pa.array([{"y": "p", "x": 1}, None], pa.struct([("y", pa.string()), ("x", pa.int64())])), ROW),
+        (
+            pa.array([[{"x": 1, "y": "p"}], None], pa.list_(pa.struct([("x", pa.int64()), ("y", pa.string())]))),
+            ArrayType(element=ROW),
+        ),
+    ],
+    ids=lambda value: str(value) if isinstance(value, DataType) else str(value.type),
+)
+def test_parts_of_values_are_cast_too_also_in_a_slice(array: pa.Array, data_type: DataType) -> None:
+    data_type = data_type if not isinstance(data_type, MapType) else MapType(data_type.key.not_null(), data_type.value)
+    for start in range(len(array)):
+        part = array.slice(start)
+        cast = cast_column(part, data_type, "c")
+        cast.validate(full=True)
+        assert cast.type == arrow_type(data_type)
+        assert cast.to_pylist() == part.to_pylist()
+
+
+def test_a_part_that_does_not_fit_is_named_by_its_path() -> None:
+    array = pa.array([[{"x": 2**40, "y": "p"}]])
+    with pytest.raises(InvalidData, match=r"column 'c\.element\.x' is INT"):
+        cast_column(array, ArrayType(element=ROW), "c")
