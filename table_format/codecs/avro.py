@@ -237,9 +237,16 @@ class Cursor:
 
     @property
     def at_end(self) -> bool:
+        """Whether all bytes have been taken."""
         return self.at == len(self.data)
 
     def take(self, size: int) -> bytes:
+        """The next ``size`` bytes.
+
+        Raises:
+            BadEncoding: the size is negative.
+            Truncated: there are fewer.
+        """
         if size < 0:
             message = f"a negative size at byte {self.at}"
             raise BadEncoding(self.path, message)
@@ -251,6 +258,12 @@ class Cursor:
         return piece
 
     def long(self) -> int:
+        """The next number: zigzag, in groups of seven bits, the lowest first.
+
+        Raises:
+            BadEncoding: it does not fit into 64 bits.
+            Truncated: the bytes end within it.
+        """
         value = 0
         for shift in range(0, 7 * _MAX_VARINT_BYTES, 7):
             byte = self.take(1)[0]

@@ -39,6 +39,8 @@ class FilterDialect(Dialect):
     """Standard SQL, in which backquotes enclose names as well."""
 
     class Tokenizer(StandardTokenizer):
+        """How text is cut into tokens: two kinds of quotes around names, and hexadecimal literals."""
+
         IDENTIFIERS = ['"', "`"]  # noqa: RUF012 - sqlglot's way to declare a dialect
         HEX_STRINGS = [  # noqa: RUF012
             ("x'", "'"),

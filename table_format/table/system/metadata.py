@@ -61,10 +61,12 @@ class MetadataTable(SystemTable):
 
     @property
     def name(self) -> str:
+        """The name of the table with its suffix."""
         return f"{self.table.identifier}${self.title}"
 
     @property
     def fields(self) -> tuple[DataField, ...]:
+        """The columns, in order."""
         return self.columns
 
     def scan(
@@ -114,6 +116,7 @@ class MetadataScan(SystemScan):
 
     @property
     def schema(self) -> pa.Schema:
+        """The columns that were asked for, as Arrow has them."""
         return arrow_schema(chosen_fields(self.fields, self.columns))
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
