@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import fastavro
 
@@ -217,14 +217,14 @@ def decode_block(array: Any, block: bytes, count: int, path: str) -> list[dict[s
         return []
     framed = BytesIO(b"".join((long_bytes(count), block, b"\0")))
     try:
-        records = fastavro.schemaless_reader(framed, array, None)
+        records = cast("list[dict[str, Any]]", fastavro.schemaless_reader(framed, array, None))
     except (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError) as e:
         message = f"a block of {len(block)} bytes does not hold the {count} records it declares: {e!r}"
         raise BadEncoding(path, message) from e
     if len(records) != count or framed.read(1) or any(record is None for record in records):
         message = f"a block of {len(block)} bytes does not hold exactly the {count} records it declares"
         raise BadEncoding(path, message)
-    return records  # type: ignore[no-any-return]
+    return records
 
 
 @dataclass(slots=True)

@@ -413,7 +413,7 @@ def expiry_end_of(file_name: str) -> int | None:
 
 
 def is_rewriting_notice(file_name: str) -> bool:
-    """Whether a file is the notice that a tag is being rewritten."""
+    """Whether a file is a notice that the history of the branch is being replaced."""
     return file_name in (_REWRITING, _REWRITING + _APART)
 
 

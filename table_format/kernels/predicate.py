@@ -172,7 +172,7 @@ def _compare(array: pa.Array, data_type: DataType, column: str, op: CompareOp, v
     if op not in _COMPARE:
         raise _misfit(column, data_type, op)
     if isinstance(data_type, _FLOATING):
-        return _compare_float(array, op, float(value))  # type: ignore[arg-type]
+        return _compare_float(array, op, float(value))  # type: ignore[arg-type]  # _check_literal lets numbers through only
     if isinstance(data_type, BooleanType):
         return _COMPARE[op](array.cast(pa.int8()), pa.scalar(int(bool(value)), pa.int8()))
     return _compare_ticks(array, data_type, op, value)

@@ -73,7 +73,7 @@ class TableFacts:
 
     @cached_property
     def schemas(self) -> Mapping[int, TableSchema]:
-        """The schemas of the table by their ids, each read once."""
+        """The schemas of the table by their ids, each read when it is first asked for."""
         return StoredSchemas(self.schema_store)
 
     @cached_property

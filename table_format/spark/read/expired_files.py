@@ -80,5 +80,5 @@ def tell_expired() -> None:
         plain = convert(e)
         return planned.explained(str(plain)) or plain
 
-    converted.tells_expired = True  # type: ignore[attr-defined]
+    converted.tells_expired = True  # type: ignore[attr-defined]  # a mark on the function
     captured.convert_exception = converted

@@ -134,7 +134,7 @@ def batch_of(fields: Sequence[DataField], rows: Sequence[Row]) -> pa.RecordBatch
     arrays = [
         pa.array([row[f.name] for row in rows], arrow_type(f.type))
         if isinstance(f.type, NESTED)
-        else array_of([row[f.name] for row in rows], f.type)  # type: ignore[misc]
+        else array_of([row[f.name] for row in rows], f.type)  # type: ignore[misc]  # scalars
         for f in fields
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(fields))
