@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import dagster as dg
 import pyarrow.compute as pc
@@ -194,7 +194,7 @@ def revenue_reconciles(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
     }
     metadata = {
         "days": len(found),
-        "revenue": float(sum(found.values(), Decimal(0))),
+        "revenue": float(sum(cast("Iterable[Decimal]", found.values()), Decimal(0))),
         "differ": listed(f"{day}: {what}" for day, what in sorted(differ.items())),
     }
     return _result(not differ, severity=dg.AssetCheckSeverity.WARN, metadata=metadata)

@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from resources.lakehouse import LakehouseCatalog
+from table_format.model.arrow_calls import schema
 from table_format.model.schema import Schema
 
 TABLE: Final = "ext.web_clicks"
-_COLUMNS: Final = pa.schema(
+_COLUMNS: Final = schema(
     [("click_id", pa.int64()), ("user_id", pa.int64()), ("page", pa.string()), ("clicked_at", pa.timestamp("ms"))]
 )
 _PAGES: Final = np.array(["/", "/search", "/item", "/basket", "/checkout"])

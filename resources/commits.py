@@ -23,28 +23,46 @@ class Run(Protocol):
     """What is needed of a Dagster run."""
 
     @property
-    def run_id(self) -> str: ...
+    def run_id(self) -> str:
+        """The id of the run."""
+        ...
+
     @property
-    def parent_run_id(self) -> str | None: ...
+    def parent_run_id(self) -> str | None:
+        """The run that this one repeats, if it is a retry of one."""
+        ...
+
     @property
-    def job_name(self) -> str: ...
+    def job_name(self) -> str:
+        """The job that the run is one of."""
+        ...
+
     @property
-    def tags(self) -> Mapping[str, str]: ...
+    def tags(self) -> Mapping[str, str]:
+        """The tags of the run."""
+        ...
 
 
 class RunRecord(Protocol):
     """A run and when it was created."""
 
     @property
-    def dagster_run(self) -> Run: ...
+    def dagster_run(self) -> Run:
+        """The run."""
+        ...
+
     @property
-    def create_timestamp(self) -> datetime: ...
+    def create_timestamp(self) -> datetime:
+        """When the run was created, in UTC."""
+        ...
 
 
 class Runs(Protocol):
     """Where earlier runs are found: a Dagster instance."""
 
-    def get_run_record_by_id(self, run_id: str) -> RunRecord | None: ...
+    def get_run_record_by_id(self, run_id: str) -> RunRecord | None:
+        """The record of a run; ``None`` if there is none of that id."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import pyarrow as pa
 
-from resources.frames import Frame, SparkFrame
+from resources.frames import SparkFrame
 from resources.progress import Log
 from resources.spark import SparkResource
+from table_format.model.arrow_calls import nulls
 from table_format.model.arrow_types import arrow_type, fields_from_arrow
 from table_format.model.commit import CommitMessage
 from table_format.model.row_kind import ROW_KIND_COLUMN
@@ -98,7 +99,7 @@ class SparkWriter:
         return value.cast(spark_type(field.type, field.name)).alias(field.name)
 
 
-def writer_of(frame: Frame, spark: SparkResource, log: Log) -> FrameWriter:
+def writer_of(frame: object, spark: SparkResource, log: Log) -> FrameWriter:
     """The engine for a frame, by its type.
 
     Raises:
@@ -136,7 +137,7 @@ def _with_missing(reader: pa.RecordBatchReader, schema: TableSchema) -> pa.Recor
 
     def batches() -> Iterator[pa.RecordBatch]:
         for batch in reader:
-            nulls = [pa.nulls(batch.num_rows, arrow_type(field.type)) for field in missing]
+            nulls = [nulls(batch.num_rows, arrow_type(field.type)) for field in missing]
             yield pa.RecordBatch.from_arrays([*batch.columns, *nulls], schema=widened)
 
     return pa.RecordBatchReader.from_batches(widened, batches())

@@ -37,6 +37,7 @@ class Bar:
 
     @property
     def total(self) -> float:
+        """The height of the bar: the sum of its parts."""
         return sum(self.parts.values())
 
 

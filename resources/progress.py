@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -121,8 +121,9 @@ def _follow_connect(session: SparkSession, log: Log, what: str) -> Iterator[None
         if not done:
             pace.tell([(getattr(s, "num_completed_tasks", 0), getattr(s, "num_tasks", 0)) for s in stages or ()])
 
-    session.registerProgressHandler(follow)
+    handler = cast("Any", follow)  # any callable will do; the stubs want a class
+    session.registerProgressHandler(handler)
     try:
         yield
     finally:
-        session.removeProgressHandler(follow)
+        session.removeProgressHandler(handler)

@@ -29,7 +29,7 @@ HIDES_INPUT: Final = ConfigDict(hide_input_in_errors=True)
 """Without it pydantic repeats a refused value in its error, which Dagster stores."""
 
 
-class Guarded(dg.ConfigurableResource):  # type: ignore[type-arg]
+class Guarded(dg.ConfigurableResource):
     """A resource whose fields hold no secret, except those of ``may_hold_secret``, by the name of a variable."""
 
     model_config = HIDES_INPUT

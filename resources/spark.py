@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 from urllib.parse import unquote
 
 import dagster as dg
@@ -196,7 +196,7 @@ def _with_secrets(
             builder = builder.config(key, value.reveal())
     session = builder.getOrCreate()
     if for_hadoop:
-        hadoop = SparkContext._active_spark_context._jsc.hadoopConfiguration()
+        hadoop = cast("SparkContext", SparkContext._active_spark_context)._jsc.hadoopConfiguration()
         for key, value in for_hadoop.items():
             hadoop.set(key.removeprefix(_HADOOP), value.reveal())
     return session

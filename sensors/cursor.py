@@ -20,9 +20,17 @@ TRAIL_LENGTH: Final = 20
 class Snapshots(Protocol):
     """What is needed of a table's snapshots; ``SnapshotStore`` of ``table_format.metastore.snapshot`` has it."""
 
-    def latest_id(self) -> int | None: ...
-    def earliest_id(self) -> int | None: ...
-    def find(self, snapshot_id: int) -> Snapshot | None: ...
+    def latest_id(self) -> int | None:
+        """The id of the newest snapshot; ``None`` without any."""
+        ...
+
+    def earliest_id(self) -> int | None:
+        """The id of the oldest snapshot; ``None`` without any."""
+        ...
+
+    def find(self, snapshot_id: int) -> Snapshot | None:
+        """The snapshot of that id; ``None`` if there is none."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

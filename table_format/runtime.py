@@ -55,16 +55,20 @@ class SystemClock:
     """The clock of this machine."""
 
     def now_ms(self) -> int:
+        """Milliseconds since 1970 in UTC."""
         return time.time_ns() // 1_000_000
 
     def local_now_ms(self) -> int:
+        """The wall clock of the local zone, as milliseconds since 1970 as if it were UTC."""
         now = time.time_ns()
         return now // 1_000_000 + time.localtime(now // 1_000_000_000).tm_gmtoff * 1000
 
     def monotonic_ms(self) -> int:
+        """Milliseconds of a clock that never goes back; only differences mean something."""
         return time.monotonic_ns() // 1_000_000
 
     def sleep_ms(self, duration_ms: int) -> None:
+        """Wait that many milliseconds."""
         time.sleep(duration_ms / 1000)
 
 
@@ -72,6 +76,7 @@ class SystemRandomness:
     """Chance of this machine; used for jitter and never for secrets."""
 
     def random(self) -> float:
+        """A number from 0 up to, not including, 1."""
         return random.random()  # noqa: S311
 
 
@@ -79,6 +84,7 @@ class SystemIds:
     """Random UUIDs."""
 
     def uuid(self) -> str:
+        """A fresh lower-case UUID with dashes."""
         return str(uuid.uuid4())
 
 

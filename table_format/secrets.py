@@ -39,7 +39,7 @@ class Secret:
 
     def reveal(self) -> str:
         """The value, for the one call that needs it."""
-        value: str = self.__value  # type: ignore[attr-defined]
+        value: str = self.__value  # type: ignore[attr-defined]  # ``__init__`` sets it
         return value
 
     def __repr__(self) -> str:

@@ -1,1 +1,1 @@
-""""""
+"""Append tables: writing files, and compacting small ones."""

@@ -62,10 +62,12 @@ class GlobalTable(SystemTable):
 
     @property
     def name(self) -> str:
+        """The name of the table with its database."""
         return f"{SYSTEM_DATABASE}.{self.title}"
 
     @property
     def fields(self) -> tuple[DataField, ...]:
+        """The columns, in order."""
         return self.columns
 
     def scan(

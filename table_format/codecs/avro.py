@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import fastavro
 
@@ -217,14 +217,14 @@ def decode_block(array: Any, block: bytes, count: int, path: str) -> list[dict[s
         return []
     framed = BytesIO(b"".join((long_bytes(count), block, b"\0")))
     try:
-        records = fastavro.schemaless_reader(framed, array, None)
+        records = cast("list[dict[str, Any]]", fastavro.schemaless_reader(framed, array, None))
     except (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError) as e:
         message = f"a block of {len(block)} bytes does not hold the {count} records it declares: {e!r}"
         raise BadEncoding(path, message) from e
     if len(records) != count or framed.read(1) or any(record is None for record in records):
         message = f"a block of {len(block)} bytes does not hold exactly the {count} records it declares"
         raise BadEncoding(path, message)
-    return records  # type: ignore[no-any-return]
+    return records
 
 
 @dataclass(slots=True)
@@ -237,9 +237,16 @@ class Cursor:
 
     @property
     def at_end(self) -> bool:
+        """Whether all bytes have been taken."""
         return self.at == len(self.data)
 
     def take(self, size: int) -> bytes:
+        """The next ``size`` bytes.
+
+        Raises:
+            BadEncoding: the size is negative.
+            Truncated: there are fewer.
+        """
         if size < 0:
             message = f"a negative size at byte {self.at}"
             raise BadEncoding(self.path, message)
@@ -251,6 +258,12 @@ class Cursor:
         return piece
 
     def long(self) -> int:
+        """The next number: zigzag, in groups of seven bits, the lowest first.
+
+        Raises:
+            BadEncoding: it does not fit into 64 bits.
+            Truncated: the bytes end within it.
+        """
         value = 0
         for shift in range(0, 7 * _MAX_VARINT_BYTES, 7):
             byte = self.take(1)[0]

@@ -39,6 +39,8 @@ class FilterDialect(Dialect):
     """Standard SQL, in which backquotes enclose names as well."""
 
     class Tokenizer(StandardTokenizer):
+        """How text is cut into tokens: two kinds of quotes around names, and hexadecimal literals."""
+
         IDENTIFIERS = ['"', "`"]  # noqa: RUF012 - sqlglot's way to declare a dialect
         HEX_STRINGS = [  # noqa: RUF012
             ("x'", "'"),
@@ -149,7 +151,7 @@ class _Binder:
         ticks = tick_range(field.type)
         if ticks is None:
             return Compare(field.name, op, value)
-        at_tick = compared_with_tick(op, position(value, field.type), ticks)  # type: ignore[arg-type]
+        at_tick = compared_with_tick(op, position(value, field.type), ticks)  # type: ignore[arg-type]  # a number, as there are ticks
         if isinstance(at_tick, bool):
             return _where_known(field, answer=at_tick)
         return Compare(field.name, at_tick[0], value_at(at_tick[1], field.type))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, chain
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import pyarrow as pa
 
 from table_format.formats.avro_types import is_array_map, timestamp_unit_of
 from table_format.formats.leaves import entry_types
+from table_format.model.arrow_calls import py_buffer
 from table_format.model.arrow_types import arrow_type
 from table_format.model.types import (
     ArrayType,
@@ -48,7 +49,7 @@ def decoded_column(values: Sequence[Any], data_type: DataType) -> pa.Array:
             times.validate(full=True)
             return times
         case TimestampType() | LocalZonedTimestampType():
-            stored = pa.timestamp(timestamp_unit_of(data_type), target.tz)
+            stored = pa.timestamp(timestamp_unit_of(data_type), cast("pa.TimestampType", target).tz)
             return pa.array(values, pa.int64()).view(stored).cast(target, safe=False)
         case DecimalType():
             return _decimals(values, data_type, target)
@@ -73,14 +74,15 @@ def _maps(values: Sequence[Any], data_type: MapType | MultisetType, target: pa.D
         keys = list(chain.from_iterable(present))
         items = list(chain.from_iterable(entries.values() for entries in present))
     columns = [decoded_column(keys, key_type), decoded_column(items, value_type)]
-    fields = [target.key_field, target.item_field]
+    kind = cast("pa.MapType", target)
+    fields = [kind.key_field, kind.item_field]
     return _nested(target, values, [_offsets(values), pa.StructArray.from_arrays(columns, fields=fields)])
 
 
 def _nested(target: pa.DataType, values: Sequence[Any], parts: list[Any]) -> pa.Array:
     """A list, map or struct from its offsets, if it has any, and its children."""
     valid = np.fromiter((v is not None for v in values), np.bool_, len(values))
-    validity = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    validity = None if valid.all() else py_buffer(np.packbits(valid, bitorder="little"))
     offsets, *children = parts
     buffers = [validity] if offsets is None else [validity, offsets]
     return pa.Array.from_buffers(target, len(values), buffers, int(len(values) - valid.sum()), children=children)
@@ -88,7 +90,7 @@ def _nested(target: pa.DataType, values: Sequence[Any], parts: list[Any]) -> pa.
 
 def _offsets(values: Sequence[Any]) -> pa.Buffer:
     counts = accumulate((0 if v is None else len(v) for v in values), initial=0)
-    return pa.py_buffer(np.fromiter(counts, np.int32, len(values) + 1))
+    return py_buffer(np.fromiter(counts, np.int32, len(values) + 1))
 
 
 def _decimals(values: Sequence[bytes | None], data_type: DecimalType, target: pa.DataType) -> pa.Array:
@@ -101,5 +103,5 @@ def _decimals(values: Sequence[bytes | None], data_type: DecimalType, target: pa
             raise ValueError(message)
         words += unscaled.to_bytes(_DECIMAL_BYTES, "little", signed=True)
     valid = np.fromiter((v is not None for v in values), np.bool_, len(values))
-    validity = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
-    return pa.Array.from_buffers(target, len(values), [validity, pa.py_buffer(bytes(words))])
+    validity = None if valid.all() else py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(target, len(values), [validity, py_buffer(bytes(words))])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 import pyarrow as pa
@@ -91,7 +91,7 @@ def _values(array: pa.Array, data_type: DataType) -> list[bytes]:
     return _numbers(array)
 
 
-def _maps(array: pa.MapArray, data_type: MapType | MultisetType) -> list[bytes]:
+def _maps(array: pa.Array, data_type: MapType | MultisetType) -> list[bytes]:
     key_type, value_type = stored_type(data_type)
     keys, items = map_entries(array)
     # The keys of Avro's own map are plain texts, those of entry records are of the type declared.
@@ -99,9 +99,9 @@ def _maps(array: pa.MapArray, data_type: MapType | MultisetType) -> list[bytes]:
     return _blocks(array, [key + value for key, value in zip(encoded_keys, _pieces(items, value_type), strict=True)])
 
 
-def _blocks(array: pa.ListArray | pa.MapArray, items: list[bytes]) -> list[bytes]:
+def _blocks(array: pa.Array, items: list[bytes]) -> list[bytes]:
     """For each list its items in one block with their number, and the end of blocks."""
-    offsets = array.offsets.to_numpy().astype(np.int64)
+    offsets = cast("pa.ListArray", array).offsets.to_numpy().astype(np.int64)
     offsets = offsets - offsets[0]
     counts = integer_pieces(np.diff(offsets))
     bounds = zip(offsets[:-1].tolist(), offsets[1:].tolist(), counts, strict=True)

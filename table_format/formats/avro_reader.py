@@ -52,10 +52,12 @@ class AvroFileReader:
 
     @property
     def row_count(self) -> int:
+        """Rows in the whole file."""
         return sum(block.rows for block in self._blocks)
 
     @property
     def column_names(self) -> tuple[str, ...]:
+        """The columns of the file in order."""
         return self._names
 
     def batches(
@@ -65,6 +67,11 @@ class AvroFileReader:
         row_groups: RowGroupFilter | None,  # noqa: ARG002 - there are no bounds to test
         batch_rows: int,
     ) -> Iterator[pa.RecordBatch]:
+        """The columns of those names in types of the format, at most ``batch_rows`` rows at a time.
+
+        Raises:
+            BadEncoding: the file does not hold what its header says, or other types than the fields have.
+        """
         if not fields:
             rows_in_all = self.row_count
             for start in range(0, rows_in_all, batch_rows):

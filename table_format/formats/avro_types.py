@@ -11,6 +11,7 @@ from typing import Final
 
 from table_format.errors import UnsupportedFeature
 from table_format.formats.leaves import entry_types
+from table_format.model.arrow_types import TimeUnit
 from table_format.model.types import (
     ArrayType,
     BigIntType,
@@ -64,7 +65,7 @@ def stored_type(data_type: MapType | MultisetType) -> tuple[DataType, DataType]:
     return key, value if isinstance(data_type, MapType) else value.with_nullable(True)
 
 
-def timestamp_unit_of(data_type: TimestampType | LocalZonedTimestampType) -> str:
+def timestamp_unit_of(data_type: TimestampType | LocalZonedTimestampType) -> TimeUnit:
     """The unit in which timestamps of the type are stored.
 
     Raises:

@@ -45,6 +45,11 @@ class AvroFileWriter:
         self._sync = b""
 
     def write(self, batch: pa.RecordBatch) -> None:
+        """Take rows whose columns are the fields of the file, in order.
+
+        Raises:
+            InvalidData: the columns are others, or a value cannot be stored.
+        """
         if batch.schema.types != self._types:
             message = f"expected columns of types {list(map(str, self._types))}, found {batch.schema}"
             raise InvalidData(message)
@@ -55,9 +60,11 @@ class AvroFileWriter:
         self._rows += batch.num_rows
 
     def reaches(self, target_bytes: int) -> bool:
+        """Whether the file has that many bytes by now."""
         return self._sink.tell() >= target_bytes
 
     def close(self) -> WrittenFile:
+        """Write what is buffered and the end of the file; what was written."""
         if not self._rows:
             self._begin(b"")
         return WrittenFile(self._rows, self._sink.tell(), self._bounds.result())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 
 from table_format.errors import InvalidData
 from table_format.formats import java_text
-from table_format.model.arrow_types import arrow_type
+from table_format.model.arrow_calls import arrow_array, frombuffer
+from table_format.model.arrow_types import arrow_type, timestamp_unit
 from table_format.model.types import (
     MAX_LENGTH,
     BigIntType,
@@ -169,15 +170,15 @@ def _floats_to_integers(array: pa.Array, target: DataType) -> pa.Array:
         whole = np.nan_to_num(values, nan=0.0).astype(width)
     whole[values >= float(limits.max)] = limits.max
     whole[values <= float(limits.min)] = limits.min
-    return pa.array(whole, mask=_nulls(array)).cast(arrow_type(target), safe=False)
+    return arrow_array(whole, mask=_nulls(array)).cast(arrow_type(target), safe=False)
 
 
 def _decimals_to_doubles(array: pa.Array, source: DecimalType) -> pa.Array:
     if source.precision > _COMPACT_DIGITS:
         return _by_value(array, DoubleType(), float)
     scaled = array.cast(pa.decimal128(_MAX_DIGITS, source.scale)).view(pa.binary(16))
-    words = np.frombuffer(scaled.buffers()[1], np.int64)[scaled.offset * 2 :][: len(array) * 2 : 2]
-    return pa.array(words / float(10**source.scale), mask=_nulls(array))
+    words = frombuffer(scaled.buffers()[1], np.int64)[scaled.offset * 2 :][: len(array) * 2 : 2]
+    return arrow_array(words / float(10**source.scale), mask=_nulls(array))
 
 
 def _to_decimal(source: DataType, target: DecimalType) -> Cast | None:
@@ -252,7 +253,7 @@ def _timestamps_to_text(array: pa.Array, precision: int) -> pa.Array:
 
 
 def _each_to_text(make: Callable[..., str]) -> Cast:
-    return lambda array: pa.array([None if v is None else make(v) for v in array.to_pylist()], pa.string())
+    return lambda array: arrow_array([None if v is None else make(v) for v in array.to_pylist()], pa.string())
 
 
 def _fit_text(array: pa.Array, target: CharType | VarCharType) -> pa.Array:
@@ -280,7 +281,7 @@ def _from_text(target: DataType) -> Cast | None:
         case TimeType():
             parse = java_text.parse_time
         case TimestampType(precision=precision) | LocalZonedTimestampType(precision=precision):
-            unit = 1_000_000_000 // _UNITS_PER_SECOND[arrow_type(target).unit]
+            unit = 1_000_000_000 // _UNITS_PER_SECOND[timestamp_unit(precision)]
             parse = lambda text: java_text.parse_timestamp(text, precision) // unit  # noqa: E731
         case TinyIntType() | SmallIntType() | IntType() | BigIntType():
             parse = lambda text: java_text.parse_integer(text, _bits(target))  # noqa: E731
@@ -292,13 +293,13 @@ def _from_text(target: DataType) -> Cast | None:
 def _parse_distinct(array: pa.Array, target: DataType, parse: Callable[[str], object]) -> pa.Array:
     encoded = array.dictionary_encode()
     values = []
-    for text in encoded.dictionary.to_pylist():
+    for text in cast("list[str]", encoded.dictionary.to_pylist()):
         try:
             values.append(parse(text))
         except (ValueError, InvalidOperation) as error:
             message = f"'{text}' is not a value of {target}"
             raise ValueError(message) from error
-    return pa.array(values, arrow_type(target)).take(encoded.indices)
+    return arrow_array(values, arrow_type(target)).take(encoded.indices)
 
 
 def _fit_bytes(target: BinaryType | VarBinaryType) -> Cast:
@@ -313,7 +314,7 @@ def _fit_bytes(target: BinaryType | VarBinaryType) -> Cast:
 
 def _to_timestamp(source: DataType, target: TimestampType | LocalZonedTimestampType) -> Cast | None:
     arrow = arrow_type(target)
-    plain = pa.timestamp(arrow.unit)
+    plain = pa.timestamp(timestamp_unit(target.precision))
     match source:
         case TimestampType() | LocalZonedTimestampType():
             return lambda array: _to_precision(array, target).cast(plain).view(arrow)
@@ -341,24 +342,24 @@ def _to_precision(array: pa.Array, target: TimestampType | LocalZonedTimestampTy
     values = values // step * step
     step = 10 ** (digits - target.precision)
     values = values - np.fmod(values, step)
-    return pa.array(values, mask=_nulls(array)).view(plain.type)
+    return arrow_array(values, mask=_nulls(array)).view(plain.type)
 
 
 def _to_date(array: pa.Array) -> pa.Array:
     per_day = _UNITS_PER_SECOND[array.type.unit] * 86_400
-    return pa.array((_ticks(array) // per_day).astype(np.int32), mask=_nulls(array)).view(pa.date32())
+    return arrow_array((_ticks(array) // per_day).astype(np.int32), mask=_nulls(array)).view(pa.date32())
 
 
 def _to_time(array: pa.Array) -> pa.Array:
     if not pa.types.is_timestamp(array.type):
         return array
     millis = _to_millis(array) % _MILLIS_PER_DAY
-    return pa.array(millis.astype(np.int32), mask=_nulls(array)).view(pa.time32("ms"))
+    return arrow_array(millis.astype(np.int32), mask=_nulls(array)).view(pa.time32("ms"))
 
 
 def _seconds(array: pa.Array) -> pa.Array:
     millis = _to_millis(array)
-    return pa.array((millis - np.fmod(millis, 1000)) // 1000, mask=_nulls(array))
+    return arrow_array((millis - np.fmod(millis, 1000)) // 1000, mask=_nulls(array))
 
 
 def _to_millis(array: pa.Array) -> np.ndarray:
@@ -385,4 +386,4 @@ def _nulls(array: pa.Array) -> np.ndarray | None:
 
 def _by_value(array: pa.Array, target: DataType, make: Callable[..., object]) -> pa.Array:
     """One value after the other: for casts that are too rare to be worth more."""
-    return pa.array([None if v is None else make(v) for v in array.to_pylist()], arrow_type(target))
+    return arrow_array([None if v is None else make(v) for v in array.to_pylist()], arrow_type(target))

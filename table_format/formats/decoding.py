@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 import pyarrow as pa
 
 from table_format.errors import BadEncoding, CorruptionError, TableFormatError
+from table_format.model.arrow_calls import PythonFile
 
 _T = TypeVar("_T")
 
@@ -89,7 +90,7 @@ def watched(source: pa.NativeFile) -> Iterator[pa.NativeFile]:
         return
     watch = Watch(source)
     try:
-        yield pa.PythonFile(watch, mode="r")
+        yield PythonFile(watch, mode="r")
     except CorruptionError as error:
         if watch.failure is not None:
             raise watch.failure from error

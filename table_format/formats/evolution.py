@@ -22,6 +22,7 @@ from table_format.formats.nested import (
     with_struct_fields,
 )
 from table_format.kernels.pruning import ColumnBounds
+from table_format.model.arrow_calls import nulls
 from table_format.model.arrow_types import arrow_schema, arrow_type
 from table_format.model.types import (
     NESTED,
@@ -73,7 +74,7 @@ class Evolution:
         columns = []
         for output, field in zip(self._outputs, self._schema, strict=True):
             if output.source is None:
-                columns.append(pa.nulls(batch.num_rows, field.type))
+                columns.append(nulls(batch.num_rows, field.type))
                 continue
             column = batch.column(output.source)
             columns.append(column if output.cast is None else output.cast(column))
@@ -199,13 +200,14 @@ def _row_cast(old: RowType, new: RowType, name: str) -> Cast:
         for f in new.fields
     ]
     target = arrow_type(new)
+    types = [arrow_type(f.type) for f in new.fields]
 
     def cast(array: pa.Array) -> pa.Array:
         fields = struct_fields(array)
         columns = []
-        for output, field in zip(outputs, target, strict=True):
+        for output, arrow in zip(outputs, types, strict=True):
             if output.source is None:
-                columns.append(pa.nulls(len(array), field.type))
+                columns.append(nulls(len(array), arrow))
             else:
                 column = fields[output.source]
                 columns.append(column if output.cast is None else output.cast(column))

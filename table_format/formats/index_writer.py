@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from table_format.codecs.file_index import encode_file_index
 from table_format.kernels.file_index import INDEX_TYPES
 from table_format.kernels.file_index.protocol import IndexBuilder
+from table_format.model.arrow_calls import equal
 from table_format.model.file_index import map_key_of
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataType
@@ -72,10 +73,11 @@ def index_writer(schema: TableSchema, options: FileIndexOptions) -> DataFileInde
     return DataFileIndexWriter(schema, options) if options.columns else None
 
 
-def _values_of_key(maps: pa.MapArray, key: str) -> pa.Array:
+def _values_of_key(column: pa.Array, key: str) -> pa.Array:
     """The values that the maps of a column have for one key; rows without it have nothing that a filter could find."""
+    maps = cast("pa.MapArray", column)
     if maps.null_count:
         maps = maps.drop_null()
     first, end = maps.offsets[0].as_py(), maps.offsets[-1].as_py()
     keys, values = maps.keys.slice(first, end - first), maps.items.slice(first, end - first)
-    return values.filter(pc.equal(keys, key))
+    return values.filter(equal(keys, key))

@@ -7,12 +7,13 @@ timestamps of a file, so the twelve bytes are made and read here (format chapter
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 import pyarrow as pa
 
 from table_format.errors import UnsupportedFeature
+from table_format.model.arrow_calls import py_buffer
 
 INT96: Final = pa.binary(12)
 """How the values travel through Arrow."""
@@ -37,7 +38,7 @@ def encode_int96(array: pa.Array) -> pa.Array:
     days = nanos // _NANOS_PER_DAY
     out["nanos"] = nanos - days * _NANOS_PER_DAY
     out["julian_day"] = days + _EPOCH_JULIAN_DAY
-    return pa.Array.from_buffers(INT96, len(array), [_validity(array), pa.py_buffer(out)], array.null_count)
+    return pa.Array.from_buffers(INT96, len(array), [_validity(array), py_buffer(out)], array.null_count)
 
 
 def decode_int96(array: pa.Array, timestamp: pa.DataType) -> pa.Array:
@@ -47,7 +48,7 @@ def decode_int96(array: pa.Array, timestamp: pa.DataType) -> pa.Array:
         UnsupportedFeature: a value does not fit into 64 bits of that unit.
     """
     raw = np.frombuffer(_data(array, _LAYOUT.itemsize), _LAYOUT)
-    nanos_per_unit = _NANOS[timestamp.unit]
+    nanos_per_unit = _NANOS[cast("pa.TimestampType", timestamp).unit]
     units_per_day = _NANOS_PER_DAY // nanos_per_unit
     days = raw["julian_day"].astype(np.int64) - _EPOCH_JULIAN_DAY
     of_day = raw["nanos"] // nanos_per_unit
@@ -55,7 +56,7 @@ def decode_int96(array: pa.Array, timestamp: pa.DataType) -> pa.Array:
     near = np.abs(days.astype(np.float64) * units_per_day + of_day) > _NEAR_OVERFLOW
     if near.any():
         _check_range(days, of_day, near & _is_valid(array), units_per_day, timestamp)
-    return pa.Array.from_buffers(timestamp, len(array), [_validity(array), pa.py_buffer(values)], array.null_count)
+    return pa.Array.from_buffers(timestamp, len(array), [_validity(array), py_buffer(values)], array.null_count)
 
 
 def _check_range(
@@ -82,4 +83,4 @@ def _is_valid(array: pa.Array) -> np.ndarray:
 
 
 def _validity(array: pa.Array) -> pa.Buffer | None:
-    return pa.py_buffer(np.packbits(_is_valid(array), bitorder="little")) if array.null_count else None
+    return py_buffer(np.packbits(_is_valid(array), bitorder="little")) if array.null_count else None

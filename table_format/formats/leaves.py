@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import pyarrow as pa
 
@@ -45,15 +45,17 @@ def convert_leaves(
     below = partial(convert_leaves, leaf=leaf, spread_nulls=spread_nulls)
     match data_type:
         case ArrayType(element=element) if pa.types.is_list(array.type):
-            values = below(list_values(array), element, target.value_type)
+            values = below(list_values(array), element, cast("pa.ListType", target).value_type)
             return with_list_values(array, values, target)
         case MapType() | MultisetType() if pa.types.is_map(array.type):
             key_type, item_type = entry_types(data_type)
             keys, items = map_entries(array)
-            keys = below(keys, key_type, target.key_type)
-            return with_map_entries(array, keys, below(items, item_type, target.item_type), target)
+            kind = cast("pa.MapType", target)
+            keys = below(keys, key_type, kind.key_type)
+            return with_map_entries(array, keys, below(items, item_type, kind.item_type), target)
         case RowType(fields=fields) if pa.types.is_struct(array.type):
-            members = _members(array, fields, array.flatten() if spread_nulls else struct_fields(array))
+            structs = cast("pa.StructArray", array)
+            members = _members(structs, fields, structs.flatten() if spread_nulls else struct_fields(array))
             columns = [
                 below(column, field.type, target.field(i).type)
                 for i, (column, field) in enumerate(zip(members, fields, strict=True))

@@ -6,17 +6,22 @@ sliced array describe just the slice.
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pyarrow as pa
 
+from table_format.model.arrow_calls import py_buffer
 
-def list_values(array: pa.ListArray) -> pa.Array:
+
+def list_values(array: pa.Array) -> pa.Array:
     """The elements that the lists of ``array`` refer to, and nothing before or behind them."""
-    first, last = _bounds(array)
-    return array.values.slice(first, last - first)
+    lists = cast("pa.ListArray", array)
+    first, last = _bounds(lists)
+    return lists.values.slice(first, last - first)
 
 
-def with_list_values(array: pa.ListArray, values: pa.Array, list_type: pa.DataType) -> pa.ListArray:
+def with_list_values(array: pa.Array, values: pa.Array, list_type: pa.DataType) -> pa.Array:
     """The same lists over other elements, as many as ``list_values`` gave.
 
     >>> lists = pa.array([[0], [1, 2], None, []]).slice(1)
@@ -28,31 +33,34 @@ def with_list_values(array: pa.ListArray, values: pa.Array, list_type: pa.DataTy
     )
 
 
-def map_entries(array: pa.MapArray) -> tuple[pa.Array, pa.Array]:
+def map_entries(array: pa.Array) -> tuple[pa.Array, pa.Array]:
     """The keys and the values that the maps of ``array`` refer to."""
-    first, last = _bounds(array)
-    return array.keys.slice(first, last - first), array.items.slice(first, last - first)
+    maps = cast("pa.MapArray", array)
+    first, last = _bounds(maps)
+    return maps.keys.slice(first, last - first), maps.items.slice(first, last - first)
 
 
-def with_map_entries(array: pa.MapArray, keys: pa.Array, items: pa.Array, map_type: pa.DataType) -> pa.MapArray:
+def with_map_entries(array: pa.Array, keys: pa.Array, items: pa.Array, map_type: pa.DataType) -> pa.Array:
     """The same maps over other keys and values.
 
     >>> maps = pa.array([[("a", 1)], None, [("b", 2)]], pa.map_(pa.string(), pa.int32())).slice(1)
     >>> with_map_entries(maps, pa.array(["B"]), pa.array([2.5]), pa.map_(pa.string(), pa.float64())).to_pylist()
     [None, [('B', 2.5)]]
     """
-    entries = pa.StructArray.from_arrays([keys, items], fields=[map_type.key_field, map_type.item_field])
+    kind = cast("pa.MapType", map_type)
+    entries = pa.StructArray.from_arrays([keys, items], fields=[kind.key_field, kind.item_field])
     return pa.Array.from_buffers(
         map_type, len(array), [_validity(array), _offsets(array)], array.null_count, children=[entries]
     )
 
 
-def struct_fields(array: pa.StructArray) -> list[pa.Array]:
+def struct_fields(array: pa.Array) -> list[pa.Array]:
     """The fields of the rows, in order; below a null row they hold anything."""
-    return [array.field(i) for i in range(array.type.num_fields)]
+    structs = cast("pa.StructArray", array)
+    return [structs.field(i) for i in range(structs.type.num_fields)]
 
 
-def with_struct_fields(array: pa.StructArray, fields: list[pa.Array], struct_type: pa.DataType) -> pa.StructArray:
+def with_struct_fields(array: pa.Array, fields: list[pa.Array], struct_type: pa.DataType) -> pa.Array:
     """Rows that are null where those of ``array`` are, with other fields.
 
     >>> rows = pa.array([{"a": 1}, None, {"a": 3}]).slice(1)
@@ -68,20 +76,21 @@ def empty_columns(rows: int) -> pa.RecordBatch:
     >>> empty_columns(3).num_rows
     3
     """
-    return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), rows, [None], 0))
+    rows_of_nothing = cast("pa.StructArray", pa.Array.from_buffers(pa.struct([]), rows, [None], 0))
+    return pa.RecordBatch.from_struct_array(rows_of_nothing)
 
 
-def _bounds(array: pa.ListArray | pa.MapArray) -> tuple[int, int]:
+def _bounds(array: pa.ListArray) -> tuple[int, int]:
     offsets = array.offsets
     return offsets[0].as_py(), offsets[-1].as_py()
 
 
-def _offsets(array: pa.ListArray | pa.MapArray) -> pa.Buffer:
-    offsets = array.offsets.to_numpy()
-    return pa.py_buffer(np.ascontiguousarray(offsets - offsets[0]))
+def _offsets(array: pa.Array) -> pa.Buffer:
+    offsets = cast("pa.ListArray", array).offsets.to_numpy()
+    return py_buffer(np.ascontiguousarray(offsets - offsets[0]))
 
 
 def _validity(array: pa.Array) -> pa.Buffer | None:
     if array.null_count == 0:
         return None
-    return pa.py_buffer(np.packbits(array.is_valid().to_numpy(zero_copy_only=False), bitorder="little"))
+    return py_buffer(np.packbits(array.is_valid().to_numpy(zero_copy_only=False), bitorder="little"))

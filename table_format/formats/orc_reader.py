@@ -7,7 +7,7 @@ its path; errors of the store pass through as ``OSError``. ORC has no checksums:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, cast
 
 import pyarrow as pa
 from pyarrow import orc
@@ -37,7 +37,7 @@ class OrcFileReader:
         with decoding(path, "ORC"):
             check_postscript(source)
             self._file = orc.ORCFile(source)
-            self._tail = Tail.of(self._file.reader.serialized_file_tail())
+            self._tail = Tail.of(cast("bytes", self._file.reader.serialized_file_tail()))
             self._names = tuple(self._file.schema.names)
             self._stripes = self._tail.stripes
         stated = int(self._file.nrows)
@@ -47,10 +47,12 @@ class OrcFileReader:
 
     @property
     def row_count(self) -> int:
+        """Rows in the whole file."""
         return int(self._file.nrows)
 
     @property
     def column_names(self) -> tuple[str, ...]:
+        """The columns of the file in order."""
         return self._names
 
     def batches(
@@ -60,6 +62,11 @@ class OrcFileReader:
         row_groups: RowGroupFilter | None,  # noqa: ARG002 - there are no bounds to test
         batch_rows: int,
     ) -> Iterator[pa.RecordBatch]:
+        """The columns of those names in types of the format, at most ``batch_rows`` rows at a time.
+
+        Raises:
+            BadEncoding: the file does not hold what its footer says, or other types than the fields have.
+        """
         schema = arrow_schema(fields)
         wide = self._wide_columns(fields, batch_rows)
         narrow = [f for f in fields if wide is None or f.name not in wide.names]
@@ -97,7 +104,7 @@ class OrcFileReader:
             # Positions and not names: Arrow takes a dot in a name for a path.
             positions = sorted({self._names.index(f.name) for f in fields})
             try:
-                batch = self._file.read_stripe(index, columns=positions)
+                batch = self._file.read_stripe(index, columns=cast("list[str]", positions))  # the stubs know names only
                 columns = {f.name: batch.column(f.name) for f in fields}
             except pa.ArrowInvalid:
                 if not any(holds_timestamps(f.type) for f in fields):

@@ -42,6 +42,7 @@ class Stripe:
 
     @property
     def length(self) -> int:
+        """Bytes of the stripe with its index and footer."""
         return self.index_length + self.data_length + self.footer_length
 
 
@@ -73,11 +74,13 @@ class Tail:
 
     @property
     def stripes(self) -> tuple[Stripe, ...]:
+        """The stripes in the order of the file."""
         members = (_STRIPE_OFFSET, _STRIPE_INDEX, _STRIPE_DATA, _STRIPE_FOOTER, _STRIPE_ROWS)
         return tuple(Stripe(*(s.number(member) for member in members)) for s in self.footer.messages(_STRIPES))
 
     @property
     def types(self) -> tuple[ColumnType, ...]:
+        """The nodes of the tree of types, by the number of their column."""
         return tuple(
             ColumnType(
                 t.number(_TYPE_KIND), tuple(t.numbers(_TYPE_CHILDREN)), tuple(n.decode() for n in t.raw(_TYPE_NAMES))

@@ -7,7 +7,7 @@ seconds, with nulls and nesting in place. The fractions of the seconds are taken
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 import pyarrow as pa
@@ -78,7 +78,8 @@ def read_wide_stripe(
         raise ValueError(message)
     types = tail.types
     kinds = {i: LONG for i, t in enumerate(types) if t.kind in _TIMESTAMPS}
-    batch = orc.ORCFile(pa.BufferReader(tail.with_kinds(stripe, data, kinds))).read_stripe(0, columns=list(positions))
+    file = orc.ORCFile(pa.BufferReader(tail.with_kinds(stripe, data, kinds)))
+    batch = file.read_stripe(0, columns=cast("list[str]", list(positions)))  # the stubs know names only
     streams = StripeStreams.of(tail, stripe, data)
     if streams.time_zone not in _UTC:
         feature = f"ORC timestamps beyond the years 1677 to 2262 written in the time zone '{streams.time_zone}'"
@@ -122,7 +123,7 @@ class _Timestamps:
         return self._timestamps(array, arrow_type(data_type), column)
 
     def _timestamps(self, array: pa.Array, target: pa.DataType, column: int) -> pa.Array:
-        per_second = UNITS_PER_SECOND[target.unit]
+        per_second = UNITS_PER_SECOND[cast("pa.TimestampType", target).unit]
         valid = array.is_valid().to_numpy(zero_copy_only=False)
         seconds = array.drop_null().to_numpy() + _EPOCH_SECONDS
         nanos = self._fractions(column, len(seconds))

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from table_format.errors import InvalidData
 from table_format.formats.leaves import convert_leaves, entry_types
+from table_format.model.arrow_calls import map_
 from table_format.model.arrow_types import arrow_type
 from table_format.model.field_ids import element_id, key_id, value_id
 from table_format.model.types import (
@@ -115,7 +116,7 @@ def _orc_type(data_type: DataType, column_id: int, depth: int) -> pa.DataType:
             return pa.list_(_field("element", child, element.nullable, element_id(column_id, below)))
         case MapType() | MultisetType():
             key, value = entry_types(data_type)
-            return pa.map_(
+            return map_(
                 _field("key", _orc_type(key, column_id, below), False, key_id(column_id, below)),
                 _field("value", _orc_type(value, column_id, below), value.nullable, value_id(column_id, below)),
             )

@@ -7,6 +7,7 @@ scanner of data sets reads the same file in batches.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -21,7 +22,7 @@ class WideColumns:
         self.names = names
         self._batches: Iterator[pa.RecordBatch] = (
             dataset.OrcFileFormat()
-            .make_fragment(source)
+            .make_fragment(cast("Any", source))  # the stubs know paths only
             .to_batches(
                 columns=list(names), batch_size=batch_rows, batch_readahead=0, fragment_readahead=0, use_threads=False
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 from pyarrow import orc
@@ -45,11 +45,13 @@ class OrcFileWriter:
         self._buffered = 0
         self._flushed = 0
         codec = checked_codec("orc", options)
-        thorough = options.zstd_level >= _LEAST_THOROUGH_LEVEL
+        # The stubs know capital letters only.
+        compression: Any = "uncompressed" if codec == "none" else codec
+        strategy: Any = "compression" if options.zstd_level >= _LEAST_THOROUGH_LEVEL else "speed"
         self._writer = orc.ORCWriter(
             self._encoded,
-            compression="uncompressed" if codec == "none" else codec,
-            compression_strategy="compression" if thorough else "speed",
+            compression=compression,
+            compression_strategy=strategy,
             compression_block_size=options.orc_compression_block_size,
             stripe_size=options.block_size or options.orc_stripe_size,
             row_index_stride=options.orc_row_index_stride,
@@ -57,6 +59,11 @@ class OrcFileWriter:
         )
 
     def write(self, batch: pa.RecordBatch) -> None:
+        """Take rows whose columns are the fields of the file, in order.
+
+        Raises:
+            InvalidData: the columns are others, or a value cannot be stored.
+        """
         if batch.schema.types != self._types:
             message = f"expected columns of types {list(map(str, self._types))}, found {batch.schema}"
             raise InvalidData(message)
@@ -69,9 +76,11 @@ class OrcFileWriter:
         self._flushed = after
 
     def reaches(self, target_bytes: int) -> bool:
+        """Whether the file has that many bytes by now, encoded or about to be."""
         return self._flushed + self._buffered * _UNSEEN_RATIO >= target_bytes
 
     def close(self) -> WrittenFile:
+        """Write what is buffered and the end of the file; what was written."""
         if not self._rows:
             # Without a table the writer would not know its columns.
             self._write([pa.array([], f.type) for f in self._schema])
@@ -80,6 +89,7 @@ class OrcFileWriter:
         return WrittenFile(self._rows, self._encoded.total, self._bounds.result())
 
     def discard(self) -> None:
+        """Forget what is buffered; the file stays incomplete."""
         # Closing writes a footer to memory; nobody needs it, nor what may be wrong with it after a failed write.
         with suppress(pa.ArrowException, OSError, RuntimeError):
             self._writer.close()

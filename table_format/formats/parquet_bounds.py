@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import Context, Decimal
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -57,7 +57,7 @@ def footer_bounds(group: pq.RowGroupMetaData, leaves: Sequence[int], data_type: 
     rows = group.num_rows
     if isinstance(data_type, NESTED) or is_int96(data_type) or len(leaves) != 1:
         return ColumnBounds(None, None, None, rows)
-    statistics = group.column(leaves[0]).statistics
+    statistics: Any = group.column(leaves[0]).statistics  # the stubs lack has_null_count
     if statistics is None:
         return ColumnBounds(None, None, None, rows)
     nulls = statistics.null_count if statistics.has_null_count else None

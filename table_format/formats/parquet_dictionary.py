@@ -7,7 +7,7 @@ decision is made beforehand, once for each file, from rows spread over its first
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 import pyarrow as pa
@@ -38,20 +38,22 @@ def dictionary_columns(columns: Iterable[tuple[str, pa.ChunkedArray]]) -> list[s
 def _sample(column: pa.ChunkedArray) -> pa.Array:
     rows = len(column)
     if rows > _SAMPLE_ROWS:
-        column = column.take(pa.array(np.linspace(0, rows - 1, _SAMPLE_ROWS).astype(np.int64)))
+        column = column.take(np.linspace(0, rows - 1, _SAMPLE_ROWS).astype(np.int64))
     return column.combine_chunks()
 
 
 def _leaves(path: str, array: pa.Array) -> Iterator[tuple[str, pa.Array]]:
     arrow = array.type
     if pa.types.is_list(arrow):
-        yield from _leaves(f"{path}.list.element", array.flatten())
+        yield from _leaves(f"{path}.list.element", cast("pa.ListArray", array).flatten())
     elif pa.types.is_map(arrow):
-        yield from _leaves(f"{path}.key_value.key", array.keys)
-        yield from _leaves(f"{path}.key_value.value", array.items)
+        maps = cast("pa.MapArray", array)
+        yield from _leaves(f"{path}.key_value.key", maps.keys)
+        yield from _leaves(f"{path}.key_value.value", maps.items)
     elif pa.types.is_struct(arrow):
+        structs = cast("pa.StructArray", array)
         for i in range(arrow.num_fields):
-            yield from _leaves(f"{path}.{arrow.field(i).name}", array.field(i))
+            yield from _leaves(f"{path}.{arrow.field(i).name}", structs.field(i))
     else:
         yield path, array
 

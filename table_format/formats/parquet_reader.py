@@ -48,15 +48,22 @@ class ParquetFileReader:
 
     @property
     def row_count(self) -> int:
+        """Rows in the whole file."""
         return int(self._metadata.num_rows)
 
     @property
     def column_names(self) -> tuple[str, ...]:
+        """The columns of the file in order."""
         return self._names
 
     def batches(
         self, fields: Sequence[DataField], *, row_groups: RowGroupFilter | None, batch_rows: int
     ) -> Iterator[pa.RecordBatch]:
+        """The columns of those names in types of the format, at most ``batch_rows`` rows at a time.
+
+        Raises:
+            BadEncoding: the file does not hold what its footer says, or other types than the fields have.
+        """
         wanted = self._wanted(row_groups)
         expected = sum(self._metadata.row_group(i).num_rows for i in wanted)
         found = 0
@@ -69,6 +76,7 @@ class ParquetFileReader:
             )
 
     def row_groups(self, row_groups: RowGroupFilter | None) -> RowGroups:
+        """The row groups that ``batches`` reads under that filter, in the same order."""
         sizes = [self._metadata.row_group(i).num_rows for i in range(self._metadata.num_row_groups)]
         starts = [0, *accumulate(sizes)]
         return RowGroups(len(sizes), tuple(range(starts[i], starts[i + 1]) for i in self._wanted(row_groups)))

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from table_format.formats.int96 import INT96, decode_int96, encode_int96
 from table_format.formats.leaves import convert_leaves, entry_types
+from table_format.model.arrow_calls import map_
 from table_format.model.arrow_types import arrow_type
 from table_format.model.field_ids import element_id, key_id, value_id
 from table_format.model.types import (
@@ -107,7 +108,7 @@ def _parquet_type(data_type: DataType, column_id: int, depth: int) -> pa.DataTyp
             return pa.list_(_field("element", child, element.nullable, element_id(column_id, below)))
         case MapType() | MultisetType():
             (_, key), (_, item) = _children(data_type)
-            return pa.map_(
+            return map_(
                 _field("key", _parquet_type(key, column_id, below), False, key_id(column_id, below)),
                 _field("value", _parquet_type(item, column_id, below), item.nullable, value_id(column_id, below)),
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -61,6 +61,11 @@ class ParquetFileWriter:
         self._with_nan: set[tuple[str, ...]] = set()
 
     def write(self, batch: pa.RecordBatch) -> None:
+        """Take rows whose columns are the fields of the file, in order.
+
+        Raises:
+            InvalidData: the columns are others, or a value cannot be stored.
+        """
         if batch.schema.types != self._types:
             message = f"expected columns of types {list(map(str, self._types))}, found {batch.schema}"
             raise InvalidData(message)
@@ -72,6 +77,7 @@ class ParquetFileWriter:
                 self._encode()
 
     def reaches(self, target_bytes: int) -> bool:
+        """Whether the file has that many bytes by now, encoded or about to be."""
         ratio = self._encoded.total / self._encoded_bytes if self._encoded_bytes else 1.0
         if self._encoded.total + self._pending_bytes * ratio < target_bytes:
             return False
@@ -80,6 +86,7 @@ class ParquetFileWriter:
         return self._encoded.total >= target_bytes * _CLOSE_ENOUGH
 
     def close(self) -> WrittenFile:
+        """Write what is buffered and the end of the file; what was written."""
         self._encode()
         writer = self._open([]) if self._writer is None else self._writer
         self._encoded.moved_to(self._sink)
@@ -92,6 +99,7 @@ class ParquetFileWriter:
         return WrittenFile(metadata.num_rows, self._encoded.total, tuple(self._bounds(metadata)))
 
     def discard(self) -> None:
+        """Forget what is buffered; the file stays incomplete."""
         self._pending.clear()
         if self._writer is not None:
             # Closing writes a footer to memory; nobody needs it, nor what may be wrong with it after a failed write.
@@ -141,9 +149,9 @@ class ParquetFileWriter:
             self._schema,
             version="1.0",
             data_page_version="1.0",
-            compression=_CODECS[compression],
+            compression=cast("Any", _CODECS[compression]),  # the stubs know small letters only
             compression_level=self._options.zstd_level if compression == "zstd" else None,
-            use_dictionary=dictionary,
+            use_dictionary=cast("bool", dictionary),  # or names of columns
             write_statistics=has_statistics,
             write_page_checksum=True,
             store_schema=False,

@@ -28,6 +28,8 @@ class Items:
 
 @dataclass(slots=True)
 class Field:
+    """A field that is set: its id, the kind of its value as Thrift numbers it, and the value."""
+
     id: int
     kind: int
     value: Value
@@ -35,6 +37,8 @@ class Field:
 
 @dataclass(slots=True)
 class Struct:
+    """The fields of a struct that are set, in the order of their ids."""
+
     fields: list[Field]
 
     def find(self, field_id: int) -> Field | None:

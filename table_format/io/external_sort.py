@@ -19,6 +19,7 @@ import pyarrow as pa
 from table_format.kernels.merge import merge_steps
 from table_format.kernels.sort import sort_order
 from table_format.kernels.sort_keys import sort_columns, without_sort_key
+from table_format.model.arrow_calls import concat_batches
 
 MAX_FAN_IN: Final = 64
 """Runs merged at once; more are merged in groups first, which become runs themselves."""
@@ -93,9 +94,9 @@ class ExternalSort:
     def _sorted_buffer(self) -> Iterator[pa.RecordBatch]:
         if not self._waiting:
             return
-        rows = pa.concat_batches(self._waiting)
+        rows = concat_batches(self._waiting)
         self._waiting, self._bytes = [], 0
-        yield rows.take(pa.array(sort_order(rows, self._columns)))
+        yield rows.take(sort_order(rows, self._columns))
 
     def _spilled(self, batches: Iterable[pa.RecordBatch]) -> Path:
         if self._directory is None:
@@ -103,7 +104,7 @@ class ExternalSort:
         path = Path(self._directory.name) / f"run-{self._written}.arrow"
         self._written += 1
         with ExitStack() as stack:
-            writer: pa.RecordBatchWriter | None = None
+            writer: pa.ipc.RecordBatchStreamWriter | None = None
             for batch in batches:
                 if writer is None:
                     options = pa.ipc.IpcWriteOptions(compression=_COMPRESSION)
@@ -118,10 +119,10 @@ class ExternalSort:
         with ExitStack() as stack:
             streams = [stack.enter_context(closing(_batches(path))) for path in runs]
             for parts in merge_steps(streams, self._columns):
-                rows = pa.concat_batches(parts)
-                yield rows.take(pa.array(sort_order(rows, self._columns))) if len(parts) > 1 else rows
+                rows = concat_batches(parts)
+                yield rows.take(sort_order(rows, self._columns)) if len(parts) > 1 else rows
 
 
 def _batches(path: Path) -> Generator[pa.RecordBatch]:
-    with pa.OSFile(str(path)) as source, pa.ipc.open_stream(source) as reader:
+    with pa.OSFile(str(path), "r") as source, pa.ipc.open_stream(source) as reader:
         yield from reader

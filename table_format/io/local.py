@@ -39,6 +39,13 @@ class LocalFileIO:
     ids: Ids = field(default_factory=SystemIds)
 
     def read(self, path: str) -> bytes:
+        """The whole file; see ``FileIO.read``.
+
+        Raises:
+            FileNotFoundError: there is none.
+            FileTooLarge: it is larger than ``read_limit``; nothing was read.
+            UnexpectedKind: it is no file.
+        """
         handle = _open_file(path)
         try:
             size, limit = os.fstat(handle).st_size, read_limit(path)
@@ -49,10 +56,12 @@ class LocalFileIO:
             os.close(handle)
 
     def open_input(self, path: str) -> pa.NativeFile:
+        """A seekable file for columnar readers, which the caller closes. Raises as ``read``, but of any size."""
         os.close(_open_file(path))
         return pa.OSFile(path, "rb")
 
     def create(self, path: str, data: bytes) -> None:
+        """Write a file that must not exist, durably, by way of a temporary one. Raises ``FileExistsError``."""
         temporary = self._temporary(path)
         try:
             _write_new(temporary, data)
@@ -62,6 +71,7 @@ class LocalFileIO:
         _sync_directory(parent(path))
 
     def overwrite(self, path: str, data: bytes) -> None:
+        """Replace or make a file; a reader sees the old or the new bytes."""
         temporary = self._temporary(path)
         try:
             _write_new(temporary, data)
@@ -71,10 +81,12 @@ class LocalFileIO:
             Path(temporary).unlink(missing_ok=True)
 
     def open_output(self, path: str) -> pa.NativeFile:
+        """A sink for a new file; ``close`` makes its bytes and its name durable. Raises ``FileExistsError``."""
         os.close(_in_directory_of(path, lambda: _open_new(checked_path(path))))
         return _DurableFile(path, "wb")
 
     def status(self, path: str) -> FileStatus | None:
+        """What lies at the path, or ``None``."""
         try:
             own = os.lstat(checked_path(path))
         except (FileNotFoundError, NotADirectoryError):
@@ -82,15 +94,19 @@ class LocalFileIO:
         return _status(path, base_name(path), own)
 
     def list_hidden(self, directory: str) -> list[FileStatus]:
+        """The children of a directory that ``list`` leaves out, sorted by name."""
         return _children(directory, is_hidden)
 
     def list(self, directory: str) -> list[FileStatus]:
+        """The children of a directory but hidden ones, sorted by name; empty when there is no such directory."""
         return _children(directory, lambda name: not is_hidden(name))
 
     def delete(self, path: str) -> None:
+        """Delete a file or a link, never what a link leads to; nothing happens when there is none."""
         Path(checked_path(path)).unlink(missing_ok=True)
 
     def delete_tree(self, directory: str) -> None:
+        """Delete a directory and all below it, without following links; nothing happens when there is none."""
         if Path(checked_path(directory)).is_symlink():
             self.delete(directory)
             return
@@ -103,6 +119,7 @@ class LocalFileIO:
         raise OSError(errno.EBUSY, "the directory is being written to", directory)
 
     def delete_empty_directory(self, directory: str) -> bool:
+        """Delete a directory if it is empty and no link; whether it was deleted."""
         try:
             Path(checked_path(directory)).rmdir()
         except FileNotFoundError:
@@ -118,6 +135,7 @@ class LocalFileIO:
         return True
 
     def rename_directory(self, source: str, target: str) -> None:
+        """Move a directory, or the link to one. Raises ``FileExistsError`` when the target exists."""
         if not Path(checked_path(source)).is_dir():
             raise FileNotFoundError(errno.ENOENT, "no such directory", source)
         if Path(source).is_symlink():
@@ -138,13 +156,14 @@ class LocalFileIO:
         _sync_directory(parent(target))
 
     def make_directory(self, directory: str) -> None:
+        """Make a directory and its parents; nothing happens when it exists."""
         _make_directories(checked_path(directory))
 
     def _temporary(self, path: str) -> str:
         return sibling(checked_path(path), temporary_name(base_name(path), self.ids.uuid()))
 
 
-class _DurableFile(pa.OSFile):  # type: ignore[misc]  # pyarrow has no types
+class _DurableFile(pa.OSFile):
     """An output file whose ``close`` returns when the bytes and the name are on disk."""
 
     def __init__(self, path: str, _mode: str) -> None:

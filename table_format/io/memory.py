@@ -16,6 +16,7 @@ import pyarrow as pa
 from table_format.io.file_io import FileStatus, FileTooLarge
 from table_format.io.file_limits import read_limit
 from table_format.io.paths import base_name, checked_path, is_hidden, parent
+from table_format.model.arrow_calls import PythonFile
 from table_format.runtime import Clock, SystemClock
 
 
@@ -36,6 +37,12 @@ class MemoryFileIO:
         self._directories: dict[str, set[str]] = {"/": set()}
 
     def read(self, path: str) -> bytes:
+        """The whole file.
+
+        Raises:
+            FileNotFoundError: there is none.
+            FileTooLarge: it is larger than ``read_limit``; nothing was read.
+        """
         with self._lock:
             data = self._file(path).data
             if len(data) > (limit := read_limit(path)):
@@ -43,14 +50,17 @@ class MemoryFileIO:
             return bytes(data)
 
     def open_input(self, path: str) -> pa.NativeFile:
+        """A seekable file for columnar readers, which the caller closes. Raises as ``read``, but of any size."""
         with self._lock:
             return pa.BufferReader(bytes(self._file(path).data))
 
     def create(self, path: str, data: bytes) -> None:
+        """Write a file that must not exist. Raises ``FileExistsError``."""
         with self._lock:
             self._add(path, _File(bytes(data), self._clock.now_ms()))
 
     def overwrite(self, path: str, data: bytes) -> None:
+        """Replace or make a file; a reader sees the old or the new bytes."""
         with self._lock:
             self._refuse_directory(path)
             if path in self._files:
@@ -59,28 +69,34 @@ class MemoryFileIO:
                 self.create(path, data)
 
     def open_output(self, path: str) -> pa.NativeFile:
+        """A sink for a new file. Raises ``FileExistsError``."""
         file = _File(bytearray(), self._clock.now_ms())
         with self._lock:
             self._add(path, file)
-        return pa.PythonFile(_Sink(file), mode="w")
+        return PythonFile(_Sink(file), mode="w")
 
     def status(self, path: str) -> FileStatus | None:
+        """What lies at the path, or ``None``."""
         with self._lock:
             return self._status(checked_path(path))
 
     def list_hidden(self, directory: str) -> list[FileStatus]:
+        """The children of a directory that ``list`` leaves out, sorted by name."""
         return [*self._children(directory, is_hidden)]
 
     def list(self, directory: str) -> list[FileStatus]:
+        """The children of a directory but hidden ones, sorted by name; empty when there is no such directory."""
         return [*self._children(directory, lambda name: not is_hidden(name))]
 
     def delete(self, path: str) -> None:
+        """Delete a file; nothing happens when there is none."""
         with self._lock:
             self._refuse_directory(checked_path(path))
             if self._files.pop(path, None):
                 self._directories[parent(path)].discard(base_name(path))
 
     def delete_tree(self, directory: str) -> None:
+        """Delete a directory and all below it; nothing happens when there is none."""
         with self._lock:
             if checked_path(directory) in self._files:
                 raise NotADirectoryError(errno.ENOTDIR, "not a directory", directory)
@@ -93,6 +109,7 @@ class MemoryFileIO:
             self.delete_empty_directory(directory)
 
     def delete_empty_directory(self, directory: str) -> bool:
+        """Delete a directory if it is empty; whether it was deleted."""
         with self._lock:
             if checked_path(directory) in self._files:
                 raise NotADirectoryError(errno.ENOTDIR, "not a directory", directory)
@@ -103,6 +120,7 @@ class MemoryFileIO:
             return True
 
     def rename_directory(self, source: str, target: str) -> None:
+        """Move a directory. Raises ``FileExistsError`` when the target exists."""
         with self._lock:
             if checked_path(source) not in self._directories:
                 raise FileNotFoundError(errno.ENOENT, "no such directory", source)
@@ -114,6 +132,7 @@ class MemoryFileIO:
             self._move(source, target)
 
     def make_directory(self, directory: str) -> None:
+        """Make a directory and its parents; nothing happens when it exists."""
         with self._lock:
             if checked_path(directory) in self._files:
                 raise NotADirectoryError(errno.ENOTDIR, "a file has the name of a directory", directory)

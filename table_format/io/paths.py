@@ -111,6 +111,7 @@ class TablePaths:
 
     @property
     def branch_directory(self) -> str:
+        """The directory of all branches but the main one."""
         return f"{self.root}/branch"
 
     def branch_draft(self, uuid: str) -> str:
@@ -119,17 +120,21 @@ class TablePaths:
 
     @property
     def snapshot_directory(self) -> str:
+        """The directory of the snapshots and their hints."""
         return f"{self.branch_root(self.branch)}/snapshot"
 
     def snapshot(self, snapshot_id: int) -> str:
+        """The file of a snapshot."""
         return f"{self.snapshot_directory}/{_SNAPSHOT}{snapshot_id}"
 
     @property
     def latest_hint(self) -> str:
+        """The file that may name the newest snapshot."""
         return f"{self.snapshot_directory}/LATEST"
 
     @property
     def earliest_hint(self) -> str:
+        """The file that may name the oldest snapshot."""
         return f"{self.snapshot_directory}/EARLIEST"
 
     def expiry_notice(self, end: int, uuid: str) -> str:
@@ -145,28 +150,35 @@ class TablePaths:
 
     @property
     def changelog_directory(self) -> str:
+        """The directory of the changelogs that outlive their snapshots."""
         return f"{self.branch_root(self.branch)}/changelog"
 
     @property
     def changelog_latest_hint(self) -> str:
+        """The file that may name the newest changelog."""
         return f"{self.changelog_directory}/LATEST"
 
     @property
     def changelog_earliest_hint(self) -> str:
+        """The file that may name the oldest changelog."""
         return f"{self.changelog_directory}/EARLIEST"
 
     def changelog(self, snapshot_id: int) -> str:
+        """The file of a changelog, which has the id of its snapshot."""
         return f"{self.changelog_directory}/{_CHANGELOG}{snapshot_id}"
 
     @property
     def schema_directory(self) -> str:
+        """The directory of the schemas."""
         return f"{self.branch_root(self.branch)}/schema"
 
     def schema(self, schema_id: int) -> str:
+        """The file of a schema."""
         return f"{self.schema_directory}/{_SCHEMA}{schema_id}"
 
     @property
     def tag_directory(self) -> str:
+        """The directory of the tags."""
         return f"{self.branch_root(self.branch)}/tag"
 
     def tag(self, name: str) -> str:
@@ -183,13 +195,20 @@ class TablePaths:
 
     @property
     def consumer_directory(self) -> str:
+        """The directory of the consumers."""
         return f"{self.branch_root(self.branch)}/consumer"
 
     def consumer(self, name: str) -> str:
+        """The file of a consumer.
+
+        Raises:
+            InvalidIdentifier: the name cannot be the name of a file.
+        """
         return f"{self.consumer_directory}/{_fitting(_CONSUMER + check_name(name, 'consumer'), 'consumer')}"
 
     @property
     def manifest_directory(self) -> str:
+        """The directory of manifests and manifest lists of all branches."""
         return f"{self.root}/manifest"
 
     def manifest(self, name: str) -> str:
@@ -198,16 +217,20 @@ class TablePaths:
 
     @property
     def index_directory(self) -> str:
+        """The directory of index files of all branches."""
         return f"{self.root}/index"
 
     def index(self, name: str) -> str:
+        """An index file by its name in an index manifest."""
         return _child(self.index_directory, name)
 
     @property
     def statistics_directory(self) -> str:
+        """The directory of statistics files of all branches."""
         return f"{self.root}/statistics"
 
     def statistics(self, name: str) -> str:
+        """A statistics file by its name in a snapshot."""
         return _child(self.statistics_directory, name)
 
     def partition_directory(self, partition: str) -> str:
@@ -296,22 +319,27 @@ def file_index_name(data_file: str, uuid: str) -> str:
 
 
 def manifest_name(uuid: str, counter: int) -> str:
+    """The name of a manifest: the number ``counter`` of one commit."""
     return f"manifest-{uuid}-{counter}"
 
 
 def manifest_list_name(uuid: str, counter: int) -> str:
+    """The name of a manifest list: the number ``counter`` of one commit."""
     return f"manifest-list-{uuid}-{counter}"
 
 
 def index_manifest_name(uuid: str, counter: int) -> str:
+    """The name of an index manifest: the number ``counter`` of one commit."""
     return f"index-manifest-{uuid}-{counter}"
 
 
 def index_name(uuid: str, counter: int) -> str:
+    """The name of an index file."""
     return f"index-{uuid}-{counter}"
 
 
 def statistics_name(uuid: str, counter: int) -> str:
+    """The name of a statistics file."""
     return f"stat-{uuid}-{counter}"
 
 
@@ -385,18 +413,22 @@ def expiry_end_of(file_name: str) -> int | None:
 
 
 def is_rewriting_notice(file_name: str) -> bool:
+    """Whether a file is a notice that the history of the branch is being replaced."""
     return file_name in (_REWRITING, _REWRITING + _APART)
 
 
 def changelog_id_of(file_name: str) -> int | None:
+    """The id in the name of a changelog; ``None`` if it is no such name."""
     return _number_after(_CHANGELOG, file_name)
 
 
 def schema_id_of(file_name: str) -> int | None:
+    """The id in the name of a schema; ``None`` if it is no such name."""
     return _number_after(_SCHEMA, file_name)
 
 
 def tag_name_of(file_name: str) -> str | None:
+    """The tag of a file; ``None`` if it is no name of a tag."""
     return _text_after(_TAG, file_name)
 
 
@@ -406,10 +438,12 @@ def tag_being_deleted(file_name: str) -> str | None:
 
 
 def consumer_name_of(file_name: str) -> str | None:
+    """The consumer of a file; ``None`` if it is no name of a consumer."""
     return _text_after(_CONSUMER, file_name)
 
 
 def branch_name_of(directory_name: str) -> str | None:
+    """The branch of a directory; ``None`` if it is no name of a branch."""
     return _text_after(_BRANCH, directory_name)
 
 
@@ -469,6 +503,7 @@ def checked_path(path: str) -> str:
 
 
 def parent(path: str) -> str:
+    """The directory that a path lies in."""
     return path.rpartition("/")[0] or "/"
 
 
@@ -478,6 +513,7 @@ def sibling(path: str, name: str) -> str:
 
 
 def base_name(path: str) -> str:
+    """The last part of a path."""
     return path.rpartition("/")[2]
 
 

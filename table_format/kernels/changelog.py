@@ -20,6 +20,7 @@ from table_format.kernels.engines import combine
 from table_format.kernels.merge import LEVEL, MergeSpec, grouped
 from table_format.kernels.merge_order import Mask, RowIds
 from table_format.kernels.merge_slices import last_versions
+from table_format.model.arrow_calls import concat_batches
 from table_format.model.row_kind import RowKind
 from table_format.model.schema import VALUE_KIND
 
@@ -39,7 +40,7 @@ class Grouped:
     def of(cls, parts: Sequence[pa.RecordBatch], spec: MergeSpec) -> Grouped:
         """The versions that lie in the parts, one of each run, oldest first."""
         order, starts = grouped(parts, spec)
-        rows = pa.concat_batches(parts)
+        rows = concat_batches(parts)
         return cls(rows, order, starts, rows.column(rows.schema.get_field_index(LEVEL)).to_numpy()[order])
 
     def spread(self, of_key: npt.NDArray[np.bool_]) -> Mask:
@@ -59,7 +60,7 @@ class Grouped:
 
     def take(self, versions: Mask) -> pa.RecordBatch:
         """These versions."""
-        return self.rows.take(pa.array(self.order[versions]))
+        return self.rows.take(self.order[versions])
 
     def _repeated(self, of_key: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
         return np.repeat(of_key, np.diff(np.append(self.starts, self.order.size)))
@@ -90,7 +91,7 @@ def merge_onto(versions: Grouped, before: Mask, has_news: npt.NDArray[np.bool_],
         rows = unchanged
     else:
         order, _ = grouped([unchanged, after], _by_key(spec))
-        rows = pa.concat_batches([unchanged, after]).take(pa.array(order))
+        rows = concat_batches([unchanged, after]).take(order)
     return Merged(rows, versions.take(before & news), after)
 
 
@@ -104,7 +105,7 @@ def _merged(versions: Grouped, chosen: Mask, spec: MergeSpec) -> pa.RecordBatch:
         return combine(versions.rows, starts, spec.engine, order=order)
     repeats = np.ones(order.size, np.bool_)
     repeats[starts] = False
-    return versions.rows.take(pa.array(last_versions(order, repeats, [versions.rows], spec)))
+    return versions.rows.take(last_versions(order, repeats, [versions.rows], spec))
 
 
 def changes(merged: Merged, spec: MergeSpec, *, compared: Collection[str] | None = None) -> pa.RecordBatch:
@@ -126,7 +127,7 @@ def changes(merged: Merged, spec: MergeSpec, *, compared: Collection[str] | None
     if after.num_rows == 0:
         return _of_kind(before, np.full(before.num_rows, RowKind.DELETE.value, np.int8))
     order, starts = grouped([before, after], _by_key(spec))
-    rows = pa.concat_batches([before, after])
+    rows = concat_batches([before, after])
     kinds = np.full(rows.num_rows, RowKind.DELETE.value, np.int8)
     kinds[before.num_rows :] = RowKind.INSERT.value
     updated = starts[np.diff(np.append(starts, order.size)) == 2]
@@ -136,11 +137,11 @@ def changes(merged: Merged, spec: MergeSpec, *, compared: Collection[str] | None
     if compared is not None:
         same = _same_rows(rows, old, new, compared)
         wanted[old[same]] = wanted[new[same]] = False
-    return _of_kind(rows, kinds).take(pa.array(order[wanted[order]]))
+    return _of_kind(rows, kinds).take(order[wanted[order]])
 
 
 def _same_rows(rows: pa.RecordBatch, old: RowIds, new: RowIds, compared: Collection[str]) -> npt.NDArray[np.bool_]:
-    before, after = rows.take(pa.array(old)), rows.take(pa.array(new))
+    before, after = rows.take(old), rows.take(new)
     same = np.ones(old.size, np.bool_)
     for name in compared:
         same &= equal_values(before.column(name), after.column(name))

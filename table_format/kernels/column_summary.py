@@ -11,6 +11,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_format.model.arrow_calls import binary_length, nulls, utf8_length
 from table_format.model.types import (
     BigIntType,
     BinaryType,
@@ -69,7 +70,7 @@ class SummaryBuilder:
         if len(present) == 0:
             return
         if isinstance(self._type, _TEXTS + _BYTES):
-            lengths = (pc.utf8_length if isinstance(self._type, _TEXTS) else pc.binary_length)(present)
+            lengths = (utf8_length if isinstance(self._type, _TEXTS) else binary_length)(present)
             self._length += pc.sum(lengths).as_py()
             self._longest = max(self._longest, pc.max(lengths).as_py())
         if isinstance(self._type, FloatType | DoubleType):
@@ -92,7 +93,7 @@ class SummaryBuilder:
 
     def _fold(self) -> pa.Array:
         if not self._distinct:
-            return pa.nulls(0)
+            return nulls(0)
         combined = self._distinct[0] if len(self._distinct) == 1 else pa.concat_arrays(self._distinct).unique()
         self._distinct, self._pending = [combined], 0
         return combined

@@ -74,7 +74,7 @@ def compiled() -> CompiledKernels | None:
         import numba  # here, because small inputs must not pay for it
     except ImportError:
         return None
-    if numba.config.DISABLE_JIT:
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # set from the environment
         return None
     try:
         return _compile(numba, cache=True)

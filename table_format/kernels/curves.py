@@ -65,7 +65,7 @@ class Sample:
             self._ends = (low, high) if self._ends is None else (min(low, self._ends[0]), max(high, self._ends[1]))
         taken = np.arange(-self._seen % self._step, len(values), self._step)
         self._seen += len(values)
-        self._keep(values.take(pa.array(taken)))
+        self._keep(values.take(taken))
 
     def spread(self, *, width: int = WORD_BYTES) -> Spread:
         """What the sample says of the column; ``width`` as for ``ordered_bytes``."""
@@ -78,7 +78,7 @@ class Sample:
         self._size += len(values)
         while self._size > 2 * SAMPLE_ROWS:
             kept = pa.concat_arrays(self._values)
-            kept = kept.take(pa.array(np.arange(0, len(kept), 2)))
+            kept = kept.take(np.arange(0, len(kept), 2))
             self._values, self._size = [kept], len(kept)
             self._step *= 2
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.kernels.merge import MergeSpec, RunCursor, grouped
+from table_format.model.arrow_calls import concat_batches, equal, fill_null
 from table_format.model.row_kind import RowKind
 from table_format.model.schema import VALUE_KIND
 
@@ -49,11 +50,11 @@ def _compared(left: pa.RecordBatch, right: pa.RecordBatch, spec: MergeSpec) -> p
     sizes = np.diff(np.append(starts, order.size))
     pairs = starts[sizes == 2]
     alone = order[starts[sizes == 1]]
-    rows = pa.concat_batches([_as_deletes(left, keep_all=True), right])
+    rows = concat_batches([_as_deletes(left, keep_all=True), right])
     old, new = order[pairs], order[pairs + 1]
     kinds = np.concatenate([_kinds(left), _kinds(right)])
     changed = kinds[old] % 2 != kinds[new] % 2
-    before, after = rows.take(pa.array(old)), rows.take(pa.array(new))
+    before, after = rows.take(old), rows.take(new)
     for name in rows.schema.names:
         if name != VALUE_KIND.name:
             changed |= ~equal_values(before.column(name), after.column(name))
@@ -61,7 +62,7 @@ def _compared(left: pa.RecordBatch, right: pa.RecordBatch, spec: MergeSpec) -> p
     wanted = np.zeros(order.size, dtype=bool)
     wanted[alone[(alone >= left.num_rows) | (kinds[alone] % 2 == 0)]] = True
     wanted[new[changed]] = True
-    return rows.take(pa.array(order[wanted[order]]))
+    return rows.take(order[wanted[order]])
 
 
 def _as_deletes(batch: pa.RecordBatch, *, keep_all: bool = False) -> pa.RecordBatch:
@@ -95,7 +96,7 @@ def equal_values(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
     if pa.types.is_floating(left.type):
         bits = pa.int32() if pa.types.is_float32(left.type) else pa.int64()
         left, right = left.view(bits), right.view(bits)
-    same = pc.fill_null(pc.equal(left, right), False)
+    same = fill_null(equal(left, right), False)
     both_null = pc.and_(pc.is_null(left), pc.is_null(right))
     found: npt.NDArray[np.bool_] = pc.or_(same, both_null).to_numpy(zero_copy_only=False)
     return found

@@ -6,6 +6,7 @@ value of a kind (a FLOAT as text, which Java writes in its own way) it does for 
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
@@ -29,7 +30,7 @@ def plain(array: pa.Array) -> pa.Array:
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+        array = typing.cast("pa.DictionaryArray", array).dictionary_decode()
     if pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type):
         return array.cast(pa.string())
     if pa.types.is_large_binary(array.type) or pa.types.is_binary_view(array.type):
@@ -94,7 +95,8 @@ def _zoned(found: pa.DataType) -> bool:
 def _finest(stamps: list[pa.DataType]) -> pa.DataType:
     if not stamps:
         return pa.date32()
-    return pa.timestamp(max((t.unit for t in stamps), key=("s", "ms", "us", "ns").index), stamps[0].tz)
+    known = typing.cast("list[pa.TimestampType]", stamps)
+    return pa.timestamp(max((t.unit for t in known), key=("s", "ms", "us", "ns").index), known[0].tz)
 
 
 def _widest(types: list[pa.DataType]) -> pa.DataType:

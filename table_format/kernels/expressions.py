@@ -6,6 +6,7 @@ that is no number is an error, never a wrong value. Kinds of values are not mixe
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 from table_format.errors import InvalidExpression
 from table_format.kernels.expression_kinds import DIGITS, Value, alike, cast, numeric
 from table_format.kernels.values import array_of
+from table_format.model.arrow_calls import binary_join_element_wise, equal, fill_null, if_else, or_, repeat, utf8_length
 from table_format.model.expression import Call, CastTo, ColumnOf, Constant, Expression, columns_in
 
 Columns: TypeAlias = Mapping[ColumnOf, pa.Array]
@@ -56,12 +58,12 @@ def _failure(error: Exception) -> InvalidExpression:
 
 def _array(expression: Expression, columns: Columns, row_count: int) -> pa.Array:
     found = _evaluated(expression, columns, row_count)
-    return found if isinstance(found, pa.Array) else pa.repeat(found, row_count)
+    return found if isinstance(found, pa.Array) else repeat(found, row_count)
 
 
 def _truths(expression: Expression, columns: Columns, row_count: int) -> pa.BooleanArray:
     (found,) = _conditions(_array(expression, columns, row_count))
-    return pc.fill_null(found, fill_value=False)
+    return typing.cast("pa.BooleanArray", fill_null(found, fill_value=False))
 
 
 def _evaluated(expression: Expression, columns: Columns, row_count: int) -> Value:
@@ -69,7 +71,7 @@ def _evaluated(expression: Expression, columns: Columns, row_count: int) -> Valu
         case ColumnOf():
             return columns[expression]
         case Constant(value=value, type=data_type):
-            return pa.scalar(None) if data_type is None else array_of([value], data_type)[0]
+            return pa.scalar(None, pa.null()) if data_type is None else array_of([value], data_type)[0]
         case CastTo(argument=argument, type=data_type):
             return cast(_evaluated(argument, columns, row_count), data_type)
         case Call(function="case", arguments=parts):
@@ -81,8 +83,8 @@ def _evaluated(expression: Expression, columns: Columns, row_count: int) -> Valu
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
-def _arithmetic(function: Callable[[Value, Value], Value]) -> Callable[..., Value]:
-    return lambda left, right: function(*numeric(left, right))
+def _arithmetic(function: Callable[..., Value]) -> Callable[..., Value]:
+    return lambda *values: function(*numeric(*values))
 
 
 def _product(left: Value, right: Value) -> Value:
@@ -112,11 +114,11 @@ def _rounded(value: Value, digits: Value | None = None) -> Value:
 # --- kinds of values that meet ----------------------------------------------------------------------------------------
 
 
-def _comparison(function: Callable[[Value, Value], Value]) -> Callable[..., Value]:
+def _comparison(function: Callable[..., Value]) -> Callable[..., Value]:
     return lambda left, right: _compared(function, left, right)
 
 
-def _compared(function: Callable[[Value, Value], Value], left: Value, right: Value) -> Value:
+def _compared(function: Callable[..., Value], left: Value, right: Value) -> Value:
     if pa.types.is_null(left.type) and pa.types.is_null(right.type):
         return pa.scalar(None, pa.bool_())
     return function(*alike(left, right))
@@ -125,7 +127,7 @@ def _compared(function: Callable[[Value, Value], Value], left: Value, right: Val
 def _same(left: Value, right: Value) -> Value:
     """Equality for which null is a value."""
     both = pc.and_(pc.is_null(left), pc.is_null(right))
-    return pc.or_(both, pc.fill_null(_compared(pc.equal, left, right), fill_value=False))
+    return or_(both, fill_null(_compared(equal, left, right), fill_value=False))
 
 
 def _conditions(*values: Value) -> tuple[Value, ...]:
@@ -148,8 +150,7 @@ def _case(parts: Sequence[Expression], columns: Columns, row_count: int) -> Valu
     values: list[Value] = []
 
     def taken(wanted: npt.NDArray[np.int64]) -> Columns:
-        at = pa.array(wanted)
-        return {column: values.take(at) for column, values in needed.items()}
+        return {column: values.take(wanted) for column, values in needed.items()}
 
     for test, value in zip(parts[:-1:2], parts[1::2], strict=True):
         holds = _truths(test, taken(left), len(left)).to_numpy(zero_copy_only=False)
@@ -158,7 +159,7 @@ def _case(parts: Sequence[Expression], columns: Columns, row_count: int) -> Valu
         left = left[~holds]
     rows.append(left)
     values.append(_array(parts[-1], taken(left), len(left)))
-    return pa.concat_arrays(alike(*values)).take(pa.array(np.argsort(np.concatenate(rows))))
+    return pa.concat_arrays(typing.cast("tuple[pa.Array, ...]", alike(*values))).take(np.argsort(np.concatenate(rows)))
 
 
 def _coalesced(*values: Value) -> Value:
@@ -167,8 +168,8 @@ def _coalesced(*values: Value) -> Value:
 
 def _without(value: Value, unwanted: Value) -> Value:
     """NULLIF."""
-    is_it = pc.fill_null(_compared(pc.equal, value, unwanted), fill_value=False)
-    return pc.if_else(is_it, pa.scalar(None, value.type), value)
+    is_it = fill_null(_compared(equal, value, unwanted), fill_value=False)
+    return if_else(is_it, pa.scalar(None, value.type), value)
 
 
 # --- texts ------------------------------------------------------------------------------------------------------------
@@ -184,7 +185,7 @@ def _text(value: Value) -> Value:
 
 
 def _joined(*values: Value) -> Value:
-    return pc.binary_join_element_wise(*map(_text, values), "", null_handling="emit_null")
+    return binary_join_element_wise(*map(_text, values), "", null_handling="emit_null")
 
 
 def _whole(value: Value, what: str) -> int:
@@ -217,10 +218,10 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     "subtract": _arithmetic(pc.subtract_checked),
     "multiply": _product,
     "divide": _divided,
-    "negate": lambda value: pc.negate_checked(*numeric(value)),
-    "abs": lambda value: pc.abs_checked(*numeric(value)),
+    "negate": _arithmetic(pc.negate_checked),
+    "abs": _arithmetic(pc.abs_checked),
     "round": _rounded,
-    "equal": _comparison(pc.equal),
+    "equal": _comparison(equal),
     "not_equal": _comparison(pc.not_equal),
     "less": _comparison(pc.less),
     "less_equal": _comparison(pc.less_equal),
@@ -237,7 +238,7 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     "upper": lambda value: pc.utf8_upper(_text(value)),
     "lower": lambda value: pc.utf8_lower(_text(value)),
     "trim": lambda value: pc.utf8_trim(_text(value), " "),
-    "length": lambda value: pc.utf8_length(_text(value)),
+    "length": lambda value: utf8_length(_text(value)),
     "substring": _substring,
     "replace": _replaced,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +50,7 @@ class JoinIndex:
         groups = present.group_by(names, use_threads=False).aggregate([(_ROW, "min"), (_ROW, "count")])
         groups = groups.combine_chunks()
         first_rows = _one(groups.column(f"{_ROW}_min")).to_numpy()
-        keys = tuple(column.take(pa.array(first_rows)) for column in columns)
+        keys = tuple(column.take(first_rows) for column in columns)
         hashes = row_hashes(types, keys) if len(first_rows) else np.empty(0, np.int32)
         order = np.argsort(hashes, kind="stable")
         counts = _one(groups.column(f"{_ROW}_count")).to_numpy()
@@ -74,9 +74,8 @@ class JoinIndex:
         return found
 
     def _equal(self, columns: Sequence[pa.Array], rows: Rows, keys: Rows) -> npt.NDArray[np.bool_]:
-        left, right = pa.array(rows), pa.array(keys)
         pairs = zip(columns, self.keys, strict=True)
-        same = reduce(pc.and_, (pc.equal(column.take(left), key.take(right)) for column, key in pairs))
+        same = reduce(pc.and_, (pc.equal(column.take(rows), key.take(keys)) for column, key in pairs))
         equal: npt.NDArray[np.bool_] = same.to_numpy(zero_copy_only=False)
         return equal
 
@@ -86,5 +85,6 @@ def _all_valid(columns: Sequence[pa.Array]) -> pa.BooleanArray:
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:
-    found = column.combine_chunks()
+    # A column too large for one array comes back as several.
+    found = cast("pa.Array | pa.ChunkedArray", column.combine_chunks())
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from table_format.errors import InvalidData
 from table_format.kernels.compiled import Int64Array, UInt64Array
+from table_format.model.arrow_calls import frombuffer
 
 _MAX_TAIL_BYTES: Final = 64
 """Strings that differ in more bytes than this are ranked instead of spelled out in words."""
@@ -82,7 +83,7 @@ def integers(array: pa.Array) -> Int64Array | None:
     return None
 
 
-def bytes_of(array: pa.Array) -> tuple[npt.NDArray[np.integer[object]], npt.NDArray[np.uint8]]:  # type: ignore[type-var]
+def bytes_of(array: pa.Array) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.uint8]]:
     """Offsets (one more than rows) and bytes of a string or binary column."""
     if not is_bytes(array.type):
         message = f"a column of type {array.type} cannot be a sort key"
@@ -92,8 +93,8 @@ def bytes_of(array: pa.Array) -> tuple[npt.NDArray[np.integer[object]], npt.NDAr
     _, offsets, data = array.buffers()
     if offsets is None or len(array) == 0:
         return np.zeros(len(array) + 1, dtype=dtype), np.empty(0, dtype=np.uint8)
-    ends = np.frombuffer(offsets, dtype=dtype, count=array.offset + len(array) + 1)[array.offset :]
-    return ends, np.frombuffer(data if data is not None else b"", dtype=np.uint8)
+    ends = frombuffer(offsets, dtype=dtype, count=array.offset + len(array) + 1)[array.offset :]
+    return ends, frombuffer(data if data is not None else b"", dtype=np.uint8)
 
 
 def is_bytes(kind: pa.DataType) -> bool:
@@ -116,14 +117,14 @@ def _fixed(array: pa.Array, dtype: np.dtype[np.generic]) -> npt.NDArray[np.int64
     data = array.buffers()[1]
     if data is None or len(array) == 0:
         return np.empty(0, dtype=dtype)
-    return np.frombuffer(data, dtype=dtype, count=array.offset + len(array))[array.offset :]
+    return frombuffer(data, dtype=dtype, count=array.offset + len(array))[array.offset :]
 
 
 def _decimal_words(array: pa.Array) -> Int64Array:
     data = array.buffers()[1]
     if data is None or len(array) == 0:
         return np.empty((0, 2), dtype=np.int64)
-    words = np.frombuffer(data, dtype=np.int64, count=2 * (array.offset + len(array)))
+    words: Int64Array = frombuffer(data, dtype=np.int64, count=2 * (array.offset + len(array)))
     return words.reshape(-1, 2)[array.offset :]
 
 

@@ -17,6 +17,7 @@ from table_format.kernels.engines import combine
 from table_format.kernels.key_bounds import Key, SortedKeys, sorted_keys
 from table_format.kernels.merge_order import RowIds
 from table_format.kernels.merge_slices import LEVEL, MergeSpec, grouped, winners
+from table_format.model.arrow_calls import concat_batches
 
 __all__ = ["LEVEL", "MergeSpec", "grouped", "merge_batches", "winners"]
 
@@ -129,13 +130,13 @@ def _backend_of_step(merged_rows: int, backend: Backend) -> Backend:
 def _merged(parts: Sequence[pa.RecordBatch], spec: MergeSpec, backend: Backend) -> Iterator[pa.RecordBatch]:
     rows = winners(parts, spec, backend=backend)
     if rows.size:
-        yield pa.concat_batches(parts).take(pa.array(rows))
+        yield concat_batches(parts).take(rows)
 
 
 def _combined(parts: Sequence[pa.RecordBatch], spec: MergeSpec, backend: Backend) -> Iterator[pa.RecordBatch]:
     assert spec.engine is not None  # noqa: S101 - what this is for
     order, starts = grouped(parts, spec, backend=backend)
-    rows = pa.concat_batches(parts)
+    rows = concat_batches(parts)
     if spec.lowest_level_only:
         order, starts = _without_outdated(rows, order, starts)
     merged = combine(rows, starts, spec.engine, order=order)

@@ -33,6 +33,7 @@ from table_format.kernels.merge_order import (
     order_versions,
     starts_of_groups,
 )
+from table_format.model.arrow_calls import bit_wise_and, equal
 from table_format.model.row_kind import RowKind
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
 
@@ -283,7 +284,7 @@ def _is_retract(slices: Sequence[pa.RecordBatch]) -> Mask:
 
 def _retracts_of(kinds: pa.Array) -> pa.BooleanArray:
     # The retracts -U (1) and -D (3) are the odd kinds.
-    return pc.equal(pc.bit_wise_and(kinds, pa.scalar(RowKind.UPDATE_BEFORE.value, kinds.type)), 1)
+    return equal(bit_wise_and(kinds, pa.scalar(RowKind.UPDATE_BEFORE.value, kinds.type)), 1)
 
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.errors import ColumnNotFound, InvalidFilter
+from table_format.model.arrow_calls import fill_null, if_else
 from table_format.model.like import Wildcard, pieces, regular_expression
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Like, Literal, Not, Or, Predicate
 from table_format.model.ticks import compared_with_tick, decimal_of, position, tick_range
@@ -68,7 +69,7 @@ def matches(predicate: Predicate, batch: pa.RecordBatch, fields: Sequence[DataFi
         InvalidFilter: a literal does not fit its column's type, or the type cannot be compared.
     """
     types = {field.name: field.type for field in fields}
-    return pc.fill_null(_evaluate(predicate, batch, types), False)
+    return fill_null(_evaluate(predicate, batch, types), False)
 
 
 def negate(predicate: Predicate) -> Predicate:
@@ -171,7 +172,7 @@ def _compare(array: pa.Array, data_type: DataType, column: str, op: CompareOp, v
     if op not in _COMPARE:
         raise _misfit(column, data_type, op)
     if isinstance(data_type, _FLOATING):
-        return _compare_float(array, op, float(value))  # type: ignore[arg-type]
+        return _compare_float(array, op, float(value))  # type: ignore[arg-type]  # _check_literal lets numbers through only
     if isinstance(data_type, BooleanType):
         return _COMPARE[op](array.cast(pa.int8()), pa.scalar(int(bool(value)), pa.int8()))
     return _compare_ticks(array, data_type, op, value)
@@ -244,7 +245,7 @@ def _is_in(array: pa.Array, data_type: DataType, column: str, values: Sequence[I
         wanted = pc.add(pa.array(values, pa.float64()), 0.0)
     else:
         numbers, wanted = array, pa.array(values, array.type)
-    return pc.if_else(array.is_valid(), pc.is_in(numbers, value_set=wanted), pa.scalar(None, pa.bool_()))
+    return if_else(array.is_valid(), pc.is_in(numbers, value_set=wanted), pa.scalar(None, pa.bool_()))
 
 
 def _like(array: pa.Array, pattern: str) -> pa.BooleanArray:
@@ -268,7 +269,7 @@ def _like(array: pa.Array, pattern: str) -> pa.BooleanArray:
 
 def _where_known(array: pa.Array, answer: bool) -> pa.BooleanArray:  # noqa: FBT001
     """The same answer for every value, unknown for nulls."""
-    return pc.if_else(array.is_valid(), pa.scalar(answer), pa.scalar(None, pa.bool_()))
+    return if_else(array.is_valid(), pa.scalar(answer), pa.scalar(None, pa.bool_()))
 
 
 def _check_literal(column: str, data_type: DataType, value: InternalValue) -> None:

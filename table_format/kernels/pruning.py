@@ -34,10 +34,12 @@ class ColumnBounds:
 
     @property
     def may_hold_null(self) -> bool:
+        """Whether a null may be among the values."""
         return self.row_count > 0 if self.null_count is None else self.null_count > 0
 
     @property
     def may_hold_value(self) -> bool:
+        """Whether a value other than null may be among them."""
         return self.row_count > (self.null_count or 0)
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.errors import InvalidData
+from table_format.model.arrow_calls import frombuffer
 from table_format.model.arrow_types import arrow_type, timestamp_unit
 from table_format.model.types import (
     NESTED,
@@ -135,7 +136,7 @@ def column_words(t: DataType, column: pa.Array) -> ColumnWords:
 def _values(column: pa.Array, dtype: np.dtype[Any], width: int = 1) -> npt.NDArray[Any]:
     """The values of an array of fixed width as they lie in memory, ``width`` items each; nulls hold anything."""
     start, count = column.offset * width, len(column) * width
-    return np.frombuffer(column.buffers()[1], dtype, count, start * dtype.itemsize)
+    return frombuffer(column.buffers()[1], dtype, count, start * dtype.itemsize)
 
 
 def _without_nulls(values: npt.NDArray[_Item], nulls: Nulls) -> npt.NDArray[_Item]:
@@ -192,11 +193,11 @@ def _minimal_bytes(high: UInt64s, low: UInt64s) -> npt.NDArray[np.int64]:
 
 def _bytes_words(column: pa.Array, nulls: Nulls) -> BytesWords:
     _, offset_buffer, data_buffer = column.buffers()
-    offsets = np.frombuffer(offset_buffer, np.int32, len(column) + 1, column.offset * 4).astype(np.int64)
+    offsets = frombuffer(offset_buffer, np.int32, len(column) + 1, column.offset * 4).astype(np.int64)
     first, last = int(offsets[0]), int(offsets[-1])
     data = np.zeros((last - first) // 8 + 2, np.uint64)
     if last > first:
-        data.view(np.uint8)[: last - first] = np.frombuffer(data_buffer, np.uint8, last - first, first)
+        data.view(np.uint8)[: last - first] = frombuffer(data_buffer, np.uint8, last - first, first)
     lengths = _without_nulls(np.diff(offsets), nulls)
     chunks = np.where(lengths > INLINE_BYTES, (lengths + 7) >> 3, 0)
     return BytesWords(

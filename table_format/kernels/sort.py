@@ -41,7 +41,7 @@ def sort_and_merge(batch: pa.RecordBatch | pa.Table, spec: MergeSpec) -> pa.Reco
     if spec.engine is not None:
         return combine(rows, starts_of_groups(repeats), spec.engine, order=order)
     chosen = last_versions(order, repeats, [rows], spec)
-    return rows.take(pa.array(chosen))
+    return rows.take(chosen)
 
 
 def sort_versions(batch: pa.RecordBatch | pa.Table, spec: MergeSpec) -> pa.RecordBatch:
@@ -57,7 +57,7 @@ def sort_versions(batch: pa.RecordBatch | pa.Table, spec: MergeSpec) -> pa.Recor
     rows = _one_batch(batch)
     if rows.num_rows < 2:
         return rows
-    return rows.take(pa.array(_in_versions(rows, spec)[0]))
+    return rows.take(_in_versions(rows, spec)[0])
 
 
 def sort_order(

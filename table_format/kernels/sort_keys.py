@@ -26,6 +26,7 @@ from table_format.kernels.curves import (
 )
 from table_format.kernels.key_words import integers, is_bytes
 from table_format.kernels.sort import sort_order
+from table_format.model.arrow_calls import concat_batches
 
 _PREFIX: Final = "_SORT_"
 
@@ -110,7 +111,7 @@ def bounds_of(sample: pa.RecordBatch, count: int) -> pa.RecordBatch:
     [25, 50, 75]
     """
     columns = sort_columns(sample)
-    ordered = sample.select(columns).take(pa.array(sort_order(sample, columns)))
+    ordered = sample.select(columns).take(sort_order(sample, columns))
     places = sorted({ordered.num_rows * part // count for part in range(1, count)} - {0})
     return ordered.take(pa.array(places, pa.int64()))
 
@@ -125,7 +126,7 @@ def parts_of(batch: pa.RecordBatch, bounds: pa.RecordBatch) -> npt.NDArray[np.in
     """
     columns = bounds.schema.names
     # The bounds come first, so a row that equals one stands behind it.
-    together = pa.concat_batches([bounds, batch.select(columns)])
+    together = concat_batches([bounds, batch.select(columns)])
     order = sort_order(together, columns)
     parts = np.empty(len(order), np.int64)
     parts[order] = np.cumsum(order < bounds.num_rows)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
 import pyarrow as pa
 
 from table_format.errors import InvalidData
-from table_format.model.arrow_types import arrow_type
+from table_format.model.arrow_types import arrow_type, timestamp_unit
 from table_format.model.types import (
     NESTED,
     DataType,
@@ -34,7 +34,7 @@ def array_of(values: Sequence[InternalValue], t: DataType) -> pa.Array:
     arrow = arrow_type(t)
     try:
         if isinstance(t, TimestampType | LocalZonedTimestampType):
-            values = [None if v is None else _in_unit(v, _NANOS[arrow.unit]) for v in values]
+            values = [None if v is None else _in_unit(v, _NANOS[timestamp_unit(t.precision)]) for v in values]
         return pa.array(values, arrow)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as e:
         message = f"expected values of {t}: {e}"
@@ -55,13 +55,11 @@ def values_of(array: pa.Array, t: DataType) -> list[InternalValue]:
         raise InvalidData(message)
     match t:
         case DateType() | TimeType():
-            numbers: list[InternalValue] = array.view(pa.int32()).to_pylist()
-            return numbers
+            return cast("list[InternalValue]", array.view(pa.int32()).to_pylist())
         case TimestampType() | LocalZonedTimestampType():
             nanos = _NANOS[array.type.unit]
             return [None if v is None else v * nanos for v in array.view(pa.int64()).to_pylist()]
-    values: list[InternalValue] = array.to_pylist()
-    return values
+    return cast("list[InternalValue]", array.to_pylist())
 
 
 def _in_unit(value: InternalValue, nanos: int) -> int:

@@ -36,6 +36,7 @@ class RunningCompaction:
 
     @property
     def is_done(self) -> bool:
+        """Whether ``result`` returns at once."""
         return self.future.done()
 
     def result(self) -> CompactResult:

@@ -15,6 +15,7 @@ class WriteBuffer:
 
     @property
     def is_full(self) -> bool:
+        """Whether the batches have as many bytes as the buffer may hold."""
         return self._bytes >= self._capacity_bytes
 
     def take_in(self, batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -140,7 +140,7 @@ class ChangeDetection:
             return merge_onto(versions, before, versions.any_of_key(~before), spec)
         before = versions.lowest_above_0()
         unknown = ~versions.any_of_key(before)
-        found = self.lookup.find(versions.rows.take(pa.array(versions.order[versions.starts[unknown]])))
+        found = self.lookup.find(versions.rows.take(versions.order[versions.starts[unknown]]))
         if found is not None:
             if self.marks is not None:
                 for file, positions in found.by_file():

@@ -24,6 +24,7 @@ class Rewrite:
 
     @property
     def files(self) -> tuple[DataFileMeta, ...]:
+        """All files that are merged."""
         return tuple(file for section in self.sections for run in section for file in run)
 
 

@@ -90,7 +90,7 @@ class KeyFilter:
         batches = (batch for file in among for batch in reader.read(bucket.partition, bucket.bucket, file, fields))
         table = pa.Table.from_batches(batches, schema=arrow_schema(fields)).combine_chunks()
         keys = pa.RecordBatch.from_arrays(
-            [pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type) for column in table],
+            [pa.concat_arrays(c.chunks) if c.num_chunks else pa.array([], c.type) for c in table.columns],
             schema=table.schema,
         )
         return cls(bucket, keys, key_range)

@@ -24,6 +24,7 @@ class SortedRun:
 
     @property
     def size_bytes(self) -> int:
+        """Bytes of all files of the run."""
         return sum(file.file_size for file in self.files)
 
 
@@ -37,6 +38,7 @@ class Levels:
 
     @property
     def max_level(self) -> int:
+        """The number of the highest level; levels count from 0."""
         return self.number_of_levels - 1
 
     @property
@@ -53,6 +55,7 @@ class Levels:
 
     @property
     def files(self) -> tuple[DataFileMeta, ...]:
+        """All files, those of level 0 first."""
         return (*self.level0, *(file for run in self.higher for file in run.files))
 
 

@@ -26,6 +26,7 @@ from table_format.kernels.merge import LEVEL, MergeSpec, RunCursor, grouped
 from table_format.lsm.key_filter import KeyFilter, KeysInFile
 from table_format.lsm.keys import KeyRange, KeyRangeOf
 from table_format.lsm.levels import SortedRun
+from table_format.model.arrow_calls import concat_batches
 from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import Predicate
 from table_format.model.types import DataField
@@ -115,12 +116,12 @@ class Lookup:
             return [], None
         left = np.ones(keys.num_rows, np.bool_)
         left[order[met + 1] - part.num_rows] = False
-        return [part.take(pa.array(order[met]))], left
+        return [part.take(order[met])], left
 
     def _in_order(self, pieces: Sequence[pa.RecordBatch]) -> Found:
-        rows = pa.concat_batches(pieces)
+        rows = concat_batches(pieces)
         if len(pieces) > 1:
-            rows = rows.take(pa.array(grouped(pieces, self._by_key)[0]))
+            rows = rows.take(grouped(pieces, self._by_key)[0])
         plain = rows.select([name for name in rows.schema.names if name not in (_FILE, POSITION)])
         numbers, positions = (rows.column(rows.schema.get_field_index(name)).to_numpy() for name in (_FILE, POSITION))
         return Found(plain, tuple(self._files), numbers, positions)
@@ -181,7 +182,7 @@ def _only(
     met: Sequence[pa.RecordBatch], read: Callable[[Predicate], Iterator[pa.RecordBatch]], keys: KeysInFile
 ) -> Iterator[pa.RecordBatch]:
     """The rows that were met, with all columns: of row groups without one of them nothing is read."""
-    rows = pa.concat_batches(met)
+    rows = concat_batches(met)
     wanted = rows.column(POSITION).to_numpy()
     for batch in read(KeysInFile(rows, keys.fields).predicate):
         positions = batch.column(POSITION).to_numpy()

@@ -24,6 +24,7 @@ from table_format.kernels.engines import (
     SequenceGroup,
 )
 from table_format.lsm.runs import is_add
+from table_format.model.arrow_calls import equal, not_equal, nulls
 from table_format.model.arrow_types import arrow_type
 from table_format.model.row_kind import RowKind
 from table_format.model.schema import VALUE_KIND
@@ -44,7 +45,7 @@ def check_retracts(batch: pa.RecordBatch, engine: Engine) -> None:
             raise RetractNotSupported(FIRST_ROW_REFUSAL)
         case Aggregation(aggregates=aggregates, remove_on_delete=removes):
             # A -D that removes the record asks no function.
-            if not removes or pc.any(pc.equal(kinds, RowKind.UPDATE_BEFORE.value)).as_py():
+            if not removes or pc.any(equal(kinds, RowKind.UPDATE_BEFORE.value)).as_py():
                 _check_functions(aggregates)
         case PartialUpdate(groups=(), remove_on_delete=False):
             raise RetractNotSupported(PARTIAL_UPDATE_REFUSAL)
@@ -58,11 +59,11 @@ def _asks_functions(batch: pa.RecordBatch, kinds: pa.Array, group: SequenceGroup
     """Rows that have a sequence in the group; most -D rows of a group that removes the record ask no function."""
     has_sequence = reduce(pc.or_, (pc.is_valid(batch.column(name)) for name in group.sequence))
     if group.removes_record:
-        return pc.and_(has_sequence, pc.not_equal(kinds, RowKind.DELETE.value))
+        return pc.and_(has_sequence, not_equal(kinds, RowKind.DELETE.value))
     return has_sequence
 
 
 def _check_functions(aggregates: tuple[AggregateSpec, ...]) -> None:
     for spec in aggregates:
         # A function that cannot take back refuses whatever the value is.
-        fold(spec, pa.nulls(1, arrow_type(spec.field.type)), np.zeros(1, np.int64), np.array([Action.RETRACT], np.int8))
+        fold(spec, nulls(1, arrow_type(spec.field.type)), np.zeros(1, np.int64), np.array([Action.RETRACT], np.int8))

@@ -15,7 +15,6 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from table_format.formats.batch_rows import MAX_BATCH_BYTES, batch_rows_of
 from table_format.formats.data_file_reader import DataFileReader
@@ -23,6 +22,7 @@ from table_format.indexes.deletion_vectors import Deletions
 from table_format.kernels.merge import LEVEL, MergeSpec, merge_batches
 from table_format.lsm.intervals import Run, Section
 from table_format.lsm.prefetch import prefetched
+from table_format.model.arrow_calls import bit_wise_and, equal
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.predicate import Predicate
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
@@ -130,7 +130,7 @@ def is_add(kinds: pa.Array) -> pa.BooleanArray:
     [True, False, True, False]
     """
     # +I is 0, -U 1, +U 2, -D 3: what takes back is odd.
-    return pc.equal(pc.bit_wise_and(kinds, pa.scalar(1, kinds.type)), pa.scalar(0, kinds.type))
+    return equal(bit_wise_and(kinds, pa.scalar(1, kinds.type)), pa.scalar(0, kinds.type))
 
 
 def _sequence_range(run: Run) -> tuple[int, int]:

@@ -24,6 +24,8 @@ _REFUSALS: Final = frozenset(
 
 
 class PutOutcome(StrEnum):
+    """Who owns a name after an attempt to create it: we, others, nobody as the store refused, or it is unknown."""
+
     OURS = "ours"
     OTHERS = "others"
     REFUSED = "refused"

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count
+from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
 from table_format.errors import InvalidSchema
+from table_format.model.arrow_calls import map_
 from table_format.model.types import (
     MAX_LENGTH,
     ArrayType,
@@ -38,10 +40,13 @@ from table_format.model.types import (
     VarCharType,
 )
 
+TimeUnit: TypeAlias = Literal["s", "ms", "us", "ns"]
+"""The units of Arrow's timestamps."""
+
 _PRECISION_OF_UNIT = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 
-def timestamp_unit(precision: int) -> str:
+def timestamp_unit(precision: int) -> TimeUnit:
     """The Arrow unit that holds TIMESTAMP(precision).
 
     >>> [timestamp_unit(p) for p in (0, 1, 3, 4, 6, 7, 9)]
@@ -96,7 +101,7 @@ def arrow_type(data_type: DataType) -> pa.DataType:  # noqa: C901 - one line for
 
 
 def _arrow_map(key: DataType, value: DataType) -> pa.DataType:
-    return pa.map_(
+    return map_(
         pa.field("key", arrow_type(key), nullable=False),
         pa.field("value", arrow_type(value), value.nullable),
     )

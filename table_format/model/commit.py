@@ -46,6 +46,7 @@ class CommitMessage:
 
     @property
     def is_empty(self) -> bool:
+        """Whether the message changes nothing."""
         return not (
             self.new_files
             or self.deleted_files

@@ -13,6 +13,8 @@ from table_format.errors import InvalidFilter
 
 
 class Wildcard(Enum):
+    """What stands for other text in a LIKE pattern."""
+
     ANY_TEXT = "%"
     ANY_CHARACTER = "_"
 

@@ -15,6 +15,8 @@ from table_format.model.types import InternalValue
 
 
 class CompareOp(StrEnum):
+    """How a column is compared with a value; the last three are for texts and bytes."""
+
     EQ = "="
     NE = "<>"
     LT = "<"
@@ -53,21 +55,29 @@ class Like:
 
 @dataclass(frozen=True, slots=True)
 class IsNull:
+    """``column IS NULL``."""
+
     column: str
 
 
 @dataclass(frozen=True, slots=True)
 class And:
+    """All parts hold."""
+
     parts: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
+    """One part holds at least."""
+
     parts: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
+    """The part does not hold; unknown stays unknown."""
+
     part: Predicate
 
 

@@ -65,6 +65,7 @@ class TableSchema:
 
     @property
     def field_names(self) -> tuple[str, ...]:
+        """The names of all columns, in order."""
         return tuple(f.name for f in self.fields)
 
     @property
@@ -82,6 +83,7 @@ class TableSchema:
 
     @property
     def is_primary_key_table(self) -> bool:
+        """Whether the table has a primary key."""
         return bool(self.primary_keys)
 
     @property
@@ -107,6 +109,7 @@ class TableSchema:
 
     @property
     def partition_fields(self) -> tuple[DataField, ...]:
+        """The partition columns, in the order of the partition keys."""
         return self.select(self.partition_keys)
 
     @property

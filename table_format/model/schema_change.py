@@ -27,6 +27,8 @@ class AddColumn:
 
 @dataclass(frozen=True, slots=True)
 class DropColumn:
+    """Remove a column; files keep its values, which nobody reads."""
+
     name: ColumnPath
 
 
@@ -56,6 +58,8 @@ class SetNullability:
 
 @dataclass(frozen=True, slots=True)
 class SetColumnComment:
+    """Set or, with ``None``, remove the comment of a column."""
+
     name: ColumnPath
     comment: str | None
 
@@ -71,11 +75,15 @@ class MoveColumn:
 
 @dataclass(frozen=True, slots=True)
 class SetComment:
+    """Set or, with ``None``, remove the comment of the table."""
+
     comment: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class SetOption:
+    """Set an option of the table."""
+
     key: str
     value: str
 
@@ -85,6 +93,8 @@ class SetOption:
 
 @dataclass(frozen=True, slots=True)
 class RemoveOption:
+    """Set an option back to its default."""
+
     key: str
 
 

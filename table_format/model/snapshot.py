@@ -19,6 +19,8 @@ NO_WATERMARK: Final = -(1 << 63)
 
 
 class CommitKind(StrEnum):
+    """What a commit did to the table; the values stand in snapshot files."""
+
     APPEND = "APPEND"
     COMPACT = "COMPACT"
     OVERWRITE = "OVERWRITE"

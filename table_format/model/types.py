@@ -45,43 +45,64 @@ class DataType:
 
 @dataclass(frozen=True, slots=True)
 class BooleanType(DataType):
+    """TRUE or FALSE."""
+
     def sql(self) -> str:
+        """The SQL form: ``BOOLEAN``."""
         return "BOOLEAN"
 
 
 @dataclass(frozen=True, slots=True)
 class TinyIntType(DataType):
+    """A whole number of 8 bits."""
+
     def sql(self) -> str:
+        """The SQL form: ``TINYINT``."""
         return "TINYINT"
 
 
 @dataclass(frozen=True, slots=True)
 class SmallIntType(DataType):
+    """A whole number of 16 bits."""
+
     def sql(self) -> str:
+        """The SQL form: ``SMALLINT``."""
         return "SMALLINT"
 
 
 @dataclass(frozen=True, slots=True)
 class IntType(DataType):
+    """A whole number of 32 bits."""
+
     def sql(self) -> str:
+        """The SQL form: ``INT``."""
         return "INT"
 
 
 @dataclass(frozen=True, slots=True)
 class BigIntType(DataType):
+    """A whole number of 64 bits."""
+
     def sql(self) -> str:
+        """The SQL form: ``BIGINT``."""
         return "BIGINT"
 
 
 @dataclass(frozen=True, slots=True)
 class FloatType(DataType):
+    """A floating-point number of 32 bits."""
+
     def sql(self) -> str:
+        """The SQL form: ``FLOAT``."""
         return "FLOAT"
 
 
 @dataclass(frozen=True, slots=True)
 class DoubleType(DataType):
+    """A floating-point number of 64 bits."""
+
     def sql(self) -> str:
+        """The SQL form: ``DOUBLE``."""
         return "DOUBLE"
 
 
@@ -98,14 +119,18 @@ class DecimalType(DataType):
             raise ValueError(message)
 
     def sql(self) -> str:
+        """The SQL form: ``DECIMAL(p, s)``."""
         return f"DECIMAL({self.precision}, {self.scale})"
 
 
 @dataclass(frozen=True, slots=True)
 class CharType(DataType):
+    """CHAR(n): a text of ``length`` characters."""
+
     length: int = 1
 
     def sql(self) -> str:
+        """The SQL form: ``CHAR(n)``."""
         return f"CHAR({self.length})"
 
 
@@ -116,14 +141,18 @@ class VarCharType(DataType):
     length: int = MAX_LENGTH
 
     def sql(self) -> str:
+        """The SQL form: ``VARCHAR(n)`` or ``STRING``."""
         return "STRING" if self.length == MAX_LENGTH else f"VARCHAR({self.length})"
 
 
 @dataclass(frozen=True, slots=True)
 class BinaryType(DataType):
+    """BINARY(n): ``length`` bytes."""
+
     length: int = 1
 
     def sql(self) -> str:
+        """The SQL form: ``BINARY(n)``."""
         return f"BINARY({self.length})"
 
 
@@ -134,12 +163,16 @@ class VarBinaryType(DataType):
     length: int = MAX_LENGTH
 
     def sql(self) -> str:
+        """The SQL form: ``VARBINARY(n)`` or ``BYTES``."""
         return "BYTES" if self.length == MAX_LENGTH else f"VARBINARY({self.length})"
 
 
 @dataclass(frozen=True, slots=True)
 class DateType(DataType):
+    """A day, without a time or a zone."""
+
     def sql(self) -> str:
+        """The SQL form: ``DATE``."""
         return "DATE"
 
 
@@ -153,6 +186,7 @@ class TimeType(DataType):
         _check_precision("TIME", self.precision)
 
     def sql(self) -> str:
+        """The SQL form: ``TIME(p)``."""
         return f"TIME({self.precision})"
 
 
@@ -166,6 +200,7 @@ class TimestampType(DataType):
         _check_precision("TIMESTAMP", self.precision)
 
     def sql(self) -> str:
+        """The SQL form: ``TIMESTAMP(p)``."""
         return f"TIMESTAMP({self.precision})"
 
 
@@ -179,23 +214,30 @@ class LocalZonedTimestampType(DataType):
         _check_precision("TIMESTAMP WITH LOCAL TIME ZONE", self.precision)
 
     def sql(self) -> str:
+        """The SQL form: ``TIMESTAMP(p) WITH LOCAL TIME ZONE``."""
         return f"TIMESTAMP({self.precision}) WITH LOCAL TIME ZONE"
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayType(DataType):
+    """A list of elements of one type."""
+
     element: DataType
 
     def sql(self) -> str:
+        """The SQL form: ``ARRAY<element>``."""
         return f"ARRAY<{self.element}>"
 
 
 @dataclass(frozen=True, slots=True)
 class MapType(DataType):
+    """Values by their keys, which are never null."""
+
     key: DataType
     value: DataType
 
     def sql(self) -> str:
+        """The SQL form: ``MAP<key, value>``."""
         return f"MAP<{self.key}, {self.value}>"
 
 
@@ -206,6 +248,7 @@ class MultisetType(DataType):
     element: DataType
 
     def sql(self) -> str:
+        """The SQL form: ``MULTISET<element>``."""
         return f"MULTISET<{self.element}>"
 
 
@@ -225,9 +268,12 @@ class DataField:
 
 @dataclass(frozen=True, slots=True)
 class RowType(DataType):
+    """Named fields of types of their own."""
+
     fields: tuple[DataField, ...]
 
     def sql(self) -> str:
+        """The SQL form: ``ROW<fields>``."""
         return f"ROW<{', '.join(map(str, self.fields))}>"
 
 

@@ -93,6 +93,8 @@ INDEX_IN_DATA_FILE_DIR = unsupported(
 
 @dataclass(frozen=True, slots=True)
 class BucketOptions:
+    """How rows find their bucket."""
+
     count: int = BUCKET.field()
     key: tuple[str, ...] = BUCKET_KEY.field()
     function: str = BUCKET_FUNCTION.field()

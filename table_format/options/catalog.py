@@ -35,6 +35,8 @@ LOCAL_CACHE_DIR = Option(
 
 @dataclass(frozen=True, slots=True)
 class CatalogOptions:
+    """Which catalog is meant, and where its warehouse is."""
+
     metastore: str = METASTORE.field()
     warehouse: str | None = WAREHOUSE.field()
     catalog_type: str = CATALOG_TYPE.field()

@@ -44,6 +44,8 @@ IGNORED_FIELDS = Option(
 
 @dataclass(frozen=True, slots=True)
 class ChangelogOptions:
+    """How changelog files are written, and how long changelogs outlive their snapshots."""
+
     prefix: str = PREFIX.field()
     format: str | None = FORMAT.field()
     compression: str | None = COMPRESSION.field()

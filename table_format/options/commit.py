@@ -38,6 +38,8 @@ USER_PREFIX = Option("commit.user-prefix", optional(text), None, "Put before the
 
 @dataclass(frozen=True, slots=True)
 class CommitOptions:
+    """How often and how long a commit is tried."""
+
     max_retries: int = MAX_RETRIES.field()
     min_retry_wait_ms: int = MIN_RETRY_WAIT.field()
     max_retry_wait_ms: int = MAX_RETRY_WAIT.field()

@@ -121,6 +121,8 @@ LOOKUP_COMPACT_MAX_INTERVAL = Option(
 
 @dataclass(frozen=True, slots=True)
 class CompactionOptions:
+    """When a bucket is compacted, and how much of it."""
+
     write_only: bool = WRITE_ONLY.field()
     trigger: int = TRIGGER.field()
     explicit_stop_trigger: int | None = STOP_TRIGGER.field()

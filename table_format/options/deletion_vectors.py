@@ -39,6 +39,8 @@ INDEX_FILE_TARGET_SIZE = Option(
 
 @dataclass(frozen=True, slots=True)
 class DeletionVectorOptions:
+    """Whether deleted rows are marked in deletion vectors, and how these are stored."""
+
     enabled: bool = ENABLED.field()
     merge_on_read: bool = MERGE_ON_READ.field()
     bitmap64: bool = BITMAP64.field()

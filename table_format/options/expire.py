@@ -61,6 +61,8 @@ CONSUMER_CHANGELOG_ONLY = Option(
 
 @dataclass(frozen=True, slots=True)
 class ExpireOptions:
+    """Which snapshots are kept, and how many go at once."""
+
     num_retained_min: int = NUM_RETAINED_MIN.field()
     num_retained_max: int = NUM_RETAINED_MAX.field()
     time_retained_ms: int = TIME_RETAINED.field()

@@ -37,6 +37,8 @@ READ_ENABLED = Option("file-index.read.enabled", boolean, True, "Use file indexe
 
 @dataclass(frozen=True, slots=True)
 class FileIndexOptions:
+    """Which columns have indexes in files, and with which settings."""
+
     bloom_columns: tuple[str, ...] = BLOOM_COLUMNS.field()
     bloom_fpp: Mapping[str, float] = BLOOM_FPP.field()
     bloom_items: Mapping[str, int] = BLOOM_ITEMS.field()

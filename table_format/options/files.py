@@ -137,6 +137,8 @@ AVRO_COMPRESSION = Option(
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
+    """How data files are written: format, compression, sizes in bytes, names."""
+
     format: str = FORMAT.field()
     compression: str = COMPRESSION.field()
     zstd_level: int = ZSTD_LEVEL.field()

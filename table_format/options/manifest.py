@@ -30,6 +30,8 @@ FULL_COMPACTION_THRESHOLD = Option(
 
 @dataclass(frozen=True, slots=True)
 class ManifestOptions:
+    """How manifests are written and merged; sizes are bytes."""
+
     compression: str = COMPRESSION.field()
     target_file_size: int = TARGET_FILE_SIZE.field()
     merge_min_count: int = MERGE_MIN_COUNT.field()

@@ -12,6 +12,8 @@ from table_format.options.values import boolean, choice, integer, names, one_of,
 
 
 class MergeEngine(StrEnum):
+    """How rows of one key become one row; the values stand in the option ``merge-engine``."""
+
     DEDUPLICATE = "deduplicate"
     PARTIAL_UPDATE = "partial-update"
     AGGREGATION = "aggregation"
@@ -105,6 +107,8 @@ FORCE_LOOKUP = Option(
 
 @dataclass(frozen=True, slots=True)
 class MergeOptions:
+    """How rows of one key become one row."""
+
     engine: MergeEngine = MERGE_ENGINE.field()  # noqa: RUF009 - a field, and the default in it is frozen
     ignore_delete: bool = IGNORE_DELETE.field()
     ignore_update_before: bool = IGNORE_UPDATE_BEFORE.field()
@@ -129,6 +133,7 @@ class MergeOptions:
 
     @property
     def sequence_descending(self) -> bool:
+        """Whether of two rows the one with the smaller sequence fields wins."""
         return self.sequence_order == "descending"
 
     @property

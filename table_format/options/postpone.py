@@ -31,6 +31,8 @@ TARGET_SIZE = Option(
 
 @dataclass(frozen=True, slots=True)
 class PostponeOptions:
+    """How many buckets a compaction of postponed rows makes."""
+
     default_bucket_num: int | None = DEFAULT_BUCKET_NUM.field()
     target_rows: int | None = TARGET_ROWS.field()
     target_size: int = TARGET_SIZE.field()

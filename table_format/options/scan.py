@@ -112,6 +112,8 @@ SPLIT_OPEN_FILE_COST = Option(
 
 @dataclass(frozen=True, slots=True)
 class ScanOptions:
+    """What is read: from where on, up to where, and how it is split."""
+
     mode: str = MODE.field()
     snapshot_id: int | None = SNAPSHOT_ID.field()
     tag_name: str | None = TAG_NAME.field()

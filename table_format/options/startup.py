@@ -29,6 +29,8 @@ from table_format.options.scan import (
 
 
 class StartupMode(StrEnum):
+    """Where a read begins; the values stand in the option ``scan.mode``."""
+
     LATEST_FULL = "latest-full"
     LATEST = "latest"
     COMPACTED_FULL = "compacted-full"

@@ -10,6 +10,8 @@ from table_format.options.values import MAX_LONG, boolean, choice, duration, int
 
 
 class ChangelogProducer(StrEnum):
+    """How changelog files are made; the values stand in the option ``changelog-producer``."""
+
     NONE = "none"
     INPUT = "input"
     LOOKUP = "lookup"
@@ -63,6 +65,8 @@ IGNORE_PROGRESS = Option(
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
+    """How changes are made and read."""
+
     changelog_producer: ChangelogProducer = CHANGELOG_PRODUCER.field()  # noqa: RUF009 - a field, and its default is frozen
     overwrite: bool = OVERWRITE.field()
     append_overwrite: bool = APPEND_OVERWRITE.field()

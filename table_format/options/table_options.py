@@ -56,34 +56,74 @@ class TableOptions:
 
     @cached_property
     def bucket(self) -> BucketOptions:
+        """How rows find their bucket.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
         return parse_group(BucketOptions, self.raw)
 
     @cached_property
     def postpone(self) -> PostponeOptions:
+        """How postponed rows get their buckets.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
         return parse_group(PostponeOptions, self.raw)
 
     @cached_property
     def files(self) -> FileOptions:
+        """How data files are written.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
         return parse_group(FileOptions, self.raw)
 
     @cached_property
     def file_index(self) -> FileIndexOptions:
+        """Which columns have indexes in files.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
         return parse_group(FileIndexOptions, self.raw)
 
     @cached_property
     def manifest(self) -> ManifestOptions:
+        """How manifests are written and merged.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
         return parse_group(ManifestOptions, self.raw)
 
     @cached_property
     def merge(self) -> MergeOptions:
+        """How rows of one key become one row.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
         return parse_group(MergeOptions, self.raw)
 
     @cached_property
     def compaction(self) -> CompactionOptions:
+        """When buckets are compacted.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
         return parse_group(CompactionOptions, self.raw)
 
     @cached_property
     def deletion_vectors(self) -> DeletionVectorOptions:
+        """Whether and how deleted rows are marked.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
         return parse_group(DeletionVectorOptions, self.raw)
 
     @property
@@ -108,28 +148,63 @@ class TableOptions:
 
     @cached_property
     def write(self) -> WriteOptions:
+        """How much a writer buffers.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
         return parse_group(WriteOptions, self.raw)
 
     @cached_property
     def commit(self) -> CommitOptions:
+        """How often a commit is tried.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
         return parse_group(CommitOptions, self.raw)
 
     @cached_property
     def expire(self) -> ExpireOptions:
+        """Which snapshots are kept.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
         return parse_group(ExpireOptions, self.raw)
 
     @cached_property
     def scan(self) -> ScanOptions:
+        """What is read.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
         return parse_group(ScanOptions, self.raw)
 
     @cached_property
     def tags(self) -> TagOptions:
+        """Which tags are created automatically.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
         return parse_group(TagOptions, self.raw)
 
     @cached_property
     def stream(self) -> StreamOptions:
+        """How changes are made and read.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
         return parse_group(StreamOptions, self.raw)
 
     @cached_property
     def changelog(self) -> ChangelogOptions:
+        """How changelogs are written and kept.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
         return parse_group(ChangelogOptions, self.raw)

@@ -75,6 +75,8 @@ WATERMARK_TIME_ZONE = Option("sink.watermark-time-zone", _zone, "UTC", "Zone of 
 
 @dataclass(frozen=True, slots=True)
 class TagOptions:
+    """Which tags are created automatically, when, and how long they are kept."""
+
     automatic_creation: str = AUTOMATIC_CREATION.field()
     creation_period: str = CREATION_PERIOD.field()
     creation_period_duration_ms: int | None = CREATION_PERIOD_DURATION.field()

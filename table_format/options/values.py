@@ -30,6 +30,7 @@ class Parser(Generic[T]):
     show: Callable[[T], str] = str
 
     def __call__(self, value: str) -> T:
+        """The value that a text stands for; raises ``ValueError`` where it is none that is accepted."""
         return self.parse(value)
 
 

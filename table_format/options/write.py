@@ -18,4 +18,6 @@ BUFFER_SIZE = Option(
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
+    """How much a writer buffers; sizes are bytes."""
+
     buffer_size: int = BUFFER_SIZE.field()

@@ -12,7 +12,7 @@ from table_format.spark.names import quoted
 from table_format.spark.read.frames import frame_of
 from table_format.spark.read.spark_parquet import nullable
 from table_format.spark.tasks.table_work import for_spark
-from table_format.spark.tasks.task_inputs import TaskInputs
+from table_format.spark.tasks.task_inputs import TaskInputs, numbers_in
 from table_format.spark.tasks.worker import map_in_workers
 from table_format.spark.types import spark_schema
 from table_format.table.read.filters import bound_filter
@@ -74,9 +74,8 @@ def _reader(
     read: Callable[[Any], Iterator[pa.RecordBatch]], splits: TaskInputs[Any], *, zone: str
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def rows(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in numbers:
-            for number in batch.column(0).to_pylist():
-                for found in read(splits[number]):
-                    yield for_spark(found, zone=zone)
+        for number in numbers_in(numbers):
+            for found in read(splits[number]):
+                yield for_spark(found, zone=zone)
 
     return rows

@@ -63,22 +63,27 @@ class TableFacts:
 
     @cached_property
     def snapshots(self) -> SnapshotStore:
+        """The snapshots of the table."""
         return SnapshotStore(self.store)
 
     @cached_property
     def schema_store(self) -> SchemaStore:
+        """The schemas of the table, to be read and written."""
         return SchemaStore(self.store)
 
     @cached_property
     def schemas(self) -> Mapping[int, TableSchema]:
+        """The schemas of the table by their ids, each read when it is first asked for."""
         return StoredSchemas(self.schema_store)
 
     @cached_property
     def manifests(self) -> ManifestStore:
+        """The manifests of the table."""
         return ManifestStore(self.store, self.options)
 
     @cached_property
     def partitions(self) -> Partitions:
+        """How partitions are named and encoded."""
         return Partitions(self.schema, self.options)
 
     @property

@@ -21,6 +21,7 @@ from table_format.kernels.aggregates.roaring64 import Bitmap64, decode_bitmap64,
 from table_format.kernels.aggregates.segments import Segments, piecewise, take_rows
 from table_format.kernels.aggregates.sketches import unite_hll, unite_theta
 from table_format.kernels.aggregates.spec import Action, AggregateSpec
+from table_format.model.arrow_calls import arrow_array
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def _united(union: Union, spec: AggregateSpec, segments: Segments) -> pa.Array:
             f"the function stores: {e}"
         )
         raise InvalidData(message) from e
-    return pa.array(results, segments.values.type)
+    return arrow_array(results, segments.values.type)
 
 
 def _union_of(union: Union, values: list[bytes | None], actions: list[int], rows: range) -> bytes | None:

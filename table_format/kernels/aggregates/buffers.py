@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from table_format.model.arrow_calls import arrow_array, frombuffer, py_buffer
+
 Ints: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -28,7 +30,7 @@ def numbers(array: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     dtype = np.dtype(dtype)
     if len(array) == 0:
         return np.empty(0, dtype)
-    return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)
+    return frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)
 
 
 def bits(array: pa.Array) -> Mask:
@@ -44,9 +46,9 @@ def array_of_numbers(values: npt.NDArray[Any], valid: Mask, arrow: pa.DataType) 
     [1, None]
     """
     if arrow == pa.bool_():
-        return pa.array(values, arrow, mask=~valid)
-    bitmap = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
-    data = pa.py_buffer(np.ascontiguousarray(values))
+        return arrow_array(values, arrow, mask=~valid)
+    bitmap = None if valid.all() else py_buffer(np.packbits(valid, bitorder="little"))
+    data = py_buffer(np.ascontiguousarray(values))
     return pa.Array.from_buffers(arrow, len(valid), [bitmap, data])
 
 
@@ -79,5 +81,5 @@ def take_or_null(array: pa.Array, rows: Ints) -> pa.Array:
     """The values at those rows; null where the row is negative."""
     missing = rows < 0
     if not missing.any():
-        return array.take(pa.array(rows))
-    return array.take(pa.array(np.where(missing, 0, rows), mask=missing))
+        return array.take(rows)
+    return array.take(arrow_array(np.where(missing, 0, rows), mask=missing))

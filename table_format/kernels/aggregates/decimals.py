@@ -8,7 +8,7 @@ columnar over the two 64-bit words; the others are exact integers, row by row.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -56,8 +56,9 @@ def product_of_decimals(spec: AggregateSpec, segments: Segments) -> pa.Array:
 
 class _Sum:
     def __init__(self, arrow: pa.DataType) -> None:
-        self._compact = arrow.precision <= MAX_COMPACT_PRECISION
-        self._bound = 10**arrow.precision
+        precision = cast("pa.Decimal128Type", arrow).precision
+        self._compact = precision <= MAX_COMPACT_PRECISION
+        self._bound = 10**precision
 
     def agg(self, accumulator: Unscaled, value: Unscaled) -> Unscaled:
         if accumulator is None or value is None:
@@ -79,8 +80,9 @@ class _Sum:
 
 class _Product:
     def __init__(self, arrow: pa.DataType, column: str) -> None:
-        self._unit = 10**arrow.scale
-        self._bound = 10**arrow.precision
+        kind = cast("pa.Decimal128Type", arrow)
+        self._unit = 10**kind.scale
+        self._bound = 10**kind.precision
         self._column = column
 
     def agg(self, accumulator: Unscaled, value: Unscaled) -> Unscaled:

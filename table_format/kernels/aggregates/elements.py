@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from table_format.kernels.aggregates.buffers import Ints, Mask, numbers, validit
 from table_format.kernels.aggregates.java_order import UInt32s, order_in_groups
 from table_format.kernels.aggregates.segments import Segments
 from table_format.kernels.aggregates.spec import Action
+from table_format.model.arrow_calls import arrow_array, frombuffer, list_array, map_array, struct_field
 
 NULL_CODE = -1
 
@@ -42,14 +43,15 @@ class Elements:
 
 def elements_of(array: pa.Array) -> Elements:
     """The elements of an array of lists or maps."""
-    offsets = np.frombuffer(array.buffers()[1], np.int32, len(array) + 1, array.offset * 4).astype(np.int64)
-    flat = entries_of(array) if pa.types.is_map(array.type) else array.values
+    offsets = frombuffer(array.buffers()[1], np.int32, len(array) + 1, array.offset * 4).astype(np.int64)
+    flat = entries_of(array) if pa.types.is_map(array.type) else cast("pa.ListArray", array).values
     return Elements(flat, offsets[:-1], offsets[1:], validity(array))
 
 
 def entries_of(array: pa.Array) -> pa.Array:
     """All keys and values of a map column as structs."""
-    return pa.StructArray.from_arrays([array.keys, array.items], fields=[array.type.key_field, array.type.item_field])
+    maps = cast("pa.MapArray", array)
+    return pa.StructArray.from_arrays([maps.keys, maps.items], fields=[array.type.key_field, array.type.item_field])
 
 
 @dataclass(frozen=True)
@@ -92,13 +94,13 @@ def by_key(groups: Ints, code: Ints, spreads: UInt32s | None) -> tuple[Ints, Int
 
 def collected(flat: pa.Array, chosen: Ints, sizes: Ints, absent: Mask, arrow: pa.DataType) -> pa.Array:
     """Lists or maps of the chosen elements: ``sizes[g]`` of them belong to group ``g``; null where absent."""
-    offsets = pa.array(np.append(0, np.cumsum(sizes)).astype(np.int32))
+    offsets = arrow_array(np.append(0, np.cumsum(sizes)).astype(np.int32))
     mask = pa.array(absent) if absent.any() else None
-    rows = pa.array(chosen)
     if pa.types.is_map(arrow):
-        keys, items = (flat.field(i).take(rows) for i in range(2))
-        return pa.MapArray.from_arrays(offsets, keys, items, arrow, mask=mask)
-    return pa.ListArray.from_arrays(offsets, flat.take(rows), arrow, mask=mask)
+        entries = cast("pa.StructArray", flat)
+        keys, items = (entries.field(i).take(chosen) for i in range(2))
+        return map_array(offsets, keys, items, arrow, mask=mask)
+    return list_array(offsets, flat.take(chosen), arrow, mask=mask)
 
 
 def collected_lists(flat: pa.Array, lists: Sequence[Sequence[int] | None], arrow: pa.DataType) -> pa.Array:
@@ -182,14 +184,14 @@ def field_named(array: pa.Array, name: str) -> pa.Array:
 
 
 def _field(array: pa.Array, index: int) -> pa.Array:
-    return pc.struct_field(array, [index])
+    return struct_field(array, [index])
 
 
 def _float_words(array: pa.Array) -> pa.Array:
     integer: Any = np.int32 if array.type.bit_width == 32 else np.int64
     values = numbers(array, array.type.to_pandas_dtype())
     nan = 0x7FC00000 if array.type.bit_width == 32 else 0x7FF8000000000000
-    return pa.array(np.where(np.isnan(values), integer(nan), values.view(integer)), mask=~validity(array))
+    return arrow_array(np.where(np.isnan(values), integer(nan), values.view(integer)), mask=~validity(array))
 
 
 def _list_codes(array: pa.Array) -> Ints:

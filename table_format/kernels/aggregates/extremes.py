@@ -25,6 +25,7 @@ from table_format.kernels.aggregates.buffers import (
 from table_format.kernels.aggregates.decimals import MAX_COMPACT_PRECISION
 from table_format.kernels.aggregates.segments import Segments, Selection, placed, take_rows, tournament
 from table_format.kernels.aggregates.spec import Action, AggregateSpec
+from table_format.model.arrow_calls import nulls
 
 _FLOATS: Final[dict[Any, tuple[Any, Any, int]]] = {
     pa.float32(): (np.float32, np.int32, 0x7FC00000),
@@ -47,7 +48,7 @@ def _extreme(segments: Segments, ufunc: np.ufunc) -> pa.Array:
     arrow = segments.values.type
     chosen = segments.select(validity(segments.values) & (segments.actions != Action.SKIP))
     if not len(chosen.starts):
-        return pa.nulls(segments.count, arrow)
+        return nulls(segments.count, arrow)
     if pa.types.is_boolean(arrow):
         return placed(ufunc.reduceat(bits(segments.values)[chosen.rows], chosen.starts), chosen, segments)
     if arrow in _FLOATS:
@@ -98,11 +99,11 @@ def _by_tournament(segments: Segments, chosen: Selection, ufunc: np.ufunc, words
 
 
 def _extreme_bytes(segments: Segments, chosen: Selection, ufunc: np.ufunc) -> pa.Array:
-    values = segments.values.take(pa.array(chosen.rows))
+    values = segments.values.take(chosen.rows)
     better = pc.greater if ufunc is np.maximum else pc.less
 
     def later_wins(earlier: Ints, later: Ints) -> Mask:
-        wins: Mask = better(values.take(pa.array(later)), values.take(pa.array(earlier))).to_numpy(zero_copy_only=False)
+        wins: Mask = better(values.take(later), values.take(earlier)).to_numpy(zero_copy_only=False)
         return wins
 
     return take_rows(segments, chosen, chosen.rows[tournament(chosen.starts, len(chosen.rows), later_wins)])

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.kernels.aggregates.buffers import Ints, bits, numbers, unscaled_ints, validity
+from table_format.model.arrow_calls import frombuffer
 
 UInt32s = npt.NDArray[np.uint32]
 
@@ -99,8 +100,8 @@ def _decimal_hash(unscaled: int, scale: int) -> int:
 
 def _text_hashes(array: pa.Array) -> UInt32s:
     """Murmur3 with the last up to three bytes mixed one by one, as signed numbers."""
-    offsets = np.frombuffer(array.buffers()[1], np.int32, len(array) + 1, array.offset * 4).astype(np.int64)
-    data = np.frombuffer(array.buffers()[2] or b"", np.uint8)
+    offsets = frombuffer(array.buffers()[1], np.int32, len(array) + 1, array.offset * 4).astype(np.int64)
+    data = frombuffer(array.buffers()[2] or b"", np.uint8)
     lengths = np.diff(offsets)
     state = np.full(len(array), _SEED)
     for word in range(int(lengths.max(initial=0)) // 4):

@@ -5,6 +5,8 @@ A single operand stays as it is; two or more pass through a hash map, whose orde
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pyarrow as pa
 
@@ -53,7 +55,7 @@ def _merged(segments: Segments) -> pa.Array:
 
 def _merged_by_key(segments: Segments) -> pa.Array:
     inputs = flattened(segments)
-    keys = inputs.flat.field(0)
+    keys = cast("pa.StructArray", inputs.flat).field(0)
     spreads = spread_hashes(keys)
     code = codes(keys, by_identity=True)[inputs.rows]
     _, last = by_key(inputs.groups, code, None if spreads is None else spreads[inputs.rows])
@@ -67,7 +69,7 @@ class _MapMerger:
     def __init__(self, segments: Segments) -> None:
         self._segments = segments
         self._elements = elements_of(segments.values)
-        keys = self._elements.flat.field(0)
+        keys = cast("pa.StructArray", self._elements.flat).field(0)
         self._codes: list[int] = codes(keys, by_identity=True).tolist()
         spreads = spread_hashes(keys)
         self._spreads = [0] * len(keys) if spreads is None else spreads.tolist()
@@ -111,7 +113,7 @@ class _MapMerger:
 class _KeyTimeMerger(_MapMerger):
     def __init__(self, segments: Segments, timestamp_field: str | None) -> None:
         super().__init__(segments)
-        values = self._elements.flat.field(1)
+        values = cast("pa.StructArray", self._elements.flat).field(1)
         name = timestamp_field or values.type.field(values.type.num_fields - 1).name
         # Java compares texts by UTF-16 units.
         self._times = [

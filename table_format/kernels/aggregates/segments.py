@@ -105,7 +105,7 @@ def piecewise(segments: Segments, exceptional: Mask, regular: Kernel, exact: Ker
     order = np.empty(segments.count, np.int64)
     order[~exceptional] = np.arange(len(parts[0]))
     order[exceptional] = len(parts[0]) + np.arange(len(parts[1]))
-    return pa.concat_arrays(parts).take(pa.array(order))
+    return pa.concat_arrays(parts).take(order)
 
 
 def take_rows(segments: Segments, chosen: Selection, rows: Ints) -> pa.Array:

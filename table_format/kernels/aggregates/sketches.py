@@ -56,7 +56,7 @@ def unite_hll(older: bytes, newer: bytes) -> bytes:
 
 def _library(function: str) -> Any:  # noqa: ANN401 - the package has no types
     try:
-        import datasketches  # type: ignore[import-untyped]  # here, because only columns with sketches need it
+        import datasketches  # here, because only columns with sketches need it
     except ImportError as e:
         message = f"aggregate function '{function}' needs the package 'datasketches'; install it"
         raise UnsupportedFeature(function, message) from e

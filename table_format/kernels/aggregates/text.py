@@ -8,17 +8,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from table_format.kernels.aggregates.buffers import Ints, Mask, validity
 from table_format.kernels.aggregates.segments import Segments, piecewise
 from table_format.kernels.aggregates.spec import Action, AggregateSpec
+from table_format.model.arrow_calls import binary_join, binary_length, list_array
 
 
 def fold_listagg(spec: AggregateSpec, segments: Segments) -> pa.Array:
     """The inputs joined in merge order; with ``distinct``, of each input only the parts that are not there yet."""
     present = validity(segments.values) & (segments.actions != Action.SKIP)
-    filled = present & (pc.binary_length(segments.values).fill_null(0).to_numpy() > 0)
+    filled = present & (binary_length(segments.values).fill_null(0).to_numpy() > 0)
     if not spec.distinct:
         return _joined(spec, segments, present, filled)
     several = np.bincount(segments.groups[filled], minlength=segments.count) > 1
@@ -44,9 +44,8 @@ def _joined(spec: AggregateSpec, segments: Segments, present: Mask, filled: Mask
     offsets = np.append(0, np.cumsum(sizes)).astype(np.int32)
     absent = ~segments.any_of(present)
     mask = pa.array(absent) if absent.any() else None
-    lists = pa.ListArray.from_arrays(pa.array(offsets), segments.values.take(pa.array(rows)), mask=mask)
-    joined: pa.Array = pc.binary_join(lists, spec.delimiter)
-    return joined
+    lists = list_array(pa.array(offsets), segments.values.take(rows), mask=mask)
+    return binary_join(lists, spec.delimiter)
 
 
 def _older_first(rows: Ints, late: Mask, groups: Ints) -> Ints:

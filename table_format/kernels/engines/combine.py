@@ -41,7 +41,7 @@ def combine(rows: pa.RecordBatch, starts: Int64Array, engine: Engine, *, order: 
     sizes = np.diff(np.append(starts, ids.size))
     is_alone = sizes == 1
     if is_alone.all():
-        return rows if order is None else rows.take(pa.array(ids))
+        return rows if order is None else rows.take(ids)
     alone = ids[starts[is_alone]]
     several = ids[np.repeat(~is_alone, sizes)]
     first_of_several = np.append(0, np.cumsum(sizes[~is_alone])[:-1])
@@ -101,8 +101,8 @@ class _Splice:
     def _values(self, column: pa.Array, of_several: pa.Array) -> pa.Array:
         if self._alone.size == 0:
             return of_several
-        both = pa.concat_arrays([column.take(pa.array(self._alone)), of_several])
+        both = pa.concat_arrays([column.take(self._alone), of_several])
         at = np.empty(self._count, dtype=np.int64)
         at[self._alone_at] = np.arange(self._alone_at.size)
         at[self._several_at] = np.arange(self._alone_at.size, self._count)
-        return both.take(pa.array(at))
+        return both.take(at)

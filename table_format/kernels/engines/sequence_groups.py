@@ -147,7 +147,7 @@ class _Steps:
         if self.twice.size == 0:
             return fold(spec, values, self.starts, self.actions)
         # The first version takes back from a row that begins with its own values.
-        doubled = values.take(pa.array(np.insert(np.arange(len(values)), self.twice, self.twice)))
+        doubled = values.take(np.insert(np.arange(len(values)), self.twice, self.twice))
         actions = np.insert(self.actions, self.twice, np.int8(Action.RESET))
         return fold(spec, doubled, self.starts + np.searchsorted(self.twice, self.starts), actions)
 

@@ -87,7 +87,7 @@ class Versions:
 
     def values(self, name: str) -> pa.Array:
         """A column in merge order."""
-        return self.rows.column(self.rows.schema.get_field_index(name)).take(pa.array(self.order))
+        return self.rows.column(self.rows.schema.get_field_index(name)).take(self.order)
 
     def row_ids(self, positions: Int64Array) -> Int64Array:
         """Row ids of positions; -1 stays -1."""

@@ -16,6 +16,8 @@ from table_format.model.snapshot import Snapshot
 
 
 class Link(StrEnum):
+    """Whether a snapshot is part of the history: its successor builds on it, does not, or it cannot be told."""
+
     SOUND = "sound"
     FALSE = "false"
     UNKNOWN = "unknown"

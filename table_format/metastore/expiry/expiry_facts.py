@@ -395,7 +395,8 @@ def nearest_tags(tags: Mapping[str, int], ids: Iterable[int]) -> Sequence[str]:
 @dataclass(frozen=True, slots=True)
 class _KeptApart:
     """Snapshots that something apart from the history keeps, by what keeps them: those that have a place in it before
-    some snapshot, and those of which nobody can tell."""
+    some snapshot, and those of which nobody can tell.
+    """
 
     before: Mapping[str, Snapshot]
     astray: Mapping[str, Snapshot]

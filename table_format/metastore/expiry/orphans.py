@@ -67,10 +67,12 @@ class OrphanReport:
 
     @property
     def paths(self) -> tuple[str, ...]:
+        """The paths of the orphans."""
         return tuple(file.path for file in self.files)
 
     @property
     def bytes(self) -> int:
+        """Bytes of all orphans."""
         return sum(file.bytes for file in self.files)
 
 

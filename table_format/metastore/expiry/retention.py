@@ -99,6 +99,7 @@ class ExpiryRange:
 
     @property
     def ids(self) -> tuple[int, ...]:
+        """The ids of the snapshots that go, in order."""
         return tuple(range(self.begin, self.end))
 
 

@@ -33,6 +33,7 @@ class Changes:
 
     @property
     def is_empty(self) -> bool:
+        """Whether nothing would change."""
         return not (self.entries or self.changelog or self.index)
 
     @property

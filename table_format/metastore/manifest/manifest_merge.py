@@ -29,6 +29,7 @@ class MergeRules:
 
     @classmethod
     def of(cls, options: ManifestOptions) -> MergeRules:
+        """The rules that the options of a table state."""
         return cls(options.target_file_size, options.merge_min_count, options.full_compaction_threshold)
 
     def must_change(self, manifest: ManifestFileMeta) -> bool:

@@ -28,6 +28,7 @@ from table_format.lsm.sort import (
     rows_of_a_bucket,
     write_bucket,
 )
+from table_format.model.arrow_calls import nulls, schema
 from table_format.model.commit import CommitMessage
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
 from table_format.spark.tasks.task_results import ANSWER_DDL, decode_error, encode_error, gather, messages_of_all
@@ -54,7 +55,7 @@ from table_format.table.upkeep.sort_compact import bucket_to_sort, by_partition
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_FIGURES: Final = pa.schema([("part", pa.int32()), ("figure", pa.int64()), ("failure", pa.string())])
+_FIGURES: Final = schema([("part", pa.int32()), ("figure", pa.int64()), ("failure", pa.string())])
 _FIGURES_DDL: Final = "part int, figure long, failure string"
 
 
@@ -232,6 +233,7 @@ def _placer(facts: TableFacts, partitions: Sequence[_Partition]) -> Callable[[Ba
 
 
 def bucket_writer(facts: TableFacts, partitions: Sequence[_Partition]) -> Callable[[Batches], Batches]:
+    """Write the rows of each bucket, which come in sorted, to files; the answer is one row for each part."""
     owners = [(p, number) for p in partitions for number in range(p.bucket_count)]
 
     def write_rows_of(part: int, rows: Batches) -> tuple[CommitMessage, ...]:
@@ -248,7 +250,7 @@ def bucket_writer(facts: TableFacts, partitions: Sequence[_Partition]) -> Callab
 
 
 def _failed(error: TableFormatError) -> pa.RecordBatch:
-    columns = [pa.array([0], pa.int32()), pa.array([0], pa.int64()), pa.array([encode_error(error)])]
+    columns: list[pa.Array] = [pa.array([0], pa.int32()), pa.array([0], pa.int64()), pa.array([encode_error(error)])]
     return pa.RecordBatch.from_arrays(columns, schema=_FIGURES)
 
 
@@ -257,6 +259,6 @@ def _figures(part: int, figures: npt.NDArray[np.integer]) -> pa.RecordBatch:
     columns = [
         pa.repeat(pa.scalar(part, pa.int32()), count),
         pa.array(figures).cast(pa.int64()),
-        pa.nulls(count, pa.string()),
+        nulls(count, pa.string()),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=_FIGURES)

@@ -76,9 +76,9 @@ def tell_expired() -> None:
     if getattr(convert, "tells_expired", False):
         return
 
-    def converted(error: Any) -> Any:  # noqa: ANN401 - whatever the JVM raised
-        plain = convert(error)
+    def converted(e: Any) -> Any:  # noqa: ANN401 - whatever the JVM raised
+        plain = convert(e)
         return planned.explained(str(plain)) or plain
 
-    converted.tells_expired = True  # type: ignore[attr-defined]
+    converted.tells_expired = True  # type: ignore[attr-defined]  # a mark on the function
     captured.convert_exception = converted

@@ -96,6 +96,7 @@ class PaimonDataSource(datasource.DataSource):
 
     @classmethod
     def name(cls) -> str:
+        """The name in ``format("paimon")``."""
         return "paimon"
 
     @cached_property
@@ -103,12 +104,20 @@ class PaimonDataSource(datasource.DataSource):
         return _table(self.options)
 
     def schema(self) -> StructType:
+        """The columns of the table in types of Spark."""
         return spark_schema(self._opened.schema.fields)
 
     def reader(self, schema: StructType) -> datasource.DataSourceReader:
+        """A reader of those columns."""
         return PaimonReader(self._opened, [f.name for f in schema.fields])
 
     def writer(self, schema: StructType, overwrite: bool) -> datasource.DataSourceWriter:  # noqa: FBT001
+        """A writer of one job.
+
+        Raises:
+            UnsupportedFeature: the table cannot be written this way.
+            InvalidData: the columns do not fit the table.
+        """
         table = self._opened.current()
         _check_writable(table)
         check_frame(schema, table.facts)
@@ -137,6 +146,7 @@ class PaimonReader(datasource.DataSourceReader):
         return state
 
     def pushFilters(self, filters: list[datasource.Filter]) -> Iterable[datasource.Filter]:
+        """Take the filters that can prune files; Spark applies all of them once more."""
         found = [predicate_of(f, self._table.schema.fields) for f in filters]
         self._predicate = conjunction(tuple(p for p in found if p is not None))
         return filters
@@ -146,9 +156,11 @@ class PaimonReader(datasource.DataSourceReader):
         return self._table.scan(columns=self._columns, filter=self._predicate).plan()
 
     def partitions(self) -> Sequence[datasource.InputPartition]:
+        """The splits, each for a task of its own."""
         return [_Split(split) for split in self._plan.splits]
 
     def read(self, partition: datasource.InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one split, with exactly the columns asked for."""
         if not isinstance(partition, _Split):
             return  # Spark asks so when there is nothing to read
         plan = self._plan
@@ -179,7 +191,11 @@ class PaimonWriter(datasource.DataSourceArrowWriter):
         self._overwrite = overwrite
         self._user = fresh_user(table.facts)
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> datasource.WriterCommitMessage:
+    # As in DataSourceArrowWriter; its own base hands over rows.
+    def write(  # type: ignore[override]
+        self, iterator: Iterator[pa.RecordBatch]
+    ) -> datasource.WriterCommitMessage:
+        """Write the rows of a task to files; nothing is visible before ``commit``."""
         written = _Written(*outcome_of(lambda: self._write(iterator)))
         # After a failure the rest is still to be taken, or the worker cannot serve another task.
         for _ in iterator:
@@ -189,7 +205,8 @@ class PaimonWriter(datasource.DataSourceArrowWriter):
     def _write(self, batches: Iterator[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
         return write_rows(TableWrite(self._facts, replacing=self._overwrite), batches)
 
-    def commit(self, messages: list[_Written | None]) -> None:
+    def commit(self, messages: Sequence[datasource.WriterCommitMessage | None]) -> None:
+        """Make the files of all tasks visible in one commit; raises what stopped one of them."""
         answers = gather(message for message in messages if message)
         if answers.failure is not None:
             raise answers.failure
@@ -199,7 +216,8 @@ class PaimonWriter(datasource.DataSourceArrowWriter):
         else:
             commit.commit(answers.messages, identifier=_ONLY)
 
-    def abort(self, messages: list[_Written | None]) -> None:
+    def abort(self, messages: Sequence[datasource.WriterCommitMessage | None]) -> None:
+        """Delete the files of all tasks that answered, unless the commit has taken effect."""
         # Nothing came from a task that died.
         answers = gather(message for message in messages if message)
         # As it was opened: what is deleted are files of this job, whatever became of the table.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import table_format
 
@@ -26,7 +26,7 @@ def ship_code(spark: SparkSession) -> None:
         return
     if is_connect(spark):
         spark.addArtifacts(str(_archive()), pyfile=True)
-    elif not spark.sparkContext.master.startswith("local"):
+    elif not cast("str", spark.sparkContext.master).startswith("local"):
         spark.sparkContext.addPyFile(str(_archive()))
     spark.conf.set(_MARK, "true")
 

@@ -14,9 +14,10 @@ from typing import TypeVar
 import pyarrow as pa
 
 from table_format.metastore.references.expired_reads import telling_expired_rows
+from table_format.model.arrow_calls import concat_batches, map_
 from table_format.model.commit import CommitMessage
 from table_format.model.split import DataSplit
-from table_format.spark.tasks.task_inputs import TaskInputs
+from table_format.spark.tasks.task_inputs import TaskInputs, numbers_in
 from table_format.spark.tasks.task_results import result_of
 from table_format.spark.tasks.worker import Batches
 from table_format.table.facts import TableFacts
@@ -38,11 +39,10 @@ def split_reader(
     schemas, schema, fields, predicate = dict(plan.schemas), plan.schema, plan.fields, plan.predicate
 
     def read(numbers: Batches) -> Batches:
-        for batch in numbers:
-            for split in chain.from_iterable(groups[number] for number in batch.column(0).to_pylist()):
-                rows = read_split(facts.store, schemas, schema, facts.options, split, fields, predicate)
-                for found in telling_expired_rows(facts.store, split, rows):
-                    yield for_spark(found, zone=zone)
+        for split in chain.from_iterable(groups[number] for number in numbers_in(numbers)):
+            rows = read_split(facts.store, schemas, schema, facts.options, split, fields, predicate)
+            for found in telling_expired_rows(facts.store, split, rows):
+                yield for_spark(found, zone=zone)
 
     return read
 
@@ -65,7 +65,7 @@ def _spark_arrow_type(arrow: pa.DataType, zone: str) -> pa.DataType:
         return pa.list_(arrow.value_field.with_type(_spark_arrow_type(arrow.value_type, zone)))
     if pa.types.is_map(arrow):
         item = arrow.item_field.with_type(_spark_arrow_type(arrow.item_type, zone))
-        return pa.map_(arrow.key_field.with_type(_spark_arrow_type(arrow.key_type, zone)), item)
+        return map_(arrow.key_field.with_type(_spark_arrow_type(arrow.key_type, zone)), item)
     if pa.types.is_struct(arrow):
         return pa.struct([f.with_type(_spark_arrow_type(f.type, zone)) for f in arrow])
     return arrow
@@ -82,7 +82,7 @@ def bucket_writer(
     """Write the rows that come in, whose columns have those names; the answer is one row for the task."""
 
     def write(batches: Batches) -> Batches:
-        named = (batch.rename_columns(names) for batch in batches)
+        named = (batch.rename_columns(list(names)) for batch in batches)
         write_to = partial(TableWrite, facts, replacing=replacing, given=given, commit_user=commit_user)
         yield result_of(lambda: write_rows(write_to(), named))
 
@@ -102,9 +102,8 @@ def performer(works: TaskInputs[T], perform: Callable[[T], Sequence[CommitMessag
     """Do the work whose numbers come in; the answer is one row for each."""
 
     def answers(numbers: Batches) -> Batches:
-        for batch in numbers:
-            for number in batch.column(0).to_pylist():
-                yield result_of(partial(perform, works[number]))
+        for number in numbers_in(numbers):
+            yield result_of(partial(perform, works[number]))
 
     return answers
 
@@ -129,4 +128,4 @@ def gathered(pieces: Iterator[Rows], join: Callable[[Sequence[Rows]], Rows]) -> 
 
 
 def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+    return batches[0] if len(batches) == 1 else concat_batches(batches)

@@ -16,10 +16,11 @@ import pyarrow as pa
 from table_format import errors
 from table_format.codecs.commit_message import decode_messages, encode_messages
 from table_format.errors import BucketLost, TableFormatError
+from table_format.model.arrow_calls import schema
 from table_format.model.commit import CommitMessage
 from table_format.table.facts import TableFacts
 
-ANSWER: Final = pa.schema([("messages", pa.binary()), ("failure", pa.string())])
+ANSWER: Final = schema([("messages", pa.binary()), ("failure", pa.string())])
 ANSWER_DDL: Final = "messages binary, failure string"
 
 
@@ -47,7 +48,7 @@ def outcome_of(work: Callable[[], Sequence[CommitMessage]]) -> tuple[bytes | Non
 def result_of(work: Callable[[], Sequence[CommitMessage]]) -> pa.RecordBatch:
     """Do the work of a task and put its outcome into the one row that travels back."""
     messages, failure = outcome_of(work)
-    columns = [pa.array([messages], pa.binary()), pa.array([failure], pa.string())]
+    columns: list[pa.Array] = [pa.array([messages], pa.binary()), pa.array([failure], pa.string())]
     return pa.RecordBatch.from_arrays(columns, schema=ANSWER)
 
 

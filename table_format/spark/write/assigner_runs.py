@@ -26,7 +26,7 @@ def run_name(assigner: int, token: str) -> str:
 def heard(outcome: tuple[bytes | None, str | None], runs: Iterable[str]) -> pa.RecordBatch:
     """The outcome of a writer's work and the runs it heard of, as the one row that travels back."""
     messages, failure = outcome
-    columns = [
+    columns: list[pa.Array] = [
         pa.array([messages], pa.binary()),
         pa.array([failure], pa.string()),
         pa.array([sorted(runs)], pa.list_(pa.string())),

@@ -8,7 +8,7 @@ its own again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pyarrow as pa
 from pyspark.sql import functions as F
@@ -54,7 +54,8 @@ def with_number(frame: DataFrame, fields: Sequence[DataField], bucketing: Bucket
     """The frame with a column ``name`` for what a number of buckets, or of tasks, makes of key columns."""
     if bucketing.function == "default" and len(fields) == 1 and _is_native(frame, fields[0]):
         return _with_native_bucket(frame, fields[0], bucketing.count, name)
-    function: Callable[..., Column] = arrow_udf(bucket_function(fields, bucketing), IntegerType())
+    # The stubs do not know that the kind of function is found by its annotations.
+    function = cast("Any", arrow_udf)(bucket_function(fields, bucketing), IntegerType())
     return frame.withColumn(name, function(*(column(f.name) for f in fields)))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from zlib import crc32
 
 import numpy as np
@@ -23,6 +23,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 
 from table_format.errors import KeyPlacesChanged, TableFormatError
 from table_format.kernels.key_shards import KeyShard
+from table_format.model.arrow_calls import nulls
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
 from table_format.spark.tasks.table_work import in_larger_batches, write_rows
@@ -142,7 +143,7 @@ def _assigned(job: Assigning, number: int, batches: Batches) -> Batches:
         for _ in known:  # an index that did not need them
             pass
         for batch in chain(left, read):
-            given = batch.select(range(len(job.names))).rename_columns(job.names)
+            given = batch.select(range(len(job.names))).rename_columns(list(job.names))
             # Also what is to be ignored: a key that cannot be stored has brought its neighbours to the wrong assigner.
             keys = rules.conform_columns(given, fields)
             rows = rules.without_ignored(given)
@@ -171,7 +172,7 @@ def _with_place(rows: pa.RecordBatch, places: Places, tasks: int) -> pa.RecordBa
     numbers, positions = np.unique(places.partition, return_inverse=True)
     hashes = np.array([crc32(places.named(number)) for number in numbers.tolist()], np.int64)
     targets = (hashes[positions] + places.bucket) % tasks
-    added = [pa.array(targets.astype(np.int32)), place_column(places), pa.nulls(taken.num_rows, pa.string())]
+    added = [pa.array(targets.astype(np.int32)), place_column(places), nulls(taken.num_rows, pa.string())]
     return pa.RecordBatch.from_arrays([*taken.columns, *added], names=[*taken.schema.names, TASK, _PLACE, _NOTE])
 
 
@@ -179,8 +180,8 @@ def _notes(columns: Sequence[pa.Field], text: str, tasks: Iterable[int]) -> pa.R
     """Rows without values that tell writers something."""
     targets = pa.array(tasks, pa.int32())
     count = len(targets)
-    nothing = [pa.nulls(count, column.type) for column in columns]
-    added = [targets, pa.nulls(count, PLACE_TYPE), pa.repeat(pa.scalar(text), count)]
+    nothing = [nulls(count, column.type) for column in columns]
+    added = [targets, nulls(count, PLACE_TYPE), pa.repeat(pa.scalar(text), count)]
     return pa.RecordBatch.from_arrays([*nothing, *added], names=[*(c.name for c in columns), TASK, _PLACE, _NOTE])
 
 
@@ -193,7 +194,7 @@ def writer(job: Assigning, names: Sequence[str], commit_user: str | None) -> Cal
 
     def write(batches: Batches) -> Batches:
         notes: list[str] = []
-        named = (batch.rename_columns(names) for batch in batches)
+        named = (batch.rename_columns(list(names)) for batch in batches)
         write_to = partial(TableWrite, job.facts, replacing=job.replacing, given=given, commit_user=commit_user)
         outcome = outcome_of(lambda: write_rows(write_to(), _without_notes(named, notes)))
         yield heard(outcome, notes)
@@ -207,7 +208,7 @@ def _without_notes(batches: Batches, notes: list[str]) -> Batches:
         column = batch.column(_NOTE)
         rows = batch.drop_columns([_NOTE])
         if column.null_count < len(column):
-            for text in column.drop_null().to_pylist():
+            for text in cast("list[str]", column.drop_null().to_pylist()):
                 if text.startswith("{"):
                     raise decode_error(text)
                 notes.append(text)

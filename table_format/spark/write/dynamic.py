@@ -99,7 +99,9 @@ def with_dynamic_buckets(
     function = bucket_chooser(facts, fields, base, replacing=replacing, assigners=assigners)
     # Nondeterministic, or Spark might assign twice and get two answers. Only keys leave the JVM, as one column: an
     # iterator of one column and one of several are different things to Spark.
-    assign = cast("UserDefinedFunctionLike", arrow_udf(function, from_arrow_type(_CHOICE))).asNondeterministic()
+    assign = cast(
+        "UserDefinedFunctionLike", cast("Any", arrow_udf)(function, from_arrow_type(_CHOICE))
+    ).asNondeterministic()
     keys = F.struct(column(_WRITER), *(column(f.name) for f in fields))
     assigned = routed.withColumn(BUCKET, assign(keys))
     bucket = column(BUCKET).getField(_CHOSEN).bitwiseAND(_NO_BUCKET)
@@ -145,7 +147,7 @@ def placed_writer(
 
     def write(batches: Batches) -> Batches:
         runs: set[str] = set()
-        rows = _without_runs((batch.rename_columns(names) for batch in batches), runs)
+        rows = _without_runs((batch.rename_columns(list(names)) for batch in batches), runs)
         write_to = partial(TableWrite, facts, replacing=replacing, given=given, commit_user=commit_user)
         yield heard(outcome_of(lambda: write_rows(write_to(), rows)), runs)
 
@@ -159,7 +161,7 @@ def _without_runs(batches: Batches, runs: set[str]) -> Batches:
         TableFormatError: what stopped an assigner.
     """
     for batch in batches:
-        choice = batch.column(BUCKET)
+        choice = cast("pa.StructArray", batch.column(BUCKET))
         failures = choice.field(_FAILURE)
         if failures.null_count < len(failures):
             raise decode_error(failures.drop_null()[0].as_py())
@@ -196,7 +198,7 @@ def bucket_chooser(
         run = (number << _TOKEN_BITS | token) << _BUCKET_BITS
         has_begun = False
         for keys in gathered(batches, pa.concat_arrays):
-            writers, *columns = keys.flatten()
+            writers, *columns = cast("pa.StructArray", keys).flatten()
             chosen = np.full(len(keys), run | _NO_BUCKET)
             failure: str | None = None
             try:

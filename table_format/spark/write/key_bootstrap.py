@@ -27,6 +27,7 @@ from table_format.kernels.stored_keys import stored_key
 from table_format.model.arrow_types import arrow_type
 from table_format.model.snapshot import Snapshot
 from table_format.model.split import DataSplit
+from table_format.spark.tasks.task_inputs import numbers_in
 from table_format.spark.tasks.worker import Batches, map_in_workers
 from table_format.table.facts import TableFacts
 from table_format.table.placement.key_index_updates import must_be_built
@@ -108,8 +109,7 @@ def _asker(facts: TableFacts, base: Snapshot, assigners: int) -> Callable[[Batch
 
     def ask(numbers: Batches) -> Batches:
         for batch in numbers:
-            asked = batch.column(0).to_pylist()
-            lacking = [n for n in asked if _must_be_built(facts, base, KeyShard(n, assigners))]
+            lacking = [n for n in numbers_in([batch]) if _must_be_built(facts, base, KeyShard(n, assigners))]
             yield pa.RecordBatch.from_arrays([pa.array(lacking, pa.int32())], names=["shard"])
 
     return ask
@@ -135,13 +135,12 @@ def _reader(facts: TableFacts, bootstrap: Bootstrap, assigners: int) -> Callable
     names = [ASSIGNER, ORDER, *key_names(facts)]
 
     def read(numbers: Batches) -> Batches:
-        for batch in numbers:
-            for number in batch.column(0).to_pylist():
-                for found in keys_of(facts, bootstrap.splits[number], WHOLE):
-                    owners = assigner_of(row_hashes(types, found.columns), assigners)
-                    order = pa.array(np.full(found.num_rows, -1 - number))
-                    keys = [stored_key(column) for column in found.columns]
-                    rows = pa.RecordBatch.from_arrays([pa.array(owners), order, *keys], names=names)
-                    yield rows.filter(pa.array(np.isin(owners, list(bootstrap.shards))))
+        for number in numbers_in(numbers):
+            for found in keys_of(facts, bootstrap.splits[number], WHOLE):
+                owners = assigner_of(row_hashes(types, found.columns), assigners)
+                order = pa.array(np.full(found.num_rows, -1 - number))
+                keys = [stored_key(column) for column in found.columns]
+                rows = pa.RecordBatch.from_arrays([pa.array(owners), order, *keys], names=names)
+                yield rows.filter(pa.array(np.isin(owners, list(bootstrap.shards))))
 
     return read

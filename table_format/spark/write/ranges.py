@@ -21,10 +21,12 @@ from table_format.append.sort import live_rows
 from table_format.errors import TableFormatError
 from table_format.kernels.sort_keys import FirstLook, SortKey, bounds_of, parts_of, with_sort_key
 from table_format.lsm.sort import compacted_rows
+from table_format.model.arrow_calls import concat_batches, schema
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
 from table_format.model.types import DataField
+from table_format.spark.tasks.task_inputs import numbers_in
 from table_format.spark.tasks.task_results import decode_error, encode_error, result_of
 from table_format.spark.tasks.worker import Batches, map_in_workers
 from table_format.table.facts import TableFacts
@@ -41,8 +43,8 @@ SAMPLE_ROWS: Final = 4096
 
 RANGE: Final = "__range__"
 ROWS_DDL: Final = f"{RANGE} int, rows binary, failure string"
-_ROWS: Final = pa.schema([(RANGE, pa.int32()), ("rows", pa.binary()), ("failure", pa.string())])
-_SAMPLE: Final = pa.schema([("part", pa.int32()), ("sample", pa.binary()), ("failure", pa.string())])
+_ROWS: Final = schema([(RANGE, pa.int32()), ("rows", pa.binary()), ("failure", pa.string())])
+_SAMPLE: Final = schema([("part", pa.int32()), ("sample", pa.binary()), ("failure", pa.string())])
 _SAMPLE_DDL: Final = "part int, sample binary, failure string"
 
 
@@ -81,6 +83,7 @@ class Ranges:
 
     @property
     def count(self) -> int:
+        """How many ranges there are."""
         return int(self.bounds.num_rows) + 1
 
     def of(self, rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
@@ -117,7 +120,7 @@ def ranges_of(
     first = 0
     empty = pa.RecordBatch.from_pylist([], schema=arrow_schema(facts.schema.select(key.columns)))
     for works, batches in zip(partitions, looked, strict=True):
-        sample = pa.concat_batches([empty, *batches])
+        sample = concat_batches([empty, *batches])
         look = FirstLook(key)
         look.add(sample)
         own = look.with_spread()
@@ -142,7 +145,7 @@ def for_each_piece(
     """Do the work of the pieces whose numbers come in; what stops it is told as ``failed`` makes it travel."""
 
     def answer(numbers: Batches) -> Batches:
-        for number in (number for batch in numbers for number in batch.column(0).to_pylist()):
+        for number in numbers_in(numbers):
             try:
                 yield from work(pieces[number])
             except TableFormatError as error:
@@ -166,7 +169,7 @@ def part_writer(write_part: Callable[[int, Batches], Sequence[CommitMessage]]) -
 
 def dealt(rows: pa.RecordBatch, parts: npt.NDArray[np.int64], *, count: int, first: int = 0) -> Batches:
     """Rows for the tasks of their parts, of which there are so many; those count from ``first``."""
-    ordered = rows.take(pa.array(np.argsort(parts, kind="stable")))
+    ordered = rows.take(np.argsort(parts, kind="stable"))
     ends = np.cumsum(np.bincount(parts, minlength=count)).tolist()
     for part, (start, end) in enumerate(pairwise([0, *ends])):
         if end > start:
@@ -209,7 +212,7 @@ def _sampler(facts: TableFacts, pieces: Sequence[Piece], key: SortKey) -> Callab
         step = max(sum(file.row_count for file in piece.files) // SAMPLE_ROWS, 1)
         for batch in piece.read(facts, facts.schema.select(key.columns)):
             # The ends say which prefix all strings share.
-            found += [batch.take(pa.array(np.arange(0, batch.num_rows, step))), _ends(batch)]
+            found += [batch.take(np.arange(0, batch.num_rows, step)), _ends(batch)]
         yield _row(_SAMPLE, piece.partition, _packed(found), None)
 
     return for_each_piece(pieces, sample, lambda error: _row(_SAMPLE, 0, None, encode_error(error)))
@@ -242,5 +245,9 @@ def _unpacked(data: bytes) -> list[pa.RecordBatch]:
 
 
 def _row(schema: pa.Schema, number: int, data: bytes | None, failure: str | None) -> pa.RecordBatch:
-    columns = [pa.array([number], pa.int32()), pa.array([data], pa.binary()), pa.array([failure], pa.string())]
+    columns: list[pa.Array] = [
+        pa.array([number], pa.int32()),
+        pa.array([data], pa.binary()),
+        pa.array([failure], pa.string()),
+    ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)

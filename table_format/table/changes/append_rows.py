@@ -37,6 +37,7 @@ class AppendBucket:
     vectors: VectorReader
 
     def vector_of(self, file: DataFileMeta) -> DeletionVector | None:
+        """The deletion vector of a file; ``None`` if all its rows are live."""
         stored = self.deletions.files.get(file.file_name)
         return None if stored is None else self.vectors.read(stored, file.row_count)
 

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_format.formats.data_file_reader import POSITION
+from table_format.model.arrow_calls import concat_batches
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
@@ -201,4 +202,4 @@ def _in_place(rows: pa.RecordBatch, here: Mask, changed: Changed, schema: TableS
     order[at[changed.updated]] = rows.num_rows + np.arange(changed.rows.num_rows)
     stays = np.ones(rows.num_rows, np.bool_)
     stays[at[changed.deleted if keep else changed.deleted | changed.updated]] = False
-    return pa.concat_batches([plain, changed.rows]).take(pa.array(order[stays]))
+    return concat_batches([plain, changed.rows]).take(order[stays])

@@ -17,6 +17,7 @@ from table_format.errors import ColumnNotFound, InvalidData, InvalidInputError
 from table_format.kernels.expression_kinds import plain
 from table_format.kernels.expressions import Columns, evaluate, truths
 from table_format.model.arguments import refuse
+from table_format.model.arrow_calls import arrow_array, nulls, repeat
 from table_format.model.arrow_types import arrow_schema, arrow_type
 from table_format.model.expression import TARGET, ColumnOf, Expression, columns_in
 from table_format.model.schema import TableSchema
@@ -54,6 +55,7 @@ class Assignments:
 
     @property
     def names(self) -> frozenset[str]:
+        """The columns that get values."""
         return frozenset(self.values)
 
     def applied(self, rows: pa.RecordBatch, others: Relations | None = None) -> pa.RecordBatch:
@@ -68,7 +70,7 @@ class Assignments:
         """New rows of the table; columns without a value are null."""
         count = _row_count(relations)
         columns = [
-            self._value(f, relations) if f.name in self.values else pa.nulls(count, arrow_type(f.type))
+            self._value(f, relations) if f.name in self.values else nulls(count, arrow_type(f.type))
             for f in self.schema.fields
         ]
         return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(self.schema.fields))
@@ -76,12 +78,12 @@ class Assignments:
     def _value(self, column: DataField, relations: Relations) -> pa.Array:
         bound, count = self.values[column.name], _row_count(relations)
         if isinstance(bound, pa.Scalar):
-            return pa.repeat(bound, count)
+            return repeat(bound, count)
         if not callable(bound):
             return cast_column(evaluate(bound, _columns(bound, relations), count), column.type, column.name)
         found = bound(_function_input(relations))
         if isinstance(found, pa.Scalar):
-            found = pa.repeat(found, count)
+            found = repeat(found, count)
         if isinstance(found, pa.ChunkedArray):
             found = found.combine_chunks()
         if not isinstance(found, pa.Array) or len(found) != count:
@@ -145,15 +147,16 @@ def _field(schema: TableSchema, name: str) -> DataField:
 def _constant(value: object, column: DataField) -> pa.Scalar:
     try:
         if isinstance(value, pa.Scalar):
-            array = pa.repeat(value, 1)
+            array = repeat(value, 1)
         elif isinstance(column.type, NESTED):
             array = pa.array([value], arrow_type(column.type))
         else:
-            array = pa.array([value])
+            array = arrow_array([value])
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         message = f"column '{column.name}' is {column.type}, which cannot hold {value!r}: {error}"
         raise InvalidData(message) from error
-    return cast_column(array, column.type, column.name)[0]
+    constant: pa.Scalar = cast_column(array, column.type, column.name)[0]
+    return constant
 
 
 def _columns(expression: Expression, relations: Relations) -> Columns:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from table_format.kernels.expression_kinds import plain
 from table_format.kernels.key_join import NOT_FOUND, JoinIndex, Rows
 from table_format.kernels.values import values_of
 from table_format.model.arguments import name_or_names, text, texts_by_text
+from table_format.model.arrow_calls import concat_batches, repeat
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.expression import SOURCE, TARGET
 from table_format.model.predicate import And, Compare, CompareOp, In, Literal, Predicate
@@ -55,7 +56,8 @@ class Delete:
 @dataclass(frozen=True, slots=True)
 class Insert:
     """Add a row of the source that matches none. Without ``values`` every column is that of the source; columns that
-    ``values`` leaves out are null."""
+    ``values`` leaves out are null.
+    """
 
     values: Values | None = None
     condition: str | None = None
@@ -138,6 +140,7 @@ class Merge:
 
     @property
     def deletes(self) -> bool:
+        """Whether a clause deletes rows."""
         return any(clause.assignments is None for clause in (*self.matched, *self.not_matched_by_source))
 
     @property
@@ -169,6 +172,11 @@ class MergeStatement:
         self.assigned = merge.assigned
 
     def find(self, batch: pa.RecordBatch) -> Mask:
+        """The rows that a clause may concern; which rows of the source they met is remembered.
+
+        Raises:
+            InvalidData: a row meets several rows of the source.
+        """
         keys = self._keys_of(batch)
         met: Mask = keys != NOT_FOUND
         self._met[keys[met]] = True
@@ -181,6 +189,7 @@ class MergeStatement:
         return concerned
 
     def change(self, rows: pa.RecordBatch) -> Changed:
+        """What the first clause that fits each row makes of it."""
         merge = self._merge
         keys = self._keys_of(rows)
         deleted = np.zeros(rows.num_rows, np.bool_)
@@ -189,9 +198,9 @@ class MergeStatement:
         places: list[Rows] = [np.empty(0, np.int64)]
         for is_matched in (True, False):
             at = np.flatnonzero((keys != NOT_FOUND) == is_matched)
-            relations = {TARGET: rows.take(pa.array(at))}
+            relations = {TARGET: rows.take(at)}
             if is_matched:
-                relations[SOURCE] = merge.source.take(pa.array(merge.index.first_rows[keys[at]]))
+                relations[SOURCE] = merge.source.take(merge.index.first_rows[keys[at]])
             clauses = merge.matched if is_matched else merge.not_matched_by_source
             for clause, chosen in _decided(clauses, relations, len(at)):
                 if clause.assignments is None:
@@ -202,9 +211,10 @@ class MergeStatement:
                 places.append(at[chosen])
         place = np.concatenate(places)
         updated[place] = True
-        return Changed(deleted, updated, pa.concat_batches(parts).take(pa.array(np.argsort(place))))
+        return Changed(deleted, updated, concat_batches(parts).take(np.argsort(place)))
 
     def inserts(self) -> Iterator[pa.RecordBatch]:
+        """The rows of the source that met none, as the clauses insert them."""
         merge = self._merge
         if not merge.not_matched:
             return
@@ -273,7 +283,9 @@ def _in_memory(source: Input) -> pa.RecordBatch:
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.array([], column.type)])
+    if column.num_chunks == 1:
+        return cast("pa.Array", column.chunk(0))
+    return pa.concat_arrays(column.chunks or [pa.array([], column.type)])
 
 
 def _pairs(on: On) -> dict[str, str]:
@@ -312,7 +324,7 @@ def _bounds(field: DataField, keys: pa.Array) -> Iterator[Predicate]:
         yield In(field.name, tuple(values_of(keys, field.type))) if len(keys) else Literal(value=False)
     elif not isinstance(field.type, BinaryType | VarBinaryType):
         bounds = pc.min_max(keys)
-        ends = pa.concat_arrays([pa.repeat(bounds["min"], 1), pa.repeat(bounds["max"], 1)])
+        ends = pa.concat_arrays([repeat(bounds["min"], 1), repeat(bounds["max"], 1)])
         low, high = values_of(ends, field.type)
         yield Compare(field.name, CompareOp.GE, low)
         yield Compare(field.name, CompareOp.LE, high)

@@ -60,16 +60,24 @@ class RowStatement(Protocol):
     """
 
     @property
-    def where(self) -> Predicate | None: ...
+    def where(self) -> Predicate | None:
+        """A condition that all rows concerned meet; ``None`` if any row may be."""
+        ...
 
     @property
-    def columns(self) -> tuple[str, ...]: ...
+    def columns(self) -> tuple[str, ...]:
+        """The columns that ``find`` reads."""
+        ...
 
     @property
-    def assigned(self) -> frozenset[str]: ...
+    def assigned(self) -> frozenset[str]:
+        """The columns that get new values."""
+        ...
 
     @property
-    def removes_only(self) -> bool: ...
+    def removes_only(self) -> bool:
+        """Whether ``change`` deletes all rows that ``find`` finds."""
+        ...
 
     def find(self, batch: pa.RecordBatch) -> Mask:
         """The rows that are concerned, of a batch with ``columns``."""
@@ -93,24 +101,30 @@ class DeleteStatement:
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """The columns that ``find`` reads."""
         return () if self.where is None else tuple(sorted(columns_of(self.where)))
 
     @property
     def assigned(self) -> frozenset[str]:
+        """The columns that get new values: none."""
         return frozenset()
 
     @property
     def removes_only(self) -> bool:
+        """Whether ``change`` deletes all rows that ``find`` finds."""
         return True
 
     def find(self, batch: pa.RecordBatch) -> Mask:
+        """The rows that the condition selects."""
         return selected(self.where, batch, self.schema)
 
     def change(self, rows: pa.RecordBatch) -> Changed:
+        """All rows found are deleted."""
         all_rows = np.ones(rows.num_rows, np.bool_)
         return Changed(all_rows, ~all_rows, table_rows(rows.slice(0, 0), self.schema))
 
     def inserts(self) -> Iterator[pa.RecordBatch]:
+        """New rows: none."""
         return iter(())
 
 
@@ -124,24 +138,30 @@ class UpdateStatement:
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """The columns that ``find`` reads."""
         return () if self.where is None else tuple(sorted(columns_of(self.where)))
 
     @property
     def assigned(self) -> frozenset[str]:
+        """The columns that get new values."""
         return self.assignments.names
 
     @property
     def removes_only(self) -> bool:
+        """Whether ``change`` deletes all rows that ``find`` finds."""
         return False
 
     def find(self, batch: pa.RecordBatch) -> Mask:
+        """The rows that the condition selects."""
         return selected(self.where, batch, self.schema)
 
     def change(self, rows: pa.RecordBatch) -> Changed:
+        """All rows found get the new values."""
         all_rows = np.ones(rows.num_rows, np.bool_)
         return Changed(~all_rows, all_rows, self.assignments.applied(rows))
 
     def inserts(self) -> Iterator[pa.RecordBatch]:
+        """New rows: none."""
         return iter(())
 
 

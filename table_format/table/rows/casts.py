@@ -6,6 +6,7 @@ instant for a date) is refused whatever its values are.
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable
 
 import numpy as np
@@ -13,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.errors import InvalidData
-from table_format.model.arrow_types import arrow_type
+from table_format.model.arrow_calls import binary_length, greater, list_array, map_array, nulls, utf8_length
+from table_format.model.arrow_types import arrow_field, arrow_type
 from table_format.model.types import (
     MAX_LENGTH,
     NESTED,
@@ -43,9 +45,9 @@ def cast_column(array: pa.Array, data_type: DataType, column: str, *, first_row:
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+        array = typing.cast("pa.DictionaryArray", array).dictionary_decode()
     if pa.types.is_null(array.type):
-        return pa.nulls(len(array), target)
+        return nulls(len(array), target)
     if isinstance(data_type, NESTED):
         return _cast_nested(array, data_type, column)
     if not array.type.equals(target):
@@ -127,16 +129,16 @@ def _accepted(target: pa.DataType) -> tuple[str, ...]:
 def _check_length(array: pa.Array, data_type: DataType, column: str, first_row: int) -> None:
     match data_type:
         case CharType(length=length) | VarCharType(length=length):
-            measure = pc.utf8_length
+            measure = utf8_length
         case BinaryType(length=length) | VarBinaryType(length=length):
-            measure = pc.binary_length
+            measure = binary_length
         case _:
             return
     if length == MAX_LENGTH:
         return
     lengths = measure(array)
     if (pc.max(lengths).as_py() or 0) > length:
-        row = pc.index(pc.greater(lengths, length), value=True).as_py()
+        row = pc.index(greater(lengths, length), value=True).as_py()
         message = f"column '{column}' is {data_type}; the value of row {first_row + row} has length {lengths[row]}"
         raise InvalidData(message)
 
@@ -149,8 +151,8 @@ def _cast_nested(array: pa.Array, data_type: DataType, column: str) -> pa.Array:
     # Rows of parts have no number of their own, so messages name the part and the value.
     match data_type:
         case ArrayType(element=element) if _is_list(array.type):
-            values = cast_column(array.flatten(), element, f"{column}.element")
-            return pa.ListArray.from_arrays(_offsets(array), values, type=arrow_type(data_type), mask=array.is_null())
+            values = cast_column(typing.cast("pa.ListArray", array).flatten(), element, f"{column}.element")
+            return list_array(_offsets(array), values, type=arrow_type(data_type), mask=array.is_null())
         case MapType(key=key, value=value) if pa.types.is_map(array.type):
             return _cast_map(array, data_type, key, value, column)
         case MultisetType(element=element) if pa.types.is_map(array.type):
@@ -173,10 +175,10 @@ def _offsets(array: pa.Array) -> pa.Array:
 
 def _cast_map(array: pa.Array, data_type: DataType, key: DataType, value: DataType, column: str) -> pa.Array:
     # A copy begins at 0 and has nothing behind its nulls.
-    copy = array.take(pa.array(np.arange(len(array))))
+    copy = typing.cast("pa.MapArray", array.take(np.arange(len(array))))
     keys = cast_column(copy.keys, key, f"{column}.key")
     values = cast_column(copy.items, value, f"{column}.value")
-    return pa.MapArray.from_arrays(copy.offsets, keys, values, type=arrow_type(data_type), mask=copy.is_null())
+    return map_array(copy.offsets, keys, values, type=arrow_type(data_type), mask=copy.is_null())
 
 
 def _cast_struct(array: pa.Array, data_type: RowType, column: str) -> pa.Array:
@@ -187,4 +189,5 @@ def _cast_struct(array: pa.Array, data_type: RowType, column: str) -> pa.Array:
     children = [
         cast_column(pc.struct_field(array, found.index(f.name)), f.type, f"{column}.{f.name}") for f in data_type.fields
     ]
-    return pa.StructArray.from_arrays(children, fields=list(arrow_type(data_type)), mask=array.is_null())
+    fields = [arrow_field(f) for f in data_type.fields]
+    return pa.StructArray.from_arrays(children, fields=fields, mask=array.is_null())

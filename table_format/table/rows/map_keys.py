@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pyarrow as pa
 
@@ -14,6 +16,7 @@ from table_format.formats.nested import (
     with_map_entries,
     with_struct_fields,
 )
+from table_format.model.arrow_calls import py_buffer
 from table_format.model.types import ArrayType, DataType, MapType, MultisetType, RowType
 
 
@@ -52,11 +55,11 @@ def _holds_map(data_type: DataType) -> bool:
     return False
 
 
-def _last_of_each_key(array: pa.MapArray) -> pa.MapArray:
+def _last_of_each_key(array: pa.Array) -> pa.Array:
     keys, items = map_entries(array)
     if pa.types.is_nested(keys.type):
         return array
-    offsets = array.offsets.to_numpy().astype(np.int64)
+    offsets = cast("pa.MapArray", array).offsets.to_numpy().astype(np.int64)
     rows = np.repeat(np.arange(len(array)), np.diff(offsets))
     encoded = keys.dictionary_encode()
     codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
@@ -72,5 +75,5 @@ def _last_of_each_key(array: pa.MapArray) -> pa.MapArray:
     # ``with_map_entries`` left neither an offset nor, without nulls, a validity.
     validity = array.buffers()[0]
     return pa.Array.from_buffers(
-        array.type, len(array), [validity, pa.py_buffer(ends)], array.null_count, children=[pairs]
+        array.type, len(array), [validity, py_buffer(ends)], array.null_count, children=[pairs]
     )

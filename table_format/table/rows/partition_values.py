@@ -10,6 +10,7 @@ from table_format.errors import InvalidData, InvalidInputError
 from table_format.kernels.values import values_of
 from table_format.metastore.manifest.partitions import PartitionSpec
 from table_format.model.arguments import refuse, shown
+from table_format.model.arrow_calls import arrow_array
 from table_format.model.arrow_types import arrow_type
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
@@ -70,7 +71,7 @@ def _partition_field(schema: TableSchema, name: str) -> DataField:
 
 def _array_of(field: DataField, value: object) -> pa.Array:
     try:
-        array = pa.array([value])
+        array = arrow_array([value])
         if isinstance(value, str) and not pa.types.is_string(arrow_type(field.type)):
             array = array.cast(arrow_type(field.type))
     except (pa.ArrowException, UnicodeEncodeError, OverflowError, TypeError, ValueError) as error:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.errors import InvalidData, UnsupportedFeature
+from table_format.model.arrow_calls import not_equal
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.row_kind import ROW_KIND_COLUMN, ROW_KIND_TEXT, RowKind
 from table_format.model.schema import VALUE_KIND, TableSchema
@@ -128,7 +130,7 @@ class RowRules:
             return None
         texts = batch.column(name)
         if pa.types.is_dictionary(texts.type):
-            texts = texts.dictionary_decode()
+            texts = cast("pa.DictionaryArray", texts).dictionary_decode()
         if pa.types.is_null(texts.type) and len(texts):
             texts = texts.cast(pa.string())
         if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
@@ -153,7 +155,7 @@ class RowRules:
     def _kept(self, kinds: pa.Array) -> pa.Array:
         if self.merge.ignore_delete:
             return pc.invert(pc.is_in(kinds, _retracts()))
-        return pc.not_equal(kinds, RowKind.UPDATE_BEFORE.value)
+        return not_equal(kinds, RowKind.UPDATE_BEFORE.value)
 
     def _check_retracts(self, kinds: pa.Array, first_row: int) -> None:
         if self.schema.primary_keys:
@@ -209,9 +211,9 @@ def _parts(path: str, data_type: DataType, column: pa.Array) -> Iterator[tuple[s
     """The parts of a nested column with the values of those parents that are not null."""
     match data_type:
         case ArrayType(element=element):
-            parts = [("element", element, column.flatten())]
+            parts = [("element", element, cast("pa.ListArray", column).flatten())]
         case MapType(value=value):
-            parts = [("value", value, column.drop_null().items)]
+            parts = [("value", value, cast("pa.MapArray", column.drop_null()).items)]
         case RowType(fields=fields):
             present = column.drop_null()
             parts = [(f.name, f.type, pc.struct_field(present, i)) for i, f in enumerate(fields)]

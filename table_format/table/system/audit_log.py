@@ -34,10 +34,12 @@ class AuditLogTable(SystemTable):
 
     @property
     def name(self) -> str:
+        """The name of the table with its suffix."""
         return f"{self.table.identifier}$audit_log"
 
     @property
     def fields(self) -> tuple[DataField, ...]:
+        """The columns, in order."""
         return (ROW_KIND, *self.table.schema.fields)
 
     def scan(

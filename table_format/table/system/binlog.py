@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_format.kernels.predicate import matches
+from table_format.model.arrow_calls import concat_batches, list_array
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.predicate import Predicate, columns_of
 from table_format.model.row_kind import RowKind
@@ -38,10 +39,12 @@ class BinlogTable(SystemTable):
 
     @property
     def name(self) -> str:
+        """The name of the table with its suffix."""
         return f"{self.table.identifier}$binlog"
 
     @property
     def fields(self) -> tuple[DataField, ...]:
+        """The columns, in order."""
         return binlog_fields(self.table.schema.fields)
 
     def scan(
@@ -88,7 +91,7 @@ def packed(batches: Iterable[pa.RecordBatch], fields: Sequence[DataField]) -> It
     for batch in batches:
         if not batch.num_rows:
             continue
-        rows = batch if waiting is None else pa.concat_batches([waiting, batch])
+        rows = batch if waiting is None else concat_batches([waiting, batch])
         # Whether an update goes on is told by the next row, which another batch may hold.
         last = rows.slice(rows.num_rows - 1)
         waiting = last if last.column(VALUE_KIND.name)[0].as_py() == RowKind.UPDATE_BEFORE else None
@@ -107,10 +110,7 @@ def _packed(rows: pa.RecordBatch, fields: Sequence[DataField], *, pairs: bool) -
     starts = np.flatnonzero(~is_second)
     offsets = np.append(starts, kinds.size).astype(np.int32)
     schema = arrow_schema(binlog_fields(fields)[1:])
-    arrays = [
-        pa.ListArray.from_arrays(pa.array(offsets), rows.column(f.name).cast(f.type.value_type), type=f.type)
-        for f in schema
-    ]
+    arrays = [list_array(pa.array(offsets), rows.column(f.name).cast(f.type.value_type), type=f.type) for f in schema]
     last_kinds = pa.array(kinds[offsets[1:] - 1], pa.int8())
     batch = pa.RecordBatch.from_arrays([*arrays, last_kinds], names=[*schema.names, VALUE_KIND.name])
     return kind_texts(batch, binlog_fields(fields)[1:])

@@ -61,10 +61,12 @@ class MetadataTable(SystemTable):
 
     @property
     def name(self) -> str:
+        """The name of the table with its suffix."""
         return f"{self.table.identifier}${self.title}"
 
     @property
     def fields(self) -> tuple[DataField, ...]:
+        """The columns, in order."""
         return self.columns
 
     def scan(
@@ -114,6 +116,7 @@ class MetadataScan(SystemScan):
 
     @property
     def schema(self) -> pa.Schema:
+        """The columns that were asked for, as Arrow has them."""
         return arrow_schema(chosen_fields(self.fields, self.columns))
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
@@ -131,7 +134,7 @@ def batch_of(fields: Sequence[DataField], rows: Sequence[Row]) -> pa.RecordBatch
     arrays = [
         pa.array([row[f.name] for row in rows], arrow_type(f.type))
         if isinstance(f.type, NESTED)
-        else array_of([row[f.name] for row in rows], f.type)  # type: ignore[misc]
+        else array_of([row[f.name] for row in rows], f.type)  # type: ignore[misc]  # scalars
         for f in fields
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(fields))

@@ -24,10 +24,12 @@ class ReadOptimizedTable(SystemTable):
 
     @property
     def name(self) -> str:
+        """The name of the table with its suffix."""
         return f"{self.table.identifier}$ro"
 
     @property
     def fields(self) -> tuple[DataField, ...]:
+        """The columns, in order."""
         return self.table.schema.fields
 
     def scan(

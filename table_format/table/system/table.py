@@ -61,7 +61,9 @@ class Splits(Protocol):
     """A plan: the units that can be read apart from each other; each travels between processes."""
 
     @property
-    def splits(self) -> Sequence[Any]: ...
+    def splits(self) -> Sequence[Any]:
+        """The units, in order."""
+        ...
 
 
 @runtime_checkable
@@ -72,11 +74,17 @@ class SplitReading(Protocol):
     """
 
     @property
-    def fields(self) -> Sequence[DataField]: ...
+    def fields(self) -> Sequence[DataField]:
+        """The columns of the rows."""
+        ...
 
-    def plan(self) -> Splits: ...
+    def plan(self) -> Splits:
+        """Look at the table, and cut what is to be read into splits."""
+        ...
 
-    def split_reader(self) -> Callable[[Any], Generator[pa.RecordBatch]]: ...
+    def split_reader(self) -> Callable[[Any], Generator[pa.RecordBatch]]:
+        """The function that reads one split."""
+        ...
 
 
 class SystemScan(ArrowRows):

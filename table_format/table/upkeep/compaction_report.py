@@ -35,7 +35,8 @@ class CompactionReport:
     dropped: tuple[DroppedBucket, ...] = ()
 
     def __str__(self) -> str:
-        """
+        """The counts, and a line for each bucket that was dropped.
+
         >>> print(CompactionReport(dropped=(DroppedBucket("dt=a", 1, "file x is gone"),)))
         0 buckets compacted, 1 dropped
         dropped: dt=a, bucket 1: file x is gone

@@ -1,0 +1,56 @@
+"""Calls of pyarrow and numpy whose published type stubs lack them or refuse what they accept.
+
+At run time they are the functions of pyarrow and numpy themselves; ``arrow_calls.pyi`` beside this file gives their
+types. What the stubs describe well is called directly.
+"""
+
+from __future__ import annotations
+
+from numpy import frombuffer
+from pyarrow import ListArray, MapArray, NativeFile, PythonFile, concat_batches, map_, nulls, py_buffer, repeat, schema
+from pyarrow import array as arrow_array
+from pyarrow.compute import (
+    binary_join,
+    binary_join_element_wise,
+    binary_length,
+    bit_wise_and,
+    equal,
+    fill_null,
+    greater,
+    if_else,
+    not_equal,
+    or_,
+    struct_field,
+    utf8_length,
+)
+
+list_array = ListArray.from_arrays
+map_array = MapArray.from_arrays
+read_at = NativeFile.read_at
+
+__all__ = [
+    "PythonFile",
+    "arrow_array",
+    "binary_join",
+    "binary_join_element_wise",
+    "binary_length",
+    "bit_wise_and",
+    "concat_batches",
+    "equal",
+    "fill_null",
+    "frombuffer",
+    "greater",
+    "if_else",
+    "list_array",
+    "map_",
+    "map_array",
+    "not_equal",
+    "nulls",
+    "or_",
+    "py_buffer",
+    "read_at",
+    "repeat",
+    "schema",
+    "struct_field",
+    "utf8_length",
+]

@@ -1,0 +1,63 @@
+"""mypy lets pyarrow's generic classes stand without parameters; here is that all others have theirs."""
+
+from __future__ import annotations
+
+import ast
+import collections.abc
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("table_format", "resources", "assets", "jobs", "sensors")
+BUILT_IN = {
+    *("list", "dict", "set", "frozenset", "tuple", "OrderedDict", "defaultdict", "Counter", "deque"),
+    *(name for name in collections.abc.__all__ if hasattr(getattr(collections.abc, name), "__class_getitem__")),
+} - {"Container"}  # a class of roaring bitmaps here
+
+
+def test_generic_classes_of_annotations_have_parameters() -> None:
+    trees = {path: ast.parse(path.read_text()) for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
+    generic = BUILT_IN | {name for tree in trees.values() for name in generic_classes(tree)}
+    bare = [
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for path, tree in trees.items()
+        for annotation in annotations(tree)
+        for line, name in bare_names(annotation)
+        if name in generic
+    ]
+    assert bare == []
+
+
+def generic_classes(tree: ast.Module) -> Iterator[str]:
+    """The classes of a module with ``Generic[...]`` or ``Protocol[...]`` among their bases."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            for base in node.bases:
+                if isinstance(base, ast.Subscript) and ast.unparse(base.value) in ("Generic", "Protocol"):
+                    yield node.name
+
+
+def annotations(tree: ast.Module) -> Iterator[ast.expr]:
+    """The annotations of arguments, results and variables."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
+            yield node.annotation
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
+            yield node.returns
+
+
+def bare_names(annotation: ast.expr) -> Iterator[tuple[int, str]]:
+    """Names in an annotation that stand without parameters."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return
+    match annotation:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            yield annotation.lineno, name
+        case ast.Subscript(value=ast.Name(id="Literal")):
+            return
+        case ast.Subscript(slice=inside):
+            yield from bare_names(inside)
+        case _:
+            for child in ast.iter_child_nodes(annotation):
+                if isinstance(child, ast.expr):
+                    yield from bare_names(child)

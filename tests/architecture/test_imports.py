@@ -1,0 +1,58 @@
+"""How modules may import one another, where the import contracts of pyproject.toml cannot say it."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+LATE_IMPORTS = {
+    "numba": "small inputs must not pay for the compiler",
+    "datasketches": "only columns with sketches need it",
+    "duckdb": "only tables that are handed to DuckDB need it",
+    "polars": "an optional extra of a table's users",
+    "pyarrow.dataset": "few ORC files need it, and importing it takes longer than opening a table",
+    "table_format.codecs.expression_sql": "the SQL parser takes longer to import than the rest of the library",
+    "table_format.codecs.filter_sql": "the SQL parser takes longer to import than the rest of the library",
+    "table_format.spark.write.cross_partition": "only keys that move between partitions need DuckDB",
+    "table_format.table.placement.cross_partition": "only keys that move between partitions need DuckDB",
+}
+"""What functions of the library may import, and why their module does not."""
+
+
+def contracts() -> dict[str, list[str]]:
+    """The layers of each package that has a contract for its rooms, from the top."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    return {
+        container: contract["layers"]
+        for contract in settings["contracts"]
+        for container in contract.get("containers", [])
+    }
+
+
+def test_the_rooms_of_the_table_lie_in_at_most_eight_layers() -> None:
+    assert len(contracts()["table_format.table"]) <= 8
+
+
+def test_functions_import_only_what_few_programs_need_and_what_is_slow_to_import() -> None:
+    found: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "table_format").rglob("*.py")):
+        for line, name in imports_in_functions(ast.parse(path.read_text())):
+            found.setdefault(name, []).append(f"{path.relative_to(ROOT)}:{line}")
+    assert {name: where for name, where in found.items() if name not in LATE_IMPORTS} == {}
+    assert sorted(found) == sorted(LATE_IMPORTS), "a listed import is no longer in a function: take it off the list"
+
+
+def imports_in_functions(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and full name of each module that a function imports."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for node in {inner: None for function in functions for inner in ast.walk(function)}:
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or "."
+            # ``from pyarrow import dataset`` imports a module, ``from a.b import name`` most often a name of one.
+            yield from ((node.lineno, f"{module}.{a.name}" if "." not in module else module) for a in node.names)
