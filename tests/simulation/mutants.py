@@ -179,7 +179,7 @@ def _discard_delta_too(self, files) -> None:
     DISCARD(self, self.lasting)
 
 
-DISCARD = commit_prepare.Work.discard
+DISCARD = commit_prepare.AttemptFiles.discard
 
 
 def _abort_lifted_files(self, messages) -> None:
@@ -361,8 +361,8 @@ MUTANTS: tuple[Mutant, ...] = (
         Settings.draw_outages,
         _mutant("overwrite proposed once", (commit.TableCommit, "_propose_overwrite", _propose_once)),
     ),
-    _mutant("discard the delta too", (commit_prepare.Work, "discard", _discard_delta_too)),
-    _mutant("discard nothing", (commit_prepare.Work, "discard", _nothing)),
+    _mutant("discard the delta too", (commit_prepare.AttemptFiles, "discard", _discard_delta_too)),
+    _mutant("discard nothing", (commit_prepare.AttemptFiles, "discard", _nothing)),
     _mutant("abort lifted files", (commit.TableCommit, "abort", _abort_lifted_files)),
     _mutant("abort nothing", (commit.TableCommit, "abort", _nothing)),
     # Interrupts.

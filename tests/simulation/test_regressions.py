@@ -154,7 +154,7 @@ def test_the_late_hint_of_the_first_commit_does_not_undo_what_an_expiry_announce
     p.snapshots().announce_earliest(3)
     p.snapshots().write_earliest_hint(3)
     p.snapshots().begin_earliest_hint(1)
-    assert p.snapshots().is_being_deleted(2)
+    assert p.snapshots().is_expiring(2)
     assert shared.files.read(PATHS.earliest_hint) == b"3"
 
 
