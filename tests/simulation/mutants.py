@@ -21,10 +21,18 @@ from table_format.metastore.commit import commit_loop, conflicts, publications
 from table_format.metastore.commit import history_link as commit_link
 from table_format.metastore.commit import table_commit as commit
 from table_format.metastore.commit.history_link import Link
-from table_format.metastore.expiry import branch_needs, expiry_facts, tag_deletion
+from table_format.metastore.expiry import (
+    branch_needs,
+    expirable,
+    file_deletions,
+    removal,
+    retained_files,
+    table_history,
+    tag_deletion,
+)
 from table_format.metastore.expiry import expire_snapshots as expire
 from table_format.metastore.manifest import manifest_merge
-from table_format.metastore.references import snapshot_files as deletions
+from table_format.metastore.references import snapshot_files
 from table_format.metastore.references import tag_store as tags
 from table_format.metastore.scan import live_state
 from table_format.metastore.snapshot import snapshot_store as snapshots
@@ -215,7 +223,7 @@ def _one_more(*arguments, **options):
     return replace(found, end=found.end + 1) if found.ids and found.end < options["latest"] else found
 
 
-RANGE = expiry_facts.expiry_range
+RANGE = expirable.expiry_range
 
 
 def _remove_lifted_files(delta):
@@ -233,7 +241,7 @@ def _snapshots_without_files(self, table_store) -> None:
         table_store.io.delete(path)
 
 
-APPLY = deletions.Deletions.apply
+APPLY = file_deletions.FileDeletions.apply
 
 
 class _NeverGoing(snapshots.SnapshotStore):
@@ -260,8 +268,8 @@ def _needs_if_hinted(table_store, manifests, name, wanted):
     return branch_needs.needs_of([replace(found, snapshots=kept)], manifests, wanted=wanted)
 
 
-def _needs_nothing(*_: object) -> branch_needs.BranchNeeds:
-    return branch_needs.BranchNeeds(deletions.MetadataNames(), frozenset())
+def _needs_nothing(*_: object) -> file_deletions.NeededFiles:
+    return file_deletions.NeededFiles(snapshot_files.MetadataNames(), frozenset())
 
 
 def _without_floor(table_store, options, **others):
@@ -338,7 +346,7 @@ MUTANTS: tuple[Mutant, ...] = (
         _mutant("clean up after unknown", (commit_loop, "put_if_absent", _refuse_what_is_unknown)),
     ),
     _mutant("no conflict check", (commit_prepare, "find_conflict", _nothing)),
-    _mutant("expire off by one", (expiry_facts, "expiry_range", _one_more)),
+    _mutant("expire off by one", (expirable, "expiry_range", _one_more)),
     _under(Settings.draw_stalling, _mutant("restart without filter", (writers, "must_commit", _always))),
     _mutant("compaction keeps old", (commit, "compact_changes", _compact_keeping_inputs)),
     _mutant("trust hint", (snapshots.SnapshotStore, "latest_id", _trust_hint)),
@@ -375,15 +383,16 @@ MUTANTS: tuple[Mutant, ...] = (
     # Expiry and tags.
     _mutant(
         "lifted files are removed",
-        (expiry_facts, "removed_files", _remove_lifted_files),
-        (expiry_facts.ExpiryReader, "_protected", lambda *_: frozenset()),
+        (removal, "removed_files", _remove_lifted_files),
+        (retained_files.RetainedFiles, "_protected", lambda *_: frozenset()),
     ),
-    _mutant("tags protect nothing", (expiry_facts.ExpiryReader, "tags", lambda _: {})),
+    _mutant("tags protect nothing", (table_history.TableHistory, "kept_states", lambda _: {})),
     _mutant(
-        "metadata of the next is deleted", (expiry_facts.ExpiryReader, "_needed", lambda *_: deletions.MetadataNames())
+        "metadata of the next is deleted",
+        (retained_files.RetainedFiles, "_metadata", lambda *_: snapshot_files.MetadataNames()),
     ),
-    _mutant("newest first", (deletions.Deletions, "apply", _newest_first)),
-    _mutant("files go, snapshots stay", (deletions.Deletions, "apply", _snapshots_without_files)),
+    _mutant("newest first", (file_deletions.FileDeletions, "apply", _newest_first)),
+    _mutant("files go, snapshots stay", (file_deletions.FileDeletions, "apply", _snapshots_without_files)),
     _under(
         Settings.draw_housekeeping,
         _mutant("expiry is not announced", (snapshots.SnapshotStore, "announce_earliest", _announce_nothing)),

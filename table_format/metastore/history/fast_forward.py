@@ -25,10 +25,10 @@ from table_format.codecs.tag_json import decode_tag
 from table_format.errors import BranchNotFound, CorruptionError, InvalidIdentifier, SnapshotNotFound
 from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
+from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.expiry.unneeded import delete_unneeded, named_files
 from table_format.metastore.history.branches import BranchStore
 from table_format.metastore.manifest.manifest_store import ManifestStore
-from table_format.metastore.references.snapshot_files import Deletions
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
@@ -44,7 +44,7 @@ class FastForwardReport:
     snapshot_ids: tuple[int, ...]
     removed_ids: tuple[int, ...] = ()
     tags: tuple[str, ...] = ()
-    deletions: Deletions = field(default_factory=Deletions)
+    deletions: FileDeletions = field(default_factory=FileDeletions)
     unreadable: str | None = None
 
 
@@ -111,7 +111,7 @@ class _FastForward:
         self._snapshots.write_earliest_hint(self._snapshots.ids()[0])
         self._snapshots.write_latest_hint(self._last)
         self._snapshots.end_rewriting()
-        deletions, unreadable = Deletions(), None
+        deletions, unreadable = FileDeletions(), None
         try:
             deletions = delete_unneeded(self._target, self._options, named)  # 8
         except CorruptionError as error:

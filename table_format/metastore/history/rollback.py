@@ -24,11 +24,11 @@ from typing import Final
 
 from table_format.errors import AlreadyExistsError, ConflictError, CorruptionError, MissingFile
 from table_format.io.table_store import TableStore
+from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.expiry.unneeded import delete_unneeded, named_files
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.references.completeness import missing_file
 from table_format.metastore.references.expired_reads import telling_expired
-from table_format.metastore.references.snapshot_files import Deletions
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.snapshot.changelog_store import ChangelogStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
@@ -47,7 +47,7 @@ class RollbackReport:
     snapshot_ids: tuple[int, ...] = ()
     changelog_ids: tuple[int, ...] = ()
     tags: tuple[str, ...] = ()
-    deletions: Deletions = field(default_factory=Deletions)
+    deletions: FileDeletions = field(default_factory=FileDeletions)
     unreadable: str | None = None
 
 
@@ -95,7 +95,7 @@ def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> Roll
     snapshots.withdraw_after(target.id)  # 6
     snapshots.write_earliest_hint(snapshots.ids()[0])
     snapshots.write_latest_hint(target.id)
-    deletions, unreadable = Deletions(), None
+    deletions, unreadable = FileDeletions(), None
     try:
         deletions = delete_unneeded(store, options, named)  # 7
     except CorruptionError as error:
