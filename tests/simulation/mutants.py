@@ -35,6 +35,7 @@ from table_format.metastore.manifest import manifest_merge
 from table_format.metastore.references import snapshot_files
 from table_format.metastore.references import tag_store as tags
 from table_format.metastore.scan import live_state
+from table_format.metastore.snapshot import expiry_notices
 from table_format.metastore.snapshot import snapshot_store as snapshots
 from table_format.model.manifest import FileKind
 from tests.simulation import maintenance, process, store, writers
@@ -96,7 +97,7 @@ def _verify_with_one_look(snapshot, found, manifests) -> Link:
 
 
 def _trust_hint(self: snapshots.SnapshotStore) -> int | None:
-    hint = self._read_hint(self._store.paths.latest_hint)
+    hint = self.hints.latest()
     return self._listed_latest() if hint is None else hint
 
 
@@ -244,17 +245,23 @@ def _snapshots_without_files(self, table_store) -> None:
 APPLY = file_deletions.FileDeletions.apply
 
 
-class _NeverGoing(snapshots.SnapshotStore):
-    def notices(self) -> tuple[snapshots.ExpiryNotice, ...]:
+class _NoNotices(expiry_notices.ExpiryNotices):
+    def all(self) -> tuple[expiry_notices.ExpiryNotice, ...]:
         return ()
 
 
-def _announce_nothing(self, snapshot_id: int) -> str:
-    return self._store.paths.expiry_notice(snapshot_id, "0")
+class _NeverGoing(snapshots.SnapshotStore):
+    def __init__(self, table_store) -> None:
+        super().__init__(table_store)
+        self.notices = _NoNotices(table_store)
+
+
+def _announce_nothing(self, end: int) -> str:
+    return self.store.paths.expiry_notice(end, "0")
 
 
 def _hinted(found: snapshots.SnapshotStore) -> int:
-    return found._read_hint(found.store.paths.earliest_hint) or 0
+    return found.hints.earliest() or 0
 
 
 def _kept_if_hinted(table_store, snapshot, *, beside=None) -> bool:
@@ -395,7 +402,7 @@ MUTANTS: tuple[Mutant, ...] = (
     _mutant("files go, snapshots stay", (file_deletions.FileDeletions, "apply", _snapshots_without_files)),
     _under(
         Settings.draw_housekeeping,
-        _mutant("expiry is not announced", (snapshots.SnapshotStore, "announce_earliest", _announce_nothing)),
+        _mutant("expiry is not announced", (expiry_notices.ExpiryNotices, "announce", _announce_nothing)),
     ),
     _under(Settings.draw_housekeeping, _mutant("tags of going snapshots", (tags, "SnapshotStore", _NeverGoing))),
     _mutant("tag deletion asks nobody", (tag_deletion, "needs_beside_tag", _needs_nothing)),

@@ -263,10 +263,10 @@ class CommitLoop:
             raise
 
     def _write_hints(self, snapshot: Snapshot) -> None:
-        snapshots = self._context.snapshots
+        hints = self._context.snapshots.hints
         # The snapshot is published: a hint that cannot be written costs the next reader a listing.
         with suppress(OSError):
-            snapshots.write_latest_hint(snapshot.id)
+            hints.write_latest(snapshot.id)
         if snapshot.id == FIRST_SNAPSHOT_ID:
             with suppress(OSError):
-                snapshots.begin_earliest_hint(snapshot.id)
+                hints.create_earliest(snapshot.id)

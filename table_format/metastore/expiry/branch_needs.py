@@ -218,7 +218,7 @@ class _Needs:
         for tagged in history.tagged:
             self._add_state(tagged, partial(_is_untagged, tags, tagged.id))
         snapshots, follower = SnapshotStore(history.branch), None
-        is_linear = bool(history.snapshots) and not snapshots.is_being_rewritten()
+        is_linear = bool(history.snapshots) and not snapshots.rewriting.exists()
         run = last_run([snapshot.id for snapshot in history.snapshots])
         for snapshot in history.snapshots:
             # What lies below a hole may be what a lost race has left: it never had more than it names and has.

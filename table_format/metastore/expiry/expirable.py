@@ -145,7 +145,7 @@ class ExpirableSnapshots:
 
     def write_hints(self, earliest_id: int) -> None:
         """Also withdraws the notices of expiries that died."""
-        self.history.snapshots.tidy(earliest_id)
+        self.history.snapshots.record_earliest(earliest_id)
 
     def is_overtaken(self, chosen: ExpiryRange) -> bool:
         """Another expiry leaves a notice, and has moved an end of the range when its notice is gone."""
@@ -218,9 +218,9 @@ class ExpirableChangelogs:
     def write_hints(self, earliest_id: int) -> None:
         """There are no hints without changelogs."""
         if self.everything:
-            self.history.changelogs.delete_hints()
+            self.history.changelogs.hints.delete()
         else:
-            self.history.changelogs.write_earliest_hint(earliest_id)
+            self.history.changelogs.hints.write_earliest(earliest_id)
 
     def is_overtaken(self, chosen: ExpiryRange) -> bool:
         """Another expiry of changelogs has deleted the first of them."""

@@ -55,7 +55,7 @@ def expire(
         chosen = what.choose(rules)
         if chosen is None or len(chosen.ids) < max(at_least, 1):
             if chosen is not None and what.is_announced and not dry_run:
-                what.history.snapshots.tidy(chosen.begin)
+                what.history.snapshots.record_earliest(chosen.begin)
             return report(kept_by="" if chosen is None else chosen.kept_by, dry_run=dry_run)
         try:
             return _expire(what, chosen, report, dry_run=dry_run)
@@ -76,7 +76,7 @@ def _expire(what: Expirable, chosen: ExpiryRange, report: Callable[..., R], *, d
         what.write_hints(chosen.end)
         return plan
     io = what.history.store.io
-    notice = what.history.snapshots.announce_earliest(chosen.end)
+    notice = what.history.snapshots.notices.announce(chosen.end)
     try:
         # Tags are read once more after the notice: a later tag finds its snapshot going, and an earlier one is seen.
         kept_now = what.history.kept_states()

@@ -63,7 +63,7 @@ class TableHistory:
         listed = self.snapshots.listed_ids()
         wanted = {snapshot.id for snapshot in kept.values()} & set(listed)
         retained = {i: snapshot for i in sorted(wanted) if (snapshot := self.snapshots.find(i)) is not None}
-        is_rewritten = self.snapshots.is_being_rewritten()
+        is_rewritten = self.snapshots.rewriting.exists()
         if is_rewritten:
             later = ((i, self.snapshots.find(i)) for i in listed if i >= end.id)
             retained |= {i: snapshot for i, snapshot in later if snapshot is not None}
@@ -78,4 +78,4 @@ class TableHistory:
         tags = TagStore(self.store)
         if tags.names_being_deleted() or frozenset(tags.names()) != self._tags_read:
             return True
-        return any(notice.end > first_id for notice in self.snapshots.notices())
+        return any(notice.end > first_id for notice in self.snapshots.notices.all())

@@ -85,16 +85,16 @@ def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> Roll
     if present is None:
         with suppress(AlreadyExistsError):  # by somebody else who goes back there
             snapshots.create(target)  # 1
-    store.io.delete(store.paths.latest_hint)  # 2
+    snapshots.hints.delete_latest()  # 2
     removed = _remove_snapshots(store, snapshots, target.id)  # 3
     if usurper is not None:
         snapshots.replace(target)
     changelogs = _remove_changelogs(store, target.id)  # 4
     for name in later_tags:
         tags.remove(name)  # 5
-    snapshots.withdraw_after(target.id)  # 6
-    snapshots.write_earliest_hint(snapshots.ids()[0])
-    snapshots.write_latest_hint(target.id)
+    snapshots.notices.withdraw_after(target.id)  # 6
+    snapshots.hints.write_earliest(snapshots.ids()[0])
+    snapshots.hints.write_latest(target.id)
     deletions, unreadable = FileDeletions(), None
     try:
         deletions = delete_unneeded(store, options, named)  # 7
@@ -150,8 +150,10 @@ def _remove_changelogs(store: TableStore, target_id: int) -> tuple[int, ...]:
     later = [number for number in ids if number > target_id]
     if later:
         kept = [number for number in ids if number <= target_id]
-        # As the reference says that it does not know the latest.
-        changelogs.write_latest_hint(kept[-1] if kept else None)
+        if kept:
+            changelogs.hints.write_latest(kept[-1])
+        else:
+            changelogs.hints.write_latest_unknown()
     for number in reversed(later):
         changelogs.delete(number)
     return tuple(later)
