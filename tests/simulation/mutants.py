@@ -17,7 +17,7 @@ from table_format.errors import CommitOutcomeUnknown
 from table_format.formats import newer_schemas
 from table_format.metastore import publish
 from table_format.metastore.commit import attempt as commit_prepare
-from table_format.metastore.commit import commit_loop, conflicts, publications
+from table_format.metastore.commit import commit_check, commit_loop, confirmation, conflicts, publications
 from table_format.metastore.commit import history_link as commit_link
 from table_format.metastore.commit import table_commit as commit
 from table_format.metastore.commit.history_link import Link
@@ -161,18 +161,18 @@ def _unclamped_time(c, job, written, latest, **options):
     return replace(made, time_millis=c.store.runtime.clock.now_ms())
 
 
-SNAPSHOT = commit_prepare._snapshot
+SNAPSHOT = commit_prepare.next_snapshot
 
 
-def _propose_once(self, latest, new, target):
-    key = (id(self), id(new))
-    known = self.__dict__.setdefault("_proposals", {})
-    if key not in known:
-        known[key] = PROPOSE(self, latest, new, target)
-    return known[key]
+def _propose_once(c, latest, new, target):
+    key = (id(c), id(new))
+    if key not in PROPOSED:
+        PROPOSED[key] = (c, new, PROPOSE(c, latest, new, target))  # what is kept keeps its id
+    return PROPOSED[key][-1]
 
 
-PROPOSE = commit.TableCommit._propose_overwrite
+PROPOSED: dict[tuple[int, int], tuple[object, ...]] = {}
+PROPOSE = commit.propose_overwrite
 
 
 def _compact_keeping_inputs(messages):
@@ -310,7 +310,7 @@ FENCES: dict[str, tuple[Substitution, ...]] = {
     ),
     "request": ((process, "REQUEST_MS", None),),
     "floor": ((maintenance, "expire_snapshots", _without_floor),),
-    "verify": ((commit_loop, "verify_link", lambda *_: Link.SOUND),),
+    "verify": ((confirmation, "verify_link", lambda *_: Link.SOUND),),
     "second look": ((snapshots.SnapshotStore, "latest_id", _no_second_look),),
     "since": (
         (commit.TableCommit, "filter_committed", _filter_ignoring_since),
@@ -352,7 +352,7 @@ MUTANTS: tuple[Mutant, ...] = (
         Settings.draw_outages,
         _mutant("clean up after unknown", (commit_loop, "put_if_absent", _refuse_what_is_unknown)),
     ),
-    _mutant("no conflict check", (commit_prepare, "find_conflict", _nothing)),
+    _mutant("no conflict check", (commit_check, "find_conflict", _nothing)),
     _mutant("expire off by one", (expirable, "expiry_range", _one_more)),
     _under(Settings.draw_stalling, _mutant("restart without filter", (writers, "must_commit", _always))),
     _mutant("compaction keeps old", (commit, "compact_changes", _compact_keeping_inputs)),
@@ -363,18 +363,18 @@ MUTANTS: tuple[Mutant, ...] = (
     # Publishing.
     _mutant("every error is a refusal", (publish, "_REFUSALS", frozenset(errno.errorcode))),
     _mutant("claim what exists", (commit_loop, "put_if_absent", _claim_what_exists)),
-    _under(Settings.draw_crowd, _mutant("verify with one look", (commit_loop, "verify_link", _verify_with_one_look))),
+    _under(Settings.draw_crowd, _mutant("verify with one look", (confirmation, "verify_link", _verify_with_one_look))),
     _mutant("filter by less", (commit.TableCommit, "filter_committed", _filter_including_the_last)),
     # What a snapshot names.
     _mutant("merge loses removals", (manifest_merge, "merge_entries", _merge_losing_removals)),
     _mutant("merged again without the rest", (manifest_merge.MergedManifests, "on_top_of", _reuse_without_the_rest)),
     _mutant("live state does not follow", (live_state.LiveState, "_follow", _forgetful_follow)),
     _mutant("overlaps are not seen", (conflicts, "_find_overlap", _nothing)),
-    _mutant("total of the delta only", (commit_prepare, "_snapshot", _count_delta_only)),
-    _mutant("time as the clock says", (commit_prepare, "_snapshot", _unclamped_time)),
+    _mutant("total of the delta only", (commit_prepare, "next_snapshot", _count_delta_only)),
+    _mutant("time as the clock says", (commit_prepare, "next_snapshot", _unclamped_time)),
     _under(
         Settings.draw_outages,
-        _mutant("overwrite proposed once", (commit.TableCommit, "_propose_overwrite", _propose_once)),
+        _mutant("overwrite proposed once", (commit, "propose_overwrite", _propose_once)),
     ),
     _mutant("discard the delta too", (commit_prepare.AttemptFiles, "discard", _discard_delta_too)),
     _mutant("discard nothing", (commit_prepare.AttemptFiles, "discard", _nothing)),
@@ -386,7 +386,7 @@ MUTANTS: tuple[Mutant, ...] = (
     _interrupted("no request is under way", (commit_loop.CommitLoop, "_publication", _over_when_interrupted)),
     _interrupted("repetition without looking", (publications.Publications, "begun_before", _nothing)),
     _interrupted("failed repetition is a failure", (publications.Publications, "outcome", _nothing)),
-    _interrupted("landed and forgotten", (publications.Publications, "landed_as", _nothing)),
+    _interrupted("landed and forgotten", (publications.Publications, "published_as", _nothing)),
     # Expiry and tags.
     _mutant(
         "lifted files are removed",
@@ -420,7 +420,7 @@ MUTANTS: tuple[Mutant, ...] = (
         _mutant(
             "stale handles rewrite",
             (newer_schemas, "refuse_newer", _nothing),
-            (commit_prepare, "find_misfit", _nothing),
+            (commit_check, "find_misfit", _nothing),
         ),
     ),
     # Fences in pairs.
