@@ -1,7 +1,7 @@
 """Put-if-absent with an answer: the commit point of snapshots and schemas (format chapter 10, section 3).
 
-``FileIO.create`` lets exactly one caller win, but its answer may be lost. Whoever wants to know looks: the file holds
-our bytes, or somebody else's, and both are final, since no file so made is ever replaced.
+``FileIO.create`` lets exactly one caller win, but its answer may be lost. A look at the file tells who won: it holds
+our bytes or those of another process, and both are final, since no file made in this way is ever replaced.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from table_format.errors import BadEncoding, CorruptionError
+from table_format.errors import AlreadyExistsError, BadEncoding, CorruptionError, OutcomeUnknownError
 from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
 
@@ -64,7 +64,7 @@ def put_if_absent(store: TableStore, path: str, data: bytes, *, give_up_ms: int)
         if isinstance(found, bytes):
             return Put(PutOutcome.OURS if found == data else PutOutcome.OTHERS, error)
         if found is None and exists and error is None:
-            # Somebody had the name and took it back; no request of ours is under way.
+            # Another process had the name and took it back; no request of ours is under way.
             return Put(PutOutcome.OTHERS)
         if found is None and error is not None and not in_doubt:
             return Put(PutOutcome.REFUSED, error)
@@ -74,6 +74,28 @@ def put_if_absent(store: TableStore, path: str, data: bytes, *, give_up_ms: int)
             break
         clock.sleep_ms(wait_ms)
     return Put(PutOutcome.UNKNOWN, error)
+
+
+def create_new(store: TableStore, path: str, data: bytes, *, what: str, give_up_after_ms: int) -> None:
+    """Create a file that must not exist; ``what`` is its name in errors.
+
+    Raises:
+        AlreadyExistsError: there is one with other bytes.
+        OutcomeUnknownError: the store did not answer; the file may exist.
+        OSError: the store refused; the file does not exist.
+    """
+    give_up_ms = store.runtime.clock.monotonic_ms() + give_up_after_ms
+    put = put_if_absent(store, path, data, give_up_ms=give_up_ms)
+    match put.outcome:
+        case PutOutcome.OURS:
+            return
+        case PutOutcome.OTHERS:
+            message = f"{path}: {what} exists already"
+            raise AlreadyExistsError(message)
+        case PutOutcome.REFUSED if put.error is not None:
+            raise put.error
+    message = f"{path}: the store did not say whether {what} was created; look before trying again"
+    raise OutcomeUnknownError(message) from put.error
 
 
 def create_unique(store: TableStore, path: str, data: bytes) -> None:

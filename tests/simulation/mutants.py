@@ -17,16 +17,25 @@ from table_format.errors import CommitOutcomeUnknown
 from table_format.formats import newer_schemas
 from table_format.metastore import publish
 from table_format.metastore.commit import attempt as commit_prepare
-from table_format.metastore.commit import commit_loop, conflicts, publications
+from table_format.metastore.commit import commit_check, commit_loop, confirmation, conflicts, publications
 from table_format.metastore.commit import history_link as commit_link
 from table_format.metastore.commit import table_commit as commit
 from table_format.metastore.commit.history_link import Link
-from table_format.metastore.expiry import branch_needs, expiry_facts, tag_deletion
+from table_format.metastore.expiry import (
+    branch_needs,
+    expirable,
+    file_deletions,
+    removal,
+    retained_files,
+    table_history,
+    tag_deletion,
+)
 from table_format.metastore.expiry import expire_snapshots as expire
 from table_format.metastore.manifest import manifest_merge
-from table_format.metastore.references import snapshot_files as deletions
+from table_format.metastore.references import snapshot_files
 from table_format.metastore.references import tag_store as tags
 from table_format.metastore.scan import live_state
+from table_format.metastore.snapshot import expiry_notices
 from table_format.metastore.snapshot import snapshot_store as snapshots
 from table_format.model.manifest import FileKind
 from tests.simulation import maintenance, process, store, writers
@@ -88,7 +97,7 @@ def _verify_with_one_look(snapshot, found, manifests) -> Link:
 
 
 def _trust_hint(self: snapshots.SnapshotStore) -> int | None:
-    hint = self._read_hint(self._store.paths.latest_hint)
+    hint = self.hints.latest()
     return self._listed_latest() if hint is None else hint
 
 
@@ -152,18 +161,18 @@ def _unclamped_time(c, job, written, latest, **options):
     return replace(made, time_millis=c.store.runtime.clock.now_ms())
 
 
-SNAPSHOT = commit_prepare._snapshot
+SNAPSHOT = commit_prepare.next_snapshot
 
 
-def _propose_once(self, latest, new, target):
-    key = (id(self), id(new))
-    known = self.__dict__.setdefault("_proposals", {})
-    if key not in known:
-        known[key] = PROPOSE(self, latest, new, target)
-    return known[key]
+def _propose_once(c, latest, new, target):
+    key = (id(c), id(new))
+    if key not in PROPOSED:
+        PROPOSED[key] = (c, new, PROPOSE(c, latest, new, target))  # what is kept keeps its id
+    return PROPOSED[key][-1]
 
 
-PROPOSE = commit.TableCommit._propose_overwrite
+PROPOSED: dict[tuple[int, int], tuple[object, ...]] = {}
+PROPOSE = commit.propose_overwrite
 
 
 def _compact_keeping_inputs(messages):
@@ -215,7 +224,7 @@ def _one_more(*arguments, **options):
     return replace(found, end=found.end + 1) if found.ids and found.end < options["latest"] else found
 
 
-RANGE = expiry_facts.expiry_range
+RANGE = expirable.expiry_range
 
 
 def _remove_lifted_files(delta):
@@ -233,20 +242,26 @@ def _snapshots_without_files(self, table_store) -> None:
         table_store.io.delete(path)
 
 
-APPLY = deletions.Deletions.apply
+APPLY = file_deletions.FileDeletions.apply
 
 
-class _NeverGoing(snapshots.SnapshotStore):
-    def notices(self) -> tuple[snapshots.ExpiryNotice, ...]:
+class _NoNotices(expiry_notices.ExpiryNotices):
+    def all(self) -> tuple[expiry_notices.ExpiryNotice, ...]:
         return ()
 
 
-def _announce_nothing(self, snapshot_id: int) -> str:
-    return self._store.paths.expiry_notice(snapshot_id, "0")
+class _NeverGoing(snapshots.SnapshotStore):
+    def __init__(self, table_store) -> None:
+        super().__init__(table_store)
+        self.notices = _NoNotices(table_store)
+
+
+def _announce_nothing(self, end: int) -> str:
+    return self.store.paths.expiry_notice(end, "0")
 
 
 def _hinted(found: snapshots.SnapshotStore) -> int:
-    return found._read_hint(found.store.paths.earliest_hint) or 0
+    return found.hints.earliest() or 0
 
 
 def _kept_if_hinted(table_store, snapshot, *, beside=None) -> bool:
@@ -260,8 +275,8 @@ def _needs_if_hinted(table_store, manifests, name, wanted):
     return branch_needs.needs_of([replace(found, snapshots=kept)], manifests, wanted=wanted)
 
 
-def _needs_nothing(*_: object) -> branch_needs.BranchNeeds:
-    return branch_needs.BranchNeeds(deletions.MetadataNames(), frozenset())
+def _needs_nothing(*_: object) -> file_deletions.NeededFiles:
+    return file_deletions.NeededFiles(snapshot_files.MetadataNames(), frozenset())
 
 
 def _without_floor(table_store, options, **others):
@@ -295,7 +310,7 @@ FENCES: dict[str, tuple[Substitution, ...]] = {
     ),
     "request": ((process, "REQUEST_MS", None),),
     "floor": ((maintenance, "expire_snapshots", _without_floor),),
-    "verify": ((commit_loop, "verify_link", lambda *_: Link.SOUND),),
+    "verify": ((confirmation, "verify_link", lambda *_: Link.SOUND),),
     "second look": ((snapshots.SnapshotStore, "latest_id", _no_second_look),),
     "since": (
         (commit.TableCommit, "filter_committed", _filter_ignoring_since),
@@ -337,8 +352,8 @@ MUTANTS: tuple[Mutant, ...] = (
         Settings.draw_outages,
         _mutant("clean up after unknown", (commit_loop, "put_if_absent", _refuse_what_is_unknown)),
     ),
-    _mutant("no conflict check", (commit_prepare, "find_conflict", _nothing)),
-    _mutant("expire off by one", (expiry_facts, "expiry_range", _one_more)),
+    _mutant("no conflict check", (commit_check, "find_conflict", _nothing)),
+    _mutant("expire off by one", (expirable, "expiry_range", _one_more)),
     _under(Settings.draw_stalling, _mutant("restart without filter", (writers, "must_commit", _always))),
     _mutant("compaction keeps old", (commit, "compact_changes", _compact_keeping_inputs)),
     _mutant("trust hint", (snapshots.SnapshotStore, "latest_id", _trust_hint)),
@@ -348,18 +363,18 @@ MUTANTS: tuple[Mutant, ...] = (
     # Publishing.
     _mutant("every error is a refusal", (publish, "_REFUSALS", frozenset(errno.errorcode))),
     _mutant("claim what exists", (commit_loop, "put_if_absent", _claim_what_exists)),
-    _under(Settings.draw_crowd, _mutant("verify with one look", (commit_loop, "verify_link", _verify_with_one_look))),
+    _under(Settings.draw_crowd, _mutant("verify with one look", (confirmation, "verify_link", _verify_with_one_look))),
     _mutant("filter by less", (commit.TableCommit, "filter_committed", _filter_including_the_last)),
     # What a snapshot names.
     _mutant("merge loses removals", (manifest_merge, "merge_entries", _merge_losing_removals)),
     _mutant("merged again without the rest", (manifest_merge.MergedManifests, "on_top_of", _reuse_without_the_rest)),
     _mutant("live state does not follow", (live_state.LiveState, "_follow", _forgetful_follow)),
     _mutant("overlaps are not seen", (conflicts, "_find_overlap", _nothing)),
-    _mutant("total of the delta only", (commit_prepare, "_snapshot", _count_delta_only)),
-    _mutant("time as the clock says", (commit_prepare, "_snapshot", _unclamped_time)),
+    _mutant("total of the delta only", (commit_prepare, "next_snapshot", _count_delta_only)),
+    _mutant("time as the clock says", (commit_prepare, "next_snapshot", _unclamped_time)),
     _under(
         Settings.draw_outages,
-        _mutant("overwrite proposed once", (commit.TableCommit, "_propose_overwrite", _propose_once)),
+        _mutant("overwrite proposed once", (commit, "propose_overwrite", _propose_once)),
     ),
     _mutant("discard the delta too", (commit_prepare.AttemptFiles, "discard", _discard_delta_too)),
     _mutant("discard nothing", (commit_prepare.AttemptFiles, "discard", _nothing)),
@@ -371,22 +386,23 @@ MUTANTS: tuple[Mutant, ...] = (
     _interrupted("no request is under way", (commit_loop.CommitLoop, "_publication", _over_when_interrupted)),
     _interrupted("repetition without looking", (publications.Publications, "begun_before", _nothing)),
     _interrupted("failed repetition is a failure", (publications.Publications, "outcome", _nothing)),
-    _interrupted("landed and forgotten", (publications.Publications, "landed_as", _nothing)),
+    _interrupted("landed and forgotten", (publications.Publications, "published_as", _nothing)),
     # Expiry and tags.
     _mutant(
         "lifted files are removed",
-        (expiry_facts, "removed_files", _remove_lifted_files),
-        (expiry_facts.ExpiryReader, "_protected", lambda *_: frozenset()),
+        (removal, "removed_files", _remove_lifted_files),
+        (retained_files.RetainedFiles, "_protected", lambda *_: frozenset()),
     ),
-    _mutant("tags protect nothing", (expiry_facts.ExpiryReader, "tags", lambda _: {})),
+    _mutant("tags protect nothing", (table_history.TableHistory, "kept_states", lambda _: {})),
     _mutant(
-        "metadata of the next is deleted", (expiry_facts.ExpiryReader, "_needed", lambda *_: deletions.MetadataNames())
+        "metadata of the next is deleted",
+        (retained_files.RetainedFiles, "_metadata", lambda *_: snapshot_files.MetadataNames()),
     ),
-    _mutant("newest first", (deletions.Deletions, "apply", _newest_first)),
-    _mutant("files go, snapshots stay", (deletions.Deletions, "apply", _snapshots_without_files)),
+    _mutant("newest first", (file_deletions.FileDeletions, "apply", _newest_first)),
+    _mutant("files go, snapshots stay", (file_deletions.FileDeletions, "apply", _snapshots_without_files)),
     _under(
         Settings.draw_housekeeping,
-        _mutant("expiry is not announced", (snapshots.SnapshotStore, "announce_earliest", _announce_nothing)),
+        _mutant("expiry is not announced", (expiry_notices.ExpiryNotices, "announce", _announce_nothing)),
     ),
     _under(Settings.draw_housekeeping, _mutant("tags of going snapshots", (tags, "SnapshotStore", _NeverGoing))),
     _mutant("tag deletion asks nobody", (tag_deletion, "needs_beside_tag", _needs_nothing)),
@@ -404,7 +420,7 @@ MUTANTS: tuple[Mutant, ...] = (
         _mutant(
             "stale handles rewrite",
             (newer_schemas, "refuse_newer", _nothing),
-            (commit_prepare, "find_misfit", _nothing),
+            (commit_check, "find_misfit", _nothing),
         ),
     ),
     # Fences in pairs.

@@ -306,7 +306,7 @@ def test_a_notice_of_a_dead_expiry_deletes_nothing_and_hides_nothing() -> None:
 
 
 def _hinted(store: SnapshotStore) -> int:
-    return store._read_hint(store.store.paths.earliest_hint) or 0
+    return store.hints.earliest() or 0
 
 
 def _kept_if_hinted(store, snapshot, *, beside=None):
@@ -321,7 +321,7 @@ def _needs_of_hinted(store, manifests, name, wanted):
 
 
 def _trusted(self):
-    return self._read_hint(self._store.paths.latest_hint) or self._listed_latest()
+    return self.hints.latest() or self._listed_latest()
 
 
 def _going_if_hinted(self, snapshot_id):

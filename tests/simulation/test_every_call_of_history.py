@@ -185,7 +185,7 @@ def check_everything_is_there(memory: MemoryFileIO, *, except_tags: Sequence[str
     """Every file that a snapshot or tag of any branch needs."""
     for name in ("db.t", *(f"db.t$branch_{b}" for b in branch_names(opened(memory).store))):
         facts = opened(memory, name).facts
-        kept = max((notice.end for notice in facts.snapshots.notices()), default=0)
+        kept = max((notice.end for notice in facts.snapshots.notices.all()), default=0)
         states = [facts.snapshots.load(i) for i in facts.snapshots.ids() if i >= kept]
         states += [tag.snapshot for n, tag in TagStore(facts.store).all().items() if n not in except_tags]
         for state in states:

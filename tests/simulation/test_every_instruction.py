@@ -32,6 +32,10 @@ COMMITTING = (
     ),
     *(
         "metastore/commit/attempt.py",
+        "metastore/commit/commit_check.py",
+        "metastore/commit/confirmation.py",
+        "metastore/commit/next_snapshot.py",
+        "metastore/commit/proposals.py",
         "metastore/scan/live_state.py",
         "table/write/batch_commit.py",
         "table/write/commit_retries.py",

@@ -31,6 +31,9 @@ CODE = (
     *(
         "metastore/commit/table_commit.py",
         "metastore/commit/commit_loop.py",
+        "metastore/commit/commit_check.py",
+        "metastore/commit/confirmation.py",
+        "metastore/commit/proposals.py",
         "metastore/commit/publications.py",
         "metastore/scan/live_state.py",
     ),

@@ -114,7 +114,7 @@ def test_a_reader_of_a_snapshot_that_is_half_deleted_is_told_that_it_expired(sha
     p = process(shared)
     error = CorruptionError("/f", "missing")
     assert explain_missing(p.store, error, 1) is error
-    p.snapshots().announce_earliest(2)
+    p.snapshots().notices.announce(2)
     assert isinstance(explain_missing(p.store, error, 1), SnapshotExpired)
     assert explain_missing(p.store, error, 2) is error
 
@@ -123,7 +123,7 @@ def test_a_tag_does_not_promise_a_snapshot_that_is_about_to_go(shared):
     """I11: a tag made while expiry was at work lost its files."""
     committed(shared, 3)
     p = process(shared)
-    p.snapshots().announce_earliest(3)
+    p.snapshots().notices.announce(3)
     with pytest.raises(SnapshotExpired):
         TagStore(p.store).create("t", p.snapshots().load(2))
     assert PATHS.tag("t") not in shared.paths()
@@ -151,9 +151,9 @@ def test_the_late_hint_of_the_first_commit_does_not_undo_what_an_expiry_announce
     p = process(shared)
     for identifier in range(3):
         append(p, f"u{identifier}")
-    p.snapshots().announce_earliest(3)
-    p.snapshots().write_earliest_hint(3)
-    p.snapshots().begin_earliest_hint(1)
+    p.snapshots().notices.announce(3)
+    p.snapshots().hints.write_earliest(3)
+    p.snapshots().hints.create_earliest(1)
     assert p.snapshots().is_expiring(2)
     assert shared.files.read(PATHS.earliest_hint) == b"3"
 

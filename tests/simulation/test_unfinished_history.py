@@ -211,7 +211,7 @@ def test_nobody_goes_back_to_a_snapshot_that_is_half_gone() -> None:
     memory = copied(history(()))
     table = opened(memory)
     first = last_ids(memory)[0]
-    table.facts.snapshots.announce_earliest(first + 2)
+    table.facts.snapshots.notices.announce(first + 2)
     snapshot = table.facts.snapshots.load(first)
     memory.delete(table.store.paths.manifest(snapshot.base_manifest_list))
     before = dict(memory._files)

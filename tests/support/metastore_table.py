@@ -232,7 +232,8 @@ class MetastoreTable:
 
     def reachable(self) -> set[str]:
         """Every file that snapshots and tags need, and the fixed ones."""
-        from table_format.metastore.references.snapshot_files import DataPaths, metadata_names, without_changelog
+        from table_format.metastore.references.data_paths import DataPaths
+        from table_format.metastore.references.snapshot_files import metadata_names, without_changelog
         from table_format.metastore.references.tag_store import TagStore
 
         paths, manifests = self.store.paths, self.manifests

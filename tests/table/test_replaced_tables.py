@@ -12,7 +12,7 @@ from table_format import Table
 from table_format.errors import BranchNotFound, ConflictError, TableNotFound, TableReplaced
 from table_format.io.table_store import TableStore
 from table_format.metastore.commit import attempt as commit_prepare
-from table_format.metastore.commit import commit_loop
+from table_format.metastore.commit import commit_loop, confirmation
 from table_format.metastore.schema import table_identity as identity
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
@@ -252,8 +252,8 @@ def test_a_snapshot_of_the_new_table_under_the_same_id_stays(
 # --- the fault put back is noticed ---------------------------------------------------------------------------------
 
 MUTANTS: dict[str, tuple[tuple[object, str], ...]] = {
-    "no check before": ((commit_prepare, "require_same_table"), (commit_loop, "require_same_table")),
-    "no check after": ((commit_loop, "require_same_table"),),
+    "no check before": ((commit_prepare, "require_same_table"), (confirmation, "require_same_table")),
+    "no check after": ((confirmation, "require_same_table"),),
     "one identity for all": ((identity, "_digest"),),
 }
 

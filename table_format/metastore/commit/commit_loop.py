@@ -1,6 +1,7 @@
-"""One snapshot, tried until it lands (format chapter 10, section 3; Java ``FileStoreCommitImpl.tryCommit``).
+"""One snapshot, attempted until it is published (format chapter 10, section 3; Java ``FileStoreCommitImpl.tryCommit``).
 
-The effects of one attempt, in order; a crash between any two leaves files nobody names, and never a broken table:
+One attempt prepares (1 to 5), publishes (6) and confirms (7, 8). Its effects, in order; a crash between any two leaves
+files that nothing names, and never a broken table:
 
 1. delta manifests and their list, 2. changelog manifests and their list, 3. merged manifests, 4. the base list,
 5. the index manifest, 6. ``snapshot-<id>``: the commit point, 7. the link is verified, 8. the hints (advisory).
@@ -11,9 +12,7 @@ the publication is noted before 6, and nothing it names is deleted before the st
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, replace
 
 from table_format.codecs.publishable import snapshot_bytes
 from table_format.errors import (
@@ -25,33 +24,45 @@ from table_format.errors import (
     TableNotFound,
     TableReplaced,
 )
-from table_format.io.sound_files import read_file
-from table_format.metastore.commit.attempt import AttemptFiles, CommitContext, CommitJob, prepare
-from table_format.metastore.commit.history_link import Link, verify_link
+from table_format.metastore.commit.attempt import AttemptFiles, prepare
+from table_format.metastore.commit.commit_job import CommitContext, CommitJob
+from table_format.metastore.commit.confirmation import confirm, write_hints
+from table_format.metastore.commit.history_link import Link
 from table_format.metastore.commit.publications import Publication, Publications
 from table_format.metastore.publish import PutOutcome, put_if_absent
-from table_format.metastore.schema.table_identity import require_same_table
-from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, FIRST_SNAPSHOT_ID, CommitKind, Snapshot
+from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 
-_LOOKS: Final = 6
-_LOOK_WAIT_MS: Final = 50
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attempt:
+    """One attempt at a job on top of ``latest``.
+
+    Its snapshot is requested after snapshot ``since`` and until the monotonic time ``give_up_ms``; ``earlier`` is an
+    unsettled publication of the same work.
+    """
+
+    job: CommitJob
+    latest: Snapshot | None
+    since: int
+    give_up_ms: int
+    earlier: Publication | None
 
 
 class CommitLoop:
-    """Lands jobs of one commit user, one after the other."""
+    """Publishes the jobs of one commit user, one after the other."""
 
     def __init__(self, context: CommitContext) -> None:
         self._context = context
         self._publications = Publications(context.snapshots, context.store.runtime.clock, context.user)
-        self._looked_at: int | None = None
+        self._searched_up_to: int | None = None
 
-    def note_look(self, snapshot_id: int) -> None:
-        """The user's commits were looked for up to this snapshot.
+    def note_search(self, snapshot_id: int) -> None:
+        """Note that the user's commits were searched up to this snapshot.
 
-        A request of an earlier process of the same user may take effect after that look; the next commit with an
-        identifier looks on from here. One that was made ends this: an earlier process left one request at most.
+        A request of an earlier process of the same user may take effect after that; the next commit with an identifier
+        searches on from here. One that was made ends this: an earlier process left one request at most.
         """
-        self._looked_at = snapshot_id
+        self._searched_up_to = snapshot_id
 
     def publish(self, job: CommitJob) -> Snapshot:
         """Make the job's snapshot, or find that an earlier attempt has made it.
@@ -62,27 +73,27 @@ class CommitLoop:
             OSError: the store failed before the snapshot was published; nothing is visible.
             CorruptionError: the table's metadata cannot be read; nothing is visible.
         """
-        landed = self._publications.landed_as(job.key, job.files)
-        if landed is not None:
-            return landed
-        before = self._publications.begun_before(job.key, job.files)
-        work = AttemptFiles(self._context.store)
+        published = self._publications.published_as(job.key, job.files)
+        if published is not None:
+            return published
+        earlier = self._publications.begun_before(job.key, job.files)
+        files = AttemptFiles(self._context.store)
         try:
-            return self._until_published(job, work, before)
+            return self._until_published(job, files, earlier)
         except OutcomeUnknownError:
             raise
         except (OSError, TableFormatError):
-            work.discard_all()
-            if before is None:
+            files.discard_all()
+            if earlier is None:
                 raise
-            # This call has failed; it is not told yet whether the one before it landed.
-            landed = self._publications.outcome(job.key)
-            if landed is None:
+            # This call has failed; whether the call before it has published the snapshot is not known yet.
+            published = self._publications.outcome(job.key)
+            if published is None:
                 raise
-            return landed
+            return published
 
     def leave_unresolved(self, identifier: int, kind: CommitKind) -> None:
-        """Ask no more about a commit whose outcome is unknown; its files stay, named by a snapshot or not."""
+        """Stop asking about a commit whose outcome is unknown; its files stay, named by a snapshot or not."""
         self._publications.leave((identifier, kind))
 
     def named_files(self) -> frozenset[str]:
@@ -91,12 +102,12 @@ class CommitLoop:
 
     # --- the loop ---------------------------------------------------------------------------------------------------
 
-    def _until_published(self, job: CommitJob, work: AttemptFiles, before: Publication | None) -> Snapshot:
+    def _until_published(self, job: CommitJob, files: AttemptFiles, earlier: Publication | None) -> Snapshot:
         c = self._context
         clock = c.store.runtime.clock
         options = c.options.commit
         started_ms = clock.monotonic_ms()
-        since = self._begin_since(job) if before is None else before.since
+        since = self._begin_since(job) if earlier is None else earlier.since
         # Attempts of this call are known to have failed before the next begins. A twin exists only where the user
         # outlives the process, or after an attempt without answer.
         is_new = since is None and job.identifier == BATCH_COMMIT_IDENTIFIER
@@ -105,15 +116,17 @@ class CommitLoop:
             read_at_ms = clock.monotonic_ms()
             latest = c.snapshots.latest()
             latest_id = 0 if latest is None else latest.id
-            landed = None if since is None else self._find_published(job, since, latest_id, is_new=is_new)
-            if landed is not None:
-                self._note_published(job, landed, before)
-                work.discard_all()
-                return landed
+            published = None if since is None else self._find_published(job, since, latest_id, is_new=is_new)
+            if published is not None:
+                self._note_published(job, published, earlier)
+                files.discard_all()
+                return published
             since = latest_id if since is None else since
-            snapshot = self._attempt(job, work, latest, since, read_at_ms, before)
+            give_up_ms = read_at_ms + options.attempt_ms
+            attempt = _Attempt(job=job, latest=latest, since=since, give_up_ms=give_up_ms, earlier=earlier)
+            snapshot = self._attempt(attempt, files)
             if snapshot is not None:
-                self._looked_at = None
+                self._searched_up_to = None
                 return snapshot
             spent_ms = clock.monotonic_ms() - started_ms
             if retries >= options.max_retries or (options.timeout_ms is not None and spent_ms > options.timeout_ms):
@@ -127,11 +140,12 @@ class CommitLoop:
 
     def _begin_since(self, job: CommitJob) -> int | None:
         """The snapshot after which an earlier process of the user may have made this job's; ``None`` for a new user."""
-        return None if job.identifier == BATCH_COMMIT_IDENTIFIER else self._looked_at
+        return None if job.identifier == BATCH_COMMIT_IDENTIFIER else self._searched_up_to
 
-    def _note_published(self, job: CommitJob, landed: Snapshot, before: Publication | None) -> None:
-        self._looked_at = None
-        self._publications.landed(self._publication(job, landed.id - 1, landed.id, 0).after(before), landed)
+    def _note_published(self, job: CommitJob, snapshot: Snapshot, earlier: Publication | None) -> None:
+        self._searched_up_to = None
+        publication = self._publication(job, snapshot.id - 1, snapshot.id, 0).after(earlier)
+        self._publications.published(publication, snapshot)
 
     def _wait(self, retries: int) -> None:
         c = self._context
@@ -169,104 +183,62 @@ class CommitLoop:
 
     # --- one attempt ------------------------------------------------------------------------------------------------
 
-    def _attempt(
-        self,
-        job: CommitJob,
-        work: AttemptFiles,
-        latest: Snapshot | None,
-        since: int,
-        read_at_ms: int,
-        before: Publication | None,
-    ) -> Snapshot | None:
-        c, publications = self._context, self._publications
-        clock = c.store.runtime.clock
+    def _attempt(self, attempt: _Attempt, files: AttemptFiles) -> Snapshot | None:
+        """Prepare, publish, confirm; ``None`` when another writer was faster."""
+        job, publications = attempt.job, self._publications
+        snapshot = self._prepare(attempt, files)
+        if snapshot is None:
+            files.discard(files.passing)
+            return None
+        data = snapshot_bytes(snapshot, path=self._context.store.paths.snapshot(snapshot.id))
+        publication = self._publication(job, attempt.since, snapshot.id, attempt.give_up_ms).after(attempt.earlier)
+        publications.begin(publication)
+        if not self._put(attempt, snapshot.id, data) or not self._confirm(attempt, snapshot):
+            publications.refused(job.key, attempt.earlier)
+            files.discard(files.passing)
+            return None
+        write_hints(self._context, snapshot)  # 8
+        self._context.live.advance(snapshot)
+        # Last: until then a repetition of this call asks the store, and finds the snapshot.
+        publications.published(publication, snapshot)
+        return snapshot
+
+    def _prepare(self, attempt: _Attempt, files: AttemptFiles) -> Snapshot | None:
+        """Write all that the snapshot names; ``None`` when it is too late to publish on this base."""
+        c, latest = self._context, attempt.latest
         try:
-            snapshot = prepare(c, job, work, latest)  # 1 to 5
+            snapshot = prepare(c, attempt.job, files, latest)  # 1 to 5
         except CorruptionError:
             if latest is None or not c.snapshots.is_expiring(latest.id):
                 raise
-            # The base was expired while it was read: we are too late, and others have gone on.
-            work.discard(work.passing)
-            return None
-        give_up_ms = read_at_ms + c.options.commit.attempt_ms
-        if clock.monotonic_ms() >= give_up_ms:
-            # First fence: after so long the next id may have been used and expired. Nothing was published.
-            work.discard(work.passing)
-            return None
-        path = c.store.paths.snapshot(snapshot.id)
-        data = snapshot_bytes(snapshot, path=path)
-        publication = self._publication(job, since, snapshot.id, give_up_ms).after(before)
-        publications.begin(publication)
-        put = put_if_absent(c.store, path, data, give_up_ms=give_up_ms)  # 6
+            return None  # the base was expired while it was read: other writers have gone on
+        # First fence: after so long the next id may have been used and expired. Nothing was published.
+        return None if c.store.runtime.clock.monotonic_ms() >= attempt.give_up_ms else snapshot
+
+    def _put(self, attempt: _Attempt, snapshot_id: int, data: bytes) -> bool:
+        """Create the snapshot's file; ``False`` when another writer has created it."""
+        c = self._context
+        put = put_if_absent(c.store, c.store.paths.snapshot(snapshot_id), data, give_up_ms=attempt.give_up_ms)  # 6
         match put.outcome:
+            case PutOutcome.OURS:
+                return True
             case PutOutcome.OTHERS:
-                publications.refused(job.key, before)
-                work.discard(work.passing)
-                return None
+                return False
             case PutOutcome.REFUSED if put.error is not None:
-                publications.refused(job.key, before)
+                self._publications.refused(attempt.job.key, attempt.earlier)
                 raise put.error
             case PutOutcome.UNKNOWN | PutOutcome.REFUSED:
-                raise self._unknown(job, since, snapshot.id, f"the store does not answer ({put.error})") from put.error
+                why = f"the store does not answer ({put.error})"
+                raise self._unknown(attempt.job, attempt.since, snapshot_id, why) from put.error
+
+    def _confirm(self, attempt: _Attempt, snapshot: Snapshot) -> bool:
+        """Whether the snapshot is part of the history; when it is not it has been taken back."""
         try:
-            is_linked = self._is_linked(job, snapshot, since)  # 7
+            confirmed = confirm(self._context, snapshot)  # 7
         except (TableNotFound, TableReplaced):
-            publications.refused(job.key, before)
+            self._publications.refused(attempt.job.key, attempt.earlier)
             raise
-        if not is_linked:
-            publications.refused(job.key, before)
-            work.discard(work.passing)
-            return None
-        self._write_hints(snapshot)  # 8
-        c.live.advance(snapshot)
-        # Last: until then a repetition of this call asks the store, and finds the snapshot.
-        publications.landed(publication, snapshot)
-        return snapshot
-
-    def _is_linked(self, job: CommitJob, snapshot: Snapshot, since: int) -> bool:
-        c = self._context
-        error: OSError | CorruptionError | None = None
-        for attempt in range(_LOOKS):
-            try:
-                self._require_same_table(snapshot)
-                link = verify_link(snapshot, c.snapshots, c.manifests)
-                if link is Link.FALSE:
-                    # Others have gone on without us, on top of the snapshot that had this id before.
-                    c.snapshots.delete(snapshot.id)
-            except (OSError, CorruptionError) as e:
-                error = e
-                c.store.runtime.clock.sleep_ms(_LOOK_WAIT_MS << attempt)
-                continue
-            if link is Link.UNKNOWN:
-                break
-            return link is Link.SOUND
-        why = "it was created, but whether others build on it cannot be told"
-        raise self._unknown(job, since, snapshot.id, why) from error
-
-    def _require_same_table(self, snapshot: Snapshot) -> None:
-        """Take the snapshot back if the table was dropped, or made again, while it was being published.
-
-        Then the id may be taken by a snapshot of the other table, which stays.
-
-        Raises:
-            TableNotFound, TableReplaced: nothing of it is visible.
-            OSError: the store failed.
-        """
-        c = self._context
-        try:
-            require_same_table(c.store)
-        except (TableNotFound, TableReplaced):
-            path = c.store.paths.snapshot(snapshot.id)
-            with suppress(FileNotFoundError):
-                if read_file(c.store.io, path) == snapshot_bytes(snapshot, path=path):
-                    c.snapshots.delete(snapshot.id)
-            raise
-
-    def _write_hints(self, snapshot: Snapshot) -> None:
-        snapshots = self._context.snapshots
-        # The snapshot is published: a hint that cannot be written costs the next reader a listing.
-        with suppress(OSError):
-            snapshots.write_latest_hint(snapshot.id)
-        if snapshot.id == FIRST_SNAPSHOT_ID:
-            with suppress(OSError):
-                snapshots.begin_earliest_hint(snapshot.id)
+        if confirmed.link is Link.UNKNOWN:
+            why = "it was created, but whether others build on it cannot be told"
+            raise self._unknown(attempt.job, attempt.since, snapshot.id, why) from confirmed.error
+        return confirmed.link is Link.SOUND

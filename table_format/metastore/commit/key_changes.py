@@ -14,14 +14,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import Final, TypeAlias
 
-from table_format.errors import ConflictError, CorruptionError, KeyPlacesChanged, RowsChanged
+from table_format.errors import ConflictError, CorruptionError, RowsChanged
 from table_format.io.paths import POSTPONE_BUCKET
 from table_format.lsm.keys import Key, KeyRangeOf, key_ranges
-from table_format.metastore.commit.key_places import MOVES_NO_KEY, snapshots_since
+from table_format.metastore.commit.key_places import MOVES_NO_KEY, key_places_changed, snapshots_since
 from table_format.metastore.manifest.manifest_changes import Changes
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
@@ -167,31 +167,22 @@ def find_key_change(
     manifests: ManifestStore,
 ) -> ConflictError | None:
     """The conflict of changes that rest on a snapshot after which others may have written their keys."""
-    if not changes.rests_on_keys:
+    if not changes.bases.are_keys:
         return None
     spans = KeySpans(schema, changes.entries)
     kinds: tuple[tuple[Iterable[str], Callable[[str, Snapshot | None], ConflictError]], ...] = (
-        (changes.key_places_bases, key_places_changed),
-        (changes.rows_bases, rows_changed),
+        (changes.bases.key_places, partial(key_places_changed, written="Rows with the same keys")),
+        (changes.bases.rows, rows_changed),
     )
     for bases, error in kinds:
         for base in sorted(bases):
             if meetings(spans, base, latest, snapshots, manifests) != []:
                 return error(base, latest)
-    for base in sorted(changes.numbers_bases):
+    for base in sorted(changes.bases.sequence_numbers):
         # A history that is not known any more is no reason to refuse an upsert.
         if meetings(spans, base, latest, snapshots, manifests, of_statements=True):
             return numbers_used(base, latest)
     return None
-
-
-def key_places_changed(base: str, latest: Snapshot | None) -> KeyPlacesChanged:
-    """Rows were given places by a snapshot that does not hold for their keys any more."""
-    return KeyPlacesChanged(
-        f"Rows with the same keys were committed after snapshot {_id(base)}, by which these were given their "
-        f"partitions; the latest is {0 if latest is None else latest.id}. A key might come to lie in two "
-        "partitions. Nothing was committed; write the rows again, and commit what several writes made as one"
-    )
 
 
 def rows_changed(base: str, latest: Snapshot | None) -> RowsChanged:

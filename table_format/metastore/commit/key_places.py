@@ -1,4 +1,4 @@
-"""Which snapshot told where the keys of a table lie, and whether that still holds when rows are committed.
+"""By which snapshot rows were given their places, and whether it still tells where keys lie.
 
 For tables whose primary key lacks partition columns (format chapter 11, section 2). The reference has one writer by
 documentation; here the snapshot goes with the rows, and a commit on top of other rows than those is a conflict.
@@ -6,7 +6,6 @@ documentation; here the snapshot goes with the rows, and a commit on top of othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from table_format.errors import KeyPlacesChanged
@@ -17,7 +16,7 @@ NO_SNAPSHOT: Final = "0:"
 """The identity of a table without snapshots."""
 
 MOVES_NO_KEY: Final = frozenset((CommitKind.COMPACT, CommitKind.ANALYZE))
-"""Snapshots after which every key lies where it lay."""
+"""Kinds of snapshots that leave every key in its place."""
 
 
 def snapshot_identity(snapshot: Snapshot | None) -> str:
@@ -47,14 +46,16 @@ def snapshots_since(identity: str, latest: Snapshot | None, snapshots: SnapshotS
     return steps if len(steps) == len(found) else None
 
 
-def find_key_move(bases: Iterable[str], latest: Snapshot | None, snapshots: SnapshotStore) -> KeyPlacesChanged | None:
-    """The conflict of rows that were given their places by one of these snapshots, if others have written since."""
-    for base in bases:
-        steps = snapshots_since(base, latest, snapshots)
-        if steps is None or any(step.commit_kind not in MOVES_NO_KEY for step in steps):
-            return KeyPlacesChanged(
-                f"Other rows were committed after snapshot {base.partition(':')[0]}, by which these were given their "
-                f"partitions; the latest is {0 if latest is None else latest.id}. A key might come to lie in two "
-                "partitions. Nothing was committed; write the rows again, and commit what several writes made as one"
-            )
-    return None
+def may_have_moved_keys(identity: str, latest: Snapshot | None, snapshots: SnapshotStore) -> bool:
+    """Whether a snapshot after that one may have given a key another place."""
+    steps = snapshots_since(identity, latest, snapshots)
+    return steps is None or any(step.commit_kind not in MOVES_NO_KEY for step in steps)
+
+
+def key_places_changed(identity: str, latest: Snapshot | None, *, written: str) -> KeyPlacesChanged:
+    """The conflict of rows that were given their places by a snapshot after which others have ``written`` rows."""
+    return KeyPlacesChanged(
+        f"{written} were committed after snapshot {identity.partition(':')[0]}, by which these were given their "
+        f"partitions; the latest is {0 if latest is None else latest.id}. A key might come to lie in two "
+        "partitions. Nothing was committed; write the rows again, and commit what several writes made as one"
+    )

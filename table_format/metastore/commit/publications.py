@@ -27,7 +27,7 @@ Key: TypeAlias = tuple[int, CommitKind]
 class Publication:
     """One snapshot that the store was asked to create.
 
-    ``files`` are the names of the files it adds to the table. It was first asked for after snapshot ``since`` and last
+    ``files`` are the names of the files it adds to the table. It was first requested after snapshot ``since`` and last
     as ``attempted_id``; no request takes effect after the monotonic time ``last_effect_ms``. ``is_reported`` says that
     the caller was told that the outcome is unknown.
     """
@@ -59,7 +59,7 @@ class Publications:
         self._clock = clock
         self._user = user
         self._open: dict[Key, Publication] = {}
-        self._landed: deque[tuple[Publication, Snapshot]] = deque(maxlen=REMEMBERED)
+        self._published: deque[tuple[Publication, Snapshot]] = deque(maxlen=REMEMBERED)
         self._left: deque[Publication] = deque(maxlen=REMEMBERED)
 
     def open(self, key: Key) -> Publication | None:
@@ -77,26 +77,26 @@ class Publications:
         else:
             self._open[key] = before
 
-    def landed(self, publication: Publication, snapshot: Snapshot) -> None:
+    def published(self, publication: Publication, snapshot: Snapshot) -> None:
         """The publication became this snapshot."""
         # First noted there, then struck out here: an interrupt between the two must find it in one place at least.
-        self._landed.append((publication, snapshot))
+        self._published.append((publication, snapshot))
         self._open.pop(publication.key, None)
 
     def leave(self, key: Key) -> None:
-        """Ask no more what became of a publication; its files stay, named by a snapshot or not."""
+        """Stop asking what became of a publication; its files stay, named by a snapshot or not."""
         if (publication := self._open.get(key)) is not None:
             self._left.append(publication)
             self._open.pop(key, None)
 
-    def landed_as(self, key: Key, files: frozenset[str]) -> Snapshot | None:
+    def published_as(self, key: Key, files: frozenset[str]) -> Snapshot | None:
         """The snapshot that an earlier call made of exactly these files, if it is remembered.
 
-        A caller that was interrupted after the snapshot was made hands the same work over again.
+        A caller that was interrupted after the snapshot was made repeats the same work.
         """
         if not files:
             return None
-        return next((snapshot for done, snapshot in self._landed if (done.key, done.files) == (key, files)), None)
+        return next((snapshot for done, snapshot in self._published if (done.key, done.files) == (key, files)), None)
 
     def begun_before(self, key: Key, files: frozenset[str]) -> Publication | None:
         """An unsettled publication of the same work.
@@ -143,7 +143,7 @@ class Publications:
         self.refuse_reported()
         for publication in tuple(self._open.values()):
             self._settle(publication)
-        ended = [*(publication for publication, _ in self._landed), *self._left]
+        ended = [*(publication for publication, _ in self._published), *self._left]
         return frozenset(name for publication in ended for name in publication.files)
 
     def find(self, key: Key, since: int, latest_id: int) -> tuple[Snapshot | None, int | None]:
@@ -168,7 +168,7 @@ class Publications:
         except (OSError, TableFormatError) as error:
             raise self._unknown(publication, f"history cannot be read ({error})") from error
         if snapshot is not None:
-            self.landed(publication, snapshot)
+            self.published(publication, snapshot)
             return snapshot
         if expired_id is not None:
             raise self._unknown(publication, f"snapshot {expired_id} has been expired meanwhile")

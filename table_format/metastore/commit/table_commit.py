@@ -1,7 +1,7 @@
 """Commits to a table: append, compact, overwrite, drop (format chapter 10; Java ``FileStoreCommitImpl``).
 
 A commit makes at most two snapshots, the one with the new files before the one with the results of compaction, both
-under the same user and identifier. All of it lands once, however often it is tried.
+under the same user and identifier. Each is published once, however often it is attempted.
 """
 
 from __future__ import annotations
@@ -14,35 +14,36 @@ from typing import TypeAlias
 from table_format.errors import (
     CommitOutcomeUnknown,
     ConflictError,
-    CorruptionError,
-    FileConflict,
     InvalidInputError,
     OutcomeUnknownError,
     TableFormatError,
 )
 from table_format.io.table_store import TableStore
-from table_format.metastore.commit.attempt import CommitContext, CommitJob, Proposal, check_fit
+from table_format.metastore.commit.commit_check import find_lost_buckets
+from table_format.metastore.commit.commit_job import CommitContext, CommitJob, Proposal
 from table_format.metastore.commit.commit_loop import CommitLoop
-from table_format.metastore.manifest.index_entries import removals
+from table_format.metastore.commit.proposals import (
+    bucket_contents,
+    propose_overwrite,
+    propose_rescale,
+    propose_rewrite,
+)
 from table_format.metastore.manifest.manifest_changes import Changes, append_changes, compact_changes
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions, PartitionSpec
 from table_format.metastore.manifest.statistics_file import write_statistics
-from table_format.metastore.references.snapshot_files import file_key
 from table_format.metastore.scan.live_state import LiveState
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.arguments import mappings
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import DataFileMeta
-from table_format.model.manifest import FileIdentifier, FileKind, ManifestEntry
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from table_format.model.statistics import Statistics
-from table_format.options.bucket import POSTPONE
 from table_format.options.table_options import TableOptions
 
 OnDrop: TypeAlias = Callable[[bytes, int, ConflictError], None]
-"""Told of a bucket whose compaction is dropped: its partition, its number, and what made it impossible."""
+"""Called for a bucket whose compaction is dropped: its partition, its number, and what made it impossible."""
 
 
 class TableCommit:
@@ -88,23 +89,23 @@ class TableCommit:
         all been expired is taken for a new one.
 
         Raises:
-            CommitOutcomeUnknown: the history after ``since`` has been expired in part, so nobody can tell.
+            CommitOutcomeUnknown: the history after ``since`` has been expired in part, so it is not known.
         """
-        asked = tuple(sorted(identifiers))
-        if not asked:
+        uncertain = tuple(sorted(identifiers))
+        if not uncertain:
             return ()
         snapshots = self._context.snapshots
         latest_id = snapshots.latest_id() or 0
-        self._loop.note_look(latest_id)
+        self._loop.note_search(latest_id)
         for snapshot_id in range(latest_id, since or 0, -1):
             snapshot = snapshots.find(snapshot_id)
             if snapshot is None:
                 if since is None:
                     break
-                raise self._cannot_tell(asked[0], since, snapshot_id)
+                raise self._cannot_tell(uncertain[0], since, snapshot_id)
             if snapshot.commit_user == self._context.user:
-                return tuple(i for i in asked if i > snapshot.commit_identifier)
-        return asked
+                return tuple(i for i in uncertain if i > snapshot.commit_identifier)
+        return uncertain
 
     def _cannot_tell(self, identifier: int, since: int, snapshot_id: int) -> CommitOutcomeUnknown:
         user = self._context.user
@@ -127,15 +128,15 @@ class TableCommit:
     ) -> tuple[Snapshot, ...]:
         """Publish new files, then results of compaction; the snapshots made, at most two.
 
-        Of a compaction the buckets that another commit has changed meanwhile are dropped, files and all, and the others
-        go on; ``on_drop`` is told of each, and without it a commit of which nothing is left is a conflict. When the new
-        files have landed and the compaction fails, its results are dropped too, or left where they are if its outcome
-        is unknown: the rows are the same without. A writer that goes on must then load its buckets again. With
-        ``whole`` a compaction is published for all buckets or for none.
+        Of a compaction the buckets that another commit has changed meanwhile are dropped with their files, and the
+        others are committed; ``on_drop`` is called for each, and without it a commit of which nothing is left is a
+        conflict. When the new files are published and the compaction fails, its results are dropped too, or left in
+        place if its outcome is unknown: the rows are the same without them. A writer that continues must then load its
+        buckets again. With ``whole`` a compaction is published for all buckets or for none.
 
         Raises:
             ConflictError: another commit made this one impossible, or others won every attempt; nothing is visible.
-            CommitOutcomeUnknown: it may have landed; ask ``filter_committed``.
+            CommitOutcomeUnknown: it may have been published; ask ``filter_committed``.
             OSError: the store failed before anything was published; nothing is visible.
         """
         appended = append_changes(committable.messages)
@@ -144,13 +145,13 @@ class TableCommit:
             kind = CommitKind.OVERWRITE if appended.removes else CommitKind.APPEND
             check = check_append_files or appended.removes
             job = self._job(committable, kind, appended, check_conflicts=check)
-            snapshots.append(self._land(job))
+            snapshots.append(self._publish(job))
         return (*snapshots, *self._commit_compaction(committable, snapshots, on_drop=on_drop, whole=whole))
 
     def rearrange(self, committable: Committable) -> tuple[Snapshot, ...]:
         """Publish a compaction that gives rows other buckets; at most one snapshot.
 
-        It names all files of each partition it touches: with a file that came meanwhile, a key could be in two buckets.
+        It removes all files of each partition it touches: beside a file added meanwhile a key could be in two buckets.
 
         Raises:
             FileConflict: another commit changed such a partition; nothing is visible.
@@ -160,7 +161,7 @@ class TableCommit:
         if changes.is_empty:
             return ()
         job = self._job(committable, CommitKind.COMPACT, changes, check_conflicts=True)
-        return (self._land(replace(job, propose=lambda latest: self._propose_rearranged(latest, changes))),)
+        return (self._publish(replace(job, propose=lambda latest: propose_rescale(self._context, latest, changes))),)
 
     def overwrite(
         self,
@@ -193,42 +194,32 @@ class TableCommit:
         if dynamic and c.schema.partition_keys:
             touched = frozenset(entry.partition for entry in new.entries)
             if touched:
-                snapshots.append(self._land(self._overwrite_job(committable, new, touched)))
+                snapshots.append(self._publish(self._overwrite_job(committable, new, touched)))
         else:
-            snapshots.append(self._land(self._overwrite_job(committable, new, specs)))
+            snapshots.append(self._publish(self._overwrite_job(committable, new, specs)))
         return (*snapshots, *self._commit_compaction(replace(committable, messages=compacted), snapshots))
 
     def rewrite(self, committable: Committable, base: Snapshot, partitions: frozenset[bytes]) -> Snapshot:
         """Put new files in the place of all that some partitions hold in their buckets, in one OVERWRITE snapshot.
 
-        They must hold the same as at the snapshot ``base``, which the work rests on.
+        They must hold the same as at the snapshot ``base``, on which the work is based.
 
         Raises:
             FileConflict: another commit changed one of the partitions meanwhile; nothing is visible.
             ConflictError, CommitOutcomeUnknown, OSError: as for ``commit``.
         """
         new = append_changes(committable.messages).without_changelog()
-        before = self._held(base, partitions)
-
-        def propose(latest: Snapshot | None) -> Proposal:
-            if latest is None or self._held(latest, partitions) != before:
-                shown = ", ".join(sorted(self._context.partitions.shown(p) for p in partitions)[:3])
-                message = (
-                    f"Another commit changed what was being rewritten ({shown}) after snapshot {base.id}; nothing was "
-                    "rewritten. Begin again, at best when nobody writes there"
-                )
-                raise FileConflict(message)
-            return self._propose_replacement(latest, new, partitions, is_replaced=lambda e: e.bucket >= 0)
-
+        c = self._context
+        before = bucket_contents(c, base, partitions)
         job = CommitJob(
             identifier=committable.identifier,
             kind=CommitKind.OVERWRITE,
-            propose=propose,
+            propose=lambda latest: propose_rewrite(c, latest, new, partitions, base=base, before=before),
             check_conflicts=True,
             properties=committable.properties,
             files=new.added_names,
         )
-        return self._land(job)
+        return self._publish(job)
 
     def drop_partitions(
         self, specs: Sequence[PartitionSpec], *, identifier: int = BATCH_COMMIT_IDENTIFIER
@@ -251,7 +242,7 @@ class TableCommit:
         return self._remove(({},), identifier)
 
     def analyze(self, statistics: Statistics, *, identifier: int = BATCH_COMMIT_IDENTIFIER) -> Snapshot:
-        """Publish what was counted of the table, in a snapshot without changes; raises as ``commit``."""
+        """Publish statistics of the table, in a snapshot without changes; raises as ``commit``."""
         c = self._context
         name = write_statistics(c.store, statistics)
         nothing = Proposal(Changes())
@@ -264,7 +255,7 @@ class TableCommit:
             files=frozenset((name,)),
         )
         try:
-            return self._land(job)
+            return self._publish(job)
         except OutcomeUnknownError:
             raise
         except (OSError, TableFormatError):
@@ -302,7 +293,7 @@ class TableCommit:
                     with suppress(OSError):
                         io.delete(paths.index(index.file_name))
 
-    def _land(self, job: CommitJob) -> Snapshot:
+    def _publish(self, job: CommitJob) -> Snapshot:
         if not self._deleted.isdisjoint(job.files):
             name = min(self._deleted & job.files)
             message = (
@@ -338,13 +329,14 @@ class TableCommit:
         while not (changes := compact_changes(messages)).is_empty:
             job = self._job(committable, CommitKind.COMPACT, changes, check_conflicts=True)
             try:
-                return (self._land(job),)
+                return (self._publish(job),)
             except (OSError, TableFormatError) as e:
-                lost = self._lost(job, messages) if isinstance(e, ConflictError) and not whole else {}
+                is_partial = isinstance(e, ConflictError) and not whole
+                lost = find_lost_buckets(self._context, job, messages) if is_partial else {}
                 left = tuple(m for m in messages if (m.partition, m.bucket) not in lost)
                 if not before and not (lost and (on_drop is not None or not compact_changes(left).is_empty)):
                     raise
-                # The rows have landed, and a compaction changes none: to fail would make the caller write them twice.
+                # The rows are published, and a compaction changes none: an error would have them written twice.
                 if isinstance(e, OutcomeUnknownError):
                     self._loop.leave_unresolved(committable.identifier, CommitKind.COMPACT)
                     return ()
@@ -358,26 +350,8 @@ class TableCommit:
                 messages = left
         return ()
 
-    def _lost(self, job: CommitJob, messages: Iterable[CommitMessage]) -> dict[tuple[bytes, int], ConflictError]:
-        """The buckets whose compaction does not fit on the table any more, and why; none if that cannot be told."""
-        buckets: dict[tuple[bytes, int], list[CommitMessage]] = {}
-        for message in messages:
-            buckets.setdefault((message.partition, message.bucket), []).append(message)
-        lost: dict[tuple[bytes, int], ConflictError] = {}
-        try:
-            latest = self._context.snapshots.latest()
-            schema = self._context.schemas.latest()
-            for key, own in buckets.items():
-                try:
-                    check_fit(self._context, job, Proposal(compact_changes(own)), latest, schema)
-                except ConflictError as e:
-                    lost[key] = e
-        except (OSError, CorruptionError):
-            return {}
-        return lost
-
     def _drop_compaction(self, messages: Iterable[CommitMessage]) -> None:
-        # Files of the part that landed stay, also where the compaction only gave them another level.
+        # Files of the part that was published stay, also where the compaction only gave them another level.
         results = [
             replace(
                 m,
@@ -388,13 +362,13 @@ class TableCommit:
             )
             for m in messages
         ]
-        # The rows have landed, whatever became of earlier commits: the files stay then.
+        # The rows are published, whatever became of earlier commits: the files stay then.
         with suppress(CommitOutcomeUnknown):
             self._delete_unpublished(results, self._loop.named_files())
 
     def _remove(self, specs: tuple[PartitionSpec, ...], identifier: int) -> tuple[Snapshot, ...]:
         nothing = Committable(identifier=identifier, messages=())
-        return (self._land(self._overwrite_job(nothing, Changes(), specs)),)
+        return (self._publish(self._overwrite_job(nothing, Changes(), specs)),)
 
     def _overwrite_job(
         self, committable: Committable, new: Changes, target: frozenset[bytes] | tuple[PartitionSpec, ...]
@@ -402,73 +376,12 @@ class TableCommit:
         return CommitJob(
             identifier=committable.identifier,
             kind=CommitKind.OVERWRITE,
-            propose=lambda latest: self._propose_overwrite(latest, new, target),
+            propose=lambda latest: propose_overwrite(self._context, latest, new, target),
             check_conflicts=True,
             watermark=committable.watermark,
             properties=committable.properties,
             files=new.added_names,
         )
-
-    def _propose_rearranged(self, latest: Snapshot | None, changes: Changes) -> Proposal:
-        c = self._context
-        base = () if latest is None else c.live.files(latest, changes.partitions)
-        named = {file_key(entry) for entry in changes.entries if entry.kind is FileKind.DELETE}
-        for entry in base:
-            if file_key(entry) not in named:
-                where = c.partitions.shown(entry.partition)
-                message = (
-                    f"another commit added '{entry.file.file_name}' to {where}, whose rows were to be given other "
-                    "buckets. Nothing was committed; read again and redo the work"
-                )
-                raise FileConflict(message)
-        return Proposal(changes, base)
-
-    def _propose_overwrite(
-        self,
-        latest: Snapshot | None,
-        new: Changes,
-        target: frozenset[bytes] | tuple[PartitionSpec, ...],
-    ) -> Proposal:
-        """Removal of all that is alive in the target now, then the new files."""
-        c = self._context
-        if latest is None:
-            return Proposal(new, ())
-        index = c.manifests.index_entries(latest)
-        if isinstance(target, tuple):
-            everything = c.live.matching(latest, c.partitions.predicate(target)) | {entry.partition for entry in index}
-            target = frozenset(p for p in everything if any(c.partitions.matches(spec, p) for spec in target))
-        return self._propose_replacement(latest, new, target, is_replaced=self._is_replaced)
-
-    def _propose_replacement(
-        self,
-        latest: Snapshot,
-        new: Changes,
-        target: frozenset[bytes],
-        *,
-        is_replaced: Callable[[ManifestEntry], bool],
-    ) -> Proposal:
-        c = self._context
-        index = c.manifests.index_entries(latest)
-        base = c.live.files(latest, target | new.partitions)
-        removed = tuple(_removal(e) for e in base if e.partition in target and is_replaced(e))
-        changes = Changes(
-            (*removed, *new.entries),
-            (),
-            (*removals(index, target), *new.index),
-            worked_under=new.worked_under,
-            rewrites=new.rewrites,
-        )
-        return Proposal(changes, base)
-
-    def _held(self, snapshot: Snapshot, partitions: frozenset[bytes]) -> frozenset[FileIdentifier | str]:
-        """What partitions hold in their buckets: data files, and index files by name."""
-        files = {e.identifier for e in self._context.live.files(snapshot, partitions) if e.bucket >= 0}
-        index = self._context.manifests.index_entries(snapshot)
-        return frozenset(files) | {e.index_file.file_name for e in index if e.partition in partitions}
-
-    def _is_replaced(self, entry: ManifestEntry) -> bool:
-        # Files not yet in a bucket are no part of the state of a table with buckets; a postpone table has only those.
-        return entry.bucket >= 0 or self._context.options.bucket.count == POSTPONE
 
     def _check_inside(self, new: Changes, specs: tuple[PartitionSpec, ...]) -> None:
         c = self._context
@@ -492,7 +405,3 @@ def _specs(partition: PartitionSpec | Sequence[PartitionSpec] | None) -> tuple[P
     if partition is None or isinstance(partition, Mapping):
         return ({**(partition or {})},)
     return tuple({**spec} for spec in mappings(partition, "partition"))
-
-
-def _removal(entry: ManifestEntry) -> ManifestEntry:
-    return replace(entry, kind=FileKind.DELETE)

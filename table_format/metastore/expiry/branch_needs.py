@@ -15,6 +15,7 @@ from functools import partial
 from table_format.errors import BadEncoding, MissingFile
 from table_format.io.paths import branch_name_of
 from table_format.io.table_store import TableStore
+from table_format.metastore.expiry.file_deletions import NeededFiles
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.replay import ReplayError, live_entries, merge_entries
 from table_format.metastore.references.snapshot_files import (
@@ -35,15 +36,6 @@ from table_format.model.manifest import FileKind, ManifestEntry, ManifestFileMet
 from table_format.model.snapshot import Snapshot
 from table_format.options.stream import ChangelogProducer
 from table_format.options.table_options import TableOptions
-
-
-@dataclass(frozen=True, slots=True)
-class BranchNeeds:
-    """Names of metadata files and keys of data files that must stay, and names of files that go with those."""
-
-    names: MetadataNames
-    files: frozenset[FileKey]
-    extra_files: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +75,7 @@ class BranchHistory:
         return frozenset((branch, state.id, state.delta_manifest_list) for state in states)
 
 
-def needs_of_other_branches(store: TableStore, manifests: ManifestStore) -> BranchNeeds:
+def needs_of_other_branches(store: TableStore, manifests: ManifestStore) -> NeededFiles:
     """What all branches but the store's own need.
 
     What a snapshot names and is missing is passed over where an expiry has said that it goes.
@@ -96,14 +88,14 @@ def needs_of_other_branches(store: TableStore, manifests: ManifestStore) -> Bran
     return needs_of(found, manifests, strict=True)
 
 
-def needs_of_all_branches(store: TableStore, manifests: ManifestStore) -> BranchNeeds:
+def needs_of_all_branches(store: TableStore, manifests: ManifestStore) -> NeededFiles:
     """What all branches need, the store's own too; raises as ``needs_of_other_branches``."""
     return needs_of(histories(store), manifests, strict=True)
 
 
 def needs_beside_tag(
     store: TableStore, manifests: ManifestStore, name: str | None, wanted: frozenset[str]
-) -> BranchNeeds:
+) -> NeededFiles:
     """What everything needs but a tag of the store's own branch, of data files only those with the names ``wanted``.
 
     Every snapshot that is listed counts, whatever hints and notices say of it.
@@ -119,7 +111,7 @@ def needs_beside_tag(
     return needs_of(found, manifests, wanted=wanted, strict=True)
 
 
-def needs_of_changelogs(store: TableStore, manifests: ManifestStore) -> BranchNeeds:
+def needs_of_changelogs(store: TableStore, manifests: ManifestStore) -> NeededFiles:
     """What the long-lived changelogs of the store's own branch need; raises as ``needs_of_other_branches``."""
     needs = _Needs(manifests)
     changelogs = tuple(ChangelogStore(store).all())
@@ -134,7 +126,7 @@ def needs_of(
     *,
     wanted: frozenset[str] | None = None,
     strict: bool = False,
-) -> BranchNeeds:
+) -> NeededFiles:
     """What some branches need, of data files only those with the names ``wanted``.
 
     ``strict`` takes nothing for gone that a snapshot names which no expiry has announced to delete.
@@ -213,8 +205,8 @@ class _Needs:
         self._files: set[FileKey] = set()
         self._extra: set[str] = set()
 
-    def found(self) -> BranchNeeds:
-        return BranchNeeds(self._names, frozenset(self._files), frozenset(self._extra))
+    def found(self) -> NeededFiles:
+        return NeededFiles(self._names, frozenset(self._files), frozenset(self._extra))
 
     def add_states(self, history: BranchHistory) -> None:
         """The files of every snapshot and tag of a branch.
@@ -226,7 +218,7 @@ class _Needs:
         for tagged in history.tagged:
             self._add_state(tagged, partial(_is_untagged, tags, tagged.id))
         snapshots, follower = SnapshotStore(history.branch), None
-        is_linear = bool(history.snapshots) and not snapshots.is_being_rewritten()
+        is_linear = bool(history.snapshots) and not snapshots.rewriting.exists()
         run = last_run([snapshot.id for snapshot in history.snapshots])
         for snapshot in history.snapshots:
             # What lies below a hole may be what a lost race has left: it never had more than it names and has.

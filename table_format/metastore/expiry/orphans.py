@@ -31,10 +31,11 @@ from table_format.io.paths import (
     tag_name_of,
 )
 from table_format.io.table_store import TableStore
-from table_format.metastore.expiry.branch_needs import BranchHistory, BranchNeeds, branch_names, histories, needs_of
+from table_format.metastore.expiry.branch_needs import BranchHistory, branch_names, histories, needs_of
+from table_format.metastore.expiry.file_deletions import NeededFiles
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions
-from table_format.metastore.references.snapshot_files import DataPaths
+from table_format.metastore.references.data_paths import DataPaths
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.arguments import optional_whole_number
 from table_format.model.identifier import MAIN_BRANCH
@@ -127,10 +128,10 @@ def _delete(report: OrphanReport, store: TableStore, paths: DataPaths, places: _
             store.io.delete_empty_directory(directory)
 
 
-def _needs(store: TableStore, options: TableOptions, wanted: frozenset[str]) -> BranchNeeds:
+def _needs(store: TableStore, options: TableOptions, wanted: frozenset[str]) -> NeededFiles:
     """What all branches need of the files with some names, read until history stands still."""
     seen: set[tuple[str, int, str]] = set()
-    names: list[BranchNeeds] = []
+    names: list[NeededFiles] = []
     for _ in range(_ROUNDS):
         found = list(histories(store))
         marks = {mark for history in found for mark in history.marks}
@@ -150,17 +151,17 @@ def _since(history: BranchHistory, seen: set[tuple[str, int, str]]) -> BranchHis
     return replace(history, snapshots=tuple(fresh))
 
 
-def _sum(needs: list[BranchNeeds]) -> BranchNeeds:
+def _sum(needs: list[NeededFiles]) -> NeededFiles:
     total = needs[0]
     for more in needs[1:]:
-        total.names.add(more.names)
-        total = BranchNeeds(total.names, total.files | more.files, total.extra_files | more.extra_files)
+        total.metadata.add(more.metadata)
+        total = NeededFiles(total.metadata, total.files | more.files, total.extra_files | more.extra_files)
     return total
 
 
-def _names(needs: BranchNeeds) -> frozenset[str]:
+def _names(needs: NeededFiles) -> frozenset[str]:
     """Names are made of UUIDs, so a name is a file wherever it lies."""
-    names = needs.names
+    names = needs.metadata
     metadata = names.manifests | names.manifest_lists | names.index_manifests | names.statistics
     return frozenset(
         {*metadata, *(key[2] for key in names.index_files), *(key[2] for key in needs.files), *needs.extra_files}

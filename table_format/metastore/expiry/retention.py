@@ -85,8 +85,8 @@ class RetentionOverrides:
         )
 
 
-def _first(asked: int | None, default: int) -> int:
-    return default if asked is None else asked
+def _first(override: int | None, default: int) -> int:
+    return default if override is None else override
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,19 +120,12 @@ def expiry_range(
     >>> expiry_range(rules, earliest=1, latest=9, time_of=lambda i: i * 10)
     ExpiryRange(begin=1, end=4, kept_by='the time retained')
     """
-    bounds = [
-        (latest - rules.retain_min + 1, "the number of snapshots retained at least"),
-        (earliest + rules.limit, "the limit of one expiry"),
-    ]
-    if first_needed is not None:
-        bounds.append((first_needed, "a consumer that has still to read it"))
-    end, kept_by = min(bounds, key=lambda bound: bound[0])
-    # Snapshots beyond the number retained at most go whatever their age.
-    for snapshot_id in range(max(latest - rules.retain_max + 1, earliest), end):
-        successor_ms = time_of(snapshot_id + 1)
-        if successor_ms is not None and successor_ms >= rules.older_than_ms:
-            end, kept_by = snapshot_id, "the time retained"
-            break
+    end, kept_by = _end_of_range(
+        rules,
+        _Span("snapshots", earliest, latest, first_needed=first_needed),
+        # The age of a snapshot is that of its successor.
+        decisive_time=lambda snapshot_id: time_of(snapshot_id + 1),
+    )
     for snapshot_id in range(earliest, end):
         own_ms = time_of(snapshot_id)
         if own_ms is not None and own_ms >= rules.floor_ms:
@@ -159,17 +152,36 @@ def changelog_range(
     >>> changelog_range(rules, earliest=1, last=6, latest=9, time_of=lambda i: i * 10)
     ExpiryRange(begin=1, end=5, kept_by='the time retained')
     """
-    bounds = [
-        (latest - rules.retain_min + 1, "the number of changelogs retained at least"),
-        (earliest + rules.limit, "the limit of one expiry"),
-        (last, "the last changelog, which leads to the snapshots"),
-    ]
-    if first_needed is not None:
-        bounds.append((first_needed, "a consumer that has still to read it"))
-    end, kept_by = min(bounds, key=lambda bound: bound[0])
-    for changelog_id in range(max(latest - rules.retain_max + 1, earliest), end):
-        own_ms = time_of(changelog_id)
-        if own_ms is not None and own_ms >= rules.older_than_ms:
-            end, kept_by = changelog_id, "the time retained"
-            break
+    span = _Span("changelogs", earliest, latest, first_needed=first_needed, last=last)
+    end, kept_by = _end_of_range(rules, span, decisive_time=time_of)
     return ExpiryRange(earliest, max(end, earliest), kept_by)
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """The ids from which an expiry chooses; ``last`` is a changelog that stays."""
+
+    what: str
+    earliest: int
+    latest: int
+    first_needed: int | None = None
+    last: int | None = None
+
+
+def _end_of_range(rules: Retention, span: _Span, *, decisive_time: Callable[[int], int | None]) -> tuple[int, str]:
+    """The first id that must stay, and what keeps it; ``decisive_time`` gives the epoch time that counts for an id."""
+    bounds = [
+        (span.latest - rules.retain_min + 1, f"the number of {span.what} retained at least"),
+        (span.earliest + rules.limit, "the limit of one expiry"),
+    ]
+    if span.last is not None:
+        bounds.append((span.last, "the last changelog, which leads to the snapshots"))
+    if span.first_needed is not None:
+        bounds.append((span.first_needed, "a consumer that has still to read it"))
+    end, kept_by = min(bounds, key=lambda bound: bound[0])
+    # What exceeds the number retained at most goes whatever its age.
+    for number in range(max(span.latest - rules.retain_max + 1, span.earliest), end):
+        time_ms = decisive_time(number)
+        if time_ms is not None and time_ms >= rules.older_than_ms:
+            return number, "the time retained"
+    return end, kept_by

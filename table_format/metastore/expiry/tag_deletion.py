@@ -12,15 +12,16 @@ tag, 4 the notice. A deletion that was interrupted can be repeated from every st
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import Final
 
 from table_format.errors import CorruptionError, MissingFile, SnapshotNotFound, TableFormatError
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.branch_needs import needs_beside_tag
+from table_format.metastore.expiry.file_deletions import FileDeletions, NamedFiles, plan_deletions
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions
-from table_format.metastore.references.snapshot_files import DataPaths, Deletions, metadata_names, without_changelog
+from table_format.metastore.references.data_paths import DataPaths
+from table_format.metastore.references.snapshot_files import metadata_names, without_changelog
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.scan.file_plan import live_files
 from table_format.metastore.schema.schema_store import SchemaStore
@@ -32,7 +33,7 @@ from table_format.options.table_options import TableOptions
 _TRIES: Final = 3
 
 
-def delete_tag(store: TableStore, options: TableOptions, name: str) -> Deletions:
+def delete_tag(store: TableStore, options: TableOptions, name: str) -> FileDeletions:
     """Delete a tag and what only it kept; the files deleted beside its own.
 
     Raises:
@@ -42,7 +43,7 @@ def delete_tag(store: TableStore, options: TableOptions, name: str) -> Deletions
     """
     tags = TagStore(store)
     snapshot = tags.load(name).snapshot
-    deletions = Deletions()
+    deletions = FileDeletions()
     if not _is_kept_otherwise(store, snapshot, beside=name):
         # Said before it is asked who needs the files: a tag or branch made of it later knows, one made earlier is seen.
         was_being_deleted = tags.is_being_deleted(name)
@@ -90,7 +91,7 @@ def _is_kept_otherwise(store: TableStore, snapshot: Snapshot, *, beside: str | N
 
 def _plan_beside_expiry(
     store: TableStore, options: TableOptions, snapshot: Snapshot, *, beside: str | None = None
-) -> Deletions:
+) -> FileDeletions:
     for _ in range(_TRIES - 1):
         # An expiry at work may take a snapshot away while it is read; then it needs nothing any more.
         with suppress(MissingFile, SnapshotNotFound):
@@ -98,7 +99,7 @@ def _plan_beside_expiry(
     return _plan(store, options, snapshot, beside=beside)
 
 
-def _plan(store: TableStore, options: TableOptions, snapshot: Snapshot, *, beside: str | None = None) -> Deletions:
+def _plan(store: TableStore, options: TableOptions, snapshot: Snapshot, *, beside: str | None = None) -> FileDeletions:
     schema = SchemaStore(store).latest()
     manifests = ManifestStore(store, options)
     kept = without_changelog(snapshot)
@@ -109,8 +110,5 @@ def _plan(store: TableStore, options: TableOptions, snapshot: Snapshot, *, besid
         entries = ()
     names = metadata_names(kept, manifests, passing_over=CorruptionError)
     needs = needs_beside_tag(store, manifests, beside, frozenset(entry.file.file_name for entry in entries))
-    paths = DataPaths(store, Partitions(schema, options))
-    return replace(
-        names.deletions_except(needs.names, paths),
-        data_files=paths.files_of((e for e in entries if e.file.external_path is None), needs.files),
-    )
+    own = [entry for entry in entries if entry.file.external_path is None]
+    return plan_deletions(NamedFiles(metadata=names, data=own), needs, DataPaths(store, Partitions(schema, options)))

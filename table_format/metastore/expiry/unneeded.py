@@ -1,65 +1,52 @@
-"""Files that a history named which is no more: what rollback, fast-forward and the end of a branch leave behind.
+"""Files that a removed history named: what rollback, fast-forward and the end of a branch leave behind.
 
-The order makes it safe: first it is noted what the history names, then the history is removed, and only then is it
-asked what all branches, tags and snapshots that are left need. Whatever cannot be read is left alone. The reference
-leaves all of it to the clean-up of orphans.
+The order makes it safe: first the files that the history names are noted, then the history is removed, and only then
+all branches, tags and snapshots that are left are asked what they need. Whatever cannot be read is left alone. The
+reference leaves all of it to the clean-up of orphans.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 
 from table_format.errors import CorruptionError
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.branch_needs import needs_of_all_branches
+from table_format.metastore.expiry.file_deletions import FileDeletions, NamedFiles, plan_deletions
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions
-from table_format.metastore.references.snapshot_files import (
-    DataPaths,
-    Deletions,
-    FileKey,
-    MetadataNames,
-    file_key,
-    metadata_names,
-)
+from table_format.metastore.references.data_paths import DataPaths
+from table_format.metastore.references.snapshot_files import FileKey, MetadataNames, file_key, metadata_names
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import Snapshot
 from table_format.options.table_options import TableOptions
 
 
-@dataclass(frozen=True, slots=True)
-class NamedFiles:
-    """The files that some snapshots name, live or not."""
-
-    names: MetadataNames = field(default_factory=MetadataNames)
-    entries: dict[FileKey, ManifestEntry] = field(default_factory=dict)
-
-
 def named_files(snapshots: Iterable[Snapshot], manifests: ManifestStore) -> NamedFiles:
-    """What snapshots name, as far as it can be read."""
-    found = NamedFiles()
+    """The files that snapshots name, live or not, as far as they can be read."""
+    metadata = MetadataNames()
+    entries: dict[FileKey, ManifestEntry] = {}
     for snapshot in snapshots:
-        found.names.add(metadata_names(snapshot, manifests, passing_over=CorruptionError))
+        metadata.add(metadata_names(snapshot, manifests, passing_over=CorruptionError))
         for name in (snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.changelog_manifest_list):
             if name is None:
                 continue
             with suppress(CorruptionError):
                 for manifest in manifests.read_list(name, size=snapshot.list_size(name)):
-                    _add(manifests.read(manifest), found)
-    return found
+                    _add(manifests.read(manifest), entries)
+    return NamedFiles(metadata=metadata, data=tuple(entries.values()))
 
 
-def _add(entries: Iterable[ManifestEntry], found: NamedFiles) -> None:
+def _add(entries: Iterable[ManifestEntry], found: dict[FileKey, ManifestEntry]) -> None:
     for entry in entries:
-        # What lies outside the table is not ours to delete.
+        # A file outside the table does not belong to it.
         if entry.file.external_path is None:
-            found.entries.setdefault(file_key(entry), entry)
+            found.setdefault(file_key(entry), entry)
 
 
-def delete_unneeded(store: TableStore, options: TableOptions, named: NamedFiles) -> Deletions:
+def delete_unneeded(store: TableStore, options: TableOptions, named: NamedFiles) -> FileDeletions:
     """Delete those files that nothing in any branch names any more; what was deleted.
 
     Raises:
@@ -71,12 +58,10 @@ def delete_unneeded(store: TableStore, options: TableOptions, named: NamedFiles)
     return deletions
 
 
-def plan_unneeded(store: TableStore, options: TableOptions, named: NamedFiles) -> Deletions:
+def plan_unneeded(store: TableStore, options: TableOptions, named: NamedFiles) -> FileDeletions:
     """What ``delete_unneeded`` would delete at this moment; raises as it does."""
-    if not named.names.manifest_lists:
-        return Deletions()
-    # Read anew: what this process remembers may be gone.
-    needs = needs_of_all_branches(store, ManifestStore(store, options))
-    paths = DataPaths(store, Partitions(SchemaStore(store).latest(), options))
-    metadata = named.names.deletions_except(needs.names, paths)
-    return replace(metadata, data_files=paths.files_of(named.entries.values(), needs.files))
+    if not named.metadata.manifest_lists:
+        return FileDeletions()
+    # A new store, since what this process remembers may be gone.
+    needed = needs_of_all_branches(store, ManifestStore(store, options))
+    return plan_deletions(named, needed, DataPaths(store, Partitions(SchemaStore(store).latest(), options)))

@@ -25,9 +25,9 @@ from table_format.io.paths import schema_id_of
 from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.branch_needs import branch_names
+from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.expiry.unneeded import delete_unneeded, named_files
 from table_format.metastore.manifest.manifest_store import ManifestStore
-from table_format.metastore.references.snapshot_files import Deletions
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.metastore.snapshot.changelog_store import ChangelogStore
@@ -145,7 +145,7 @@ class BranchStore:
         except FileExistsError as error:
             raise self._exists_already(new_name) from error
 
-    def delete(self, name: str, options: TableOptions) -> Deletions:
+    def delete(self, name: str, options: TableOptions) -> FileDeletions:
         """Remove a branch and what nothing but it needs; the files deleted beside its own.
 
         Raises:
@@ -161,7 +161,7 @@ class BranchStore:
         self._store.io.delete_tree(draft)
         with suppress(CorruptionError):  # then what others need cannot be told, and nothing more goes
             return delete_unneeded(self._store, options, named)
-        return Deletions()
+        return FileDeletions()
 
     def _content(self, tag: str | None) -> Sequence[tuple[str, bytes]]:
         """The files of a new branch: paths below its directory, with a slash in front, and bytes."""

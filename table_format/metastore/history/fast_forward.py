@@ -25,10 +25,10 @@ from table_format.codecs.tag_json import decode_tag
 from table_format.errors import BranchNotFound, CorruptionError, InvalidIdentifier, SnapshotNotFound
 from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
+from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.expiry.unneeded import delete_unneeded, named_files
 from table_format.metastore.history.branches import BranchStore
 from table_format.metastore.manifest.manifest_store import ManifestStore
-from table_format.metastore.references.snapshot_files import Deletions
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
@@ -44,7 +44,7 @@ class FastForwardReport:
     snapshot_ids: tuple[int, ...]
     removed_ids: tuple[int, ...] = ()
     tags: tuple[str, ...] = ()
-    deletions: Deletions = field(default_factory=Deletions)
+    deletions: FileDeletions = field(default_factory=FileDeletions)
     unreadable: str | None = None
 
 
@@ -73,7 +73,7 @@ class _FastForward:
         self._options = options
         self._snapshots = SnapshotStore(target)
         source_snapshots = SnapshotStore(source)
-        going = max((notice.end for notice in source_snapshots.notices()), default=0)
+        going = max((notice.end for notice in source_snapshots.notices.all()), default=0)
         ids = [i for i in source_snapshots.ids() if i >= going]
         if not ids:
             message = f"branch '{source.paths.branch}' has no snapshot, so nothing can be fast-forwarded to it"
@@ -84,7 +84,7 @@ class _FastForward:
         # Told before anything is replaced: afterwards the first snapshot is there either way.
         present = None if self._first.id not in self._old else self._snapshots.find(self._first.id)
         joins = present is not None and present.is_same(self._first)
-        self._apart = not joins or self._snapshots.begins_apart()
+        self._apart = not joins or self._snapshots.rewriting.begins_apart()
         self._unrelated = tuple(i for i in self._snapshots.listed_ids() if i < self._first.id) if self._apart else ()
         self._new_schemas = _schema_files(source)
         self._old_schemas = {i: d for i, d in _schema_files(target).items() if i >= self._first.schema_id}
@@ -97,9 +97,9 @@ class _FastForward:
 
     def run(self) -> FastForwardReport:
         named = named_files(self._going(), ManifestStore(self._target, self._options))
-        io, paths = self._target.io, self._target.paths
-        self._snapshots.begin_rewriting(apart=self._apart)  # 1
-        io.delete(paths.latest_hint)
+        paths = self._target.paths
+        self._snapshots.rewriting.create(apart=self._apart)  # 1
+        self._snapshots.hints.delete_latest()
         replaced = tuple(i for i, data in self._old.items() if self._new.get(i) != data)
         self._remove_snapshots()  # 2
         self._replace_schemas()  # 3
@@ -107,11 +107,11 @@ class _FastForward:
             self._replace(paths.snapshot(snapshot_id), self._old.get(snapshot_id), self._new[snapshot_id])
         removed = self._remove_unrelated()
         self._replace_tags()  # 6
-        self._snapshots.withdraw_after(self._first.id)  # 7
-        self._snapshots.write_earliest_hint(self._snapshots.ids()[0])
-        self._snapshots.write_latest_hint(self._last)
-        self._snapshots.end_rewriting()
-        deletions, unreadable = Deletions(), None
+        self._snapshots.notices.withdraw_after(self._first.id)  # 7
+        self._snapshots.hints.write_earliest(self._snapshots.ids()[0])
+        self._snapshots.hints.write_latest(self._last)
+        self._snapshots.rewriting.delete()
+        deletions, unreadable = FileDeletions(), None
         try:
             deletions = delete_unneeded(self._target, self._options, named)  # 8
         except CorruptionError as error:

@@ -24,11 +24,11 @@ from typing import Final
 
 from table_format.errors import AlreadyExistsError, ConflictError, CorruptionError, MissingFile
 from table_format.io.table_store import TableStore
+from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.expiry.unneeded import delete_unneeded, named_files
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.references.completeness import missing_file
 from table_format.metastore.references.expired_reads import telling_expired
-from table_format.metastore.references.snapshot_files import Deletions
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.snapshot.changelog_store import ChangelogStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
@@ -47,7 +47,7 @@ class RollbackReport:
     snapshot_ids: tuple[int, ...] = ()
     changelog_ids: tuple[int, ...] = ()
     tags: tuple[str, ...] = ()
-    deletions: Deletions = field(default_factory=Deletions)
+    deletions: FileDeletions = field(default_factory=FileDeletions)
     unreadable: str | None = None
 
 
@@ -85,17 +85,17 @@ def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> Roll
     if present is None:
         with suppress(AlreadyExistsError):  # by somebody else who goes back there
             snapshots.create(target)  # 1
-    store.io.delete(store.paths.latest_hint)  # 2
+    snapshots.hints.delete_latest()  # 2
     removed = _remove_snapshots(store, snapshots, target.id)  # 3
     if usurper is not None:
         snapshots.replace(target)
     changelogs = _remove_changelogs(store, target.id)  # 4
     for name in later_tags:
         tags.remove(name)  # 5
-    snapshots.withdraw_after(target.id)  # 6
-    snapshots.write_earliest_hint(snapshots.ids()[0])
-    snapshots.write_latest_hint(target.id)
-    deletions, unreadable = Deletions(), None
+    snapshots.notices.withdraw_after(target.id)  # 6
+    snapshots.hints.write_earliest(snapshots.ids()[0])
+    snapshots.hints.write_latest(target.id)
+    deletions, unreadable = FileDeletions(), None
     try:
         deletions = delete_unneeded(store, options, named)  # 7
     except CorruptionError as error:
@@ -150,8 +150,10 @@ def _remove_changelogs(store: TableStore, target_id: int) -> tuple[int, ...]:
     later = [number for number in ids if number > target_id]
     if later:
         kept = [number for number in ids if number <= target_id]
-        # As the reference says that it does not know the latest.
-        changelogs.write_latest_hint(kept[-1] if kept else None)
+        if kept:
+            changelogs.hints.write_latest(kept[-1])
+        else:
+            changelogs.hints.write_latest_unknown()
     for number in reversed(later):
         changelogs.delete(number)
     return tuple(later)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from table_format.model.commit import CommitMessage
@@ -10,24 +10,38 @@ from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import DELETION_VECTORS, FileKind, IndexFileMeta, IndexManifestEntry, ManifestEntry
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeBases:
+    """The states that changes are based on, and that other commits must not have changed.
+
+    ``hash_indexes`` are fingerprints of hash indexes by partition. The others are identities of snapshots:
+    ``key_places`` of those that told where keys lie, ``rows`` of those in which a statement found the rows it changes,
+    ``sequence_numbers`` of those from which the sequence numbers of upserts continue.
+    """
+
+    hash_indexes: Mapping[bytes, bytes] = field(default_factory=dict)
+    key_places: frozenset[str] = frozenset()
+    rows: frozenset[str] = frozenset()
+    sequence_numbers: frozenset[str] = frozenset()
+
+    @property
+    def are_keys(self) -> bool:
+        """Whether it matters what others wrote to the same keys since a snapshot."""
+        return bool(self.key_places or self.rows or self.sequence_numbers)
+
+
 @dataclass(frozen=True, slots=True)
 class Changes:
     """What one snapshot changes: data files, changelog files, index files, each in order of replay.
 
-    ``hash_index_bases`` are fingerprints of the hash indexes, by partition, that the changes rest on,
-    ``key_places_bases`` the snapshots that told where keys lie, ``rows_bases`` those in which the rows were found
-    that a statement changes, and ``numbers_bases`` those from which the sequence numbers of upserts go on.
-    ``worked_under`` are ids of the schemas the work was done under, as far as it says, and ``rewrites`` tells that new
-    rows were made from rows of the table.
+    ``worked_under`` are ids of the schemas the work was done under, as far as the messages say, and ``rewrites`` says
+    that new rows were made from rows of the table.
     """
 
     entries: tuple[ManifestEntry, ...] = ()
     changelog: tuple[ManifestEntry, ...] = ()
     index: tuple[IndexManifestEntry, ...] = ()
-    hash_index_bases: Mapping[bytes, bytes] = field(default_factory=dict)
-    key_places_bases: frozenset[str] = frozenset()
-    rows_bases: frozenset[str] = frozenset()
-    numbers_bases: frozenset[str] = frozenset()
+    bases: ChangeBases = field(default_factory=ChangeBases)
     worked_under: frozenset[int] = frozenset()
     rewrites: bool = False
 
@@ -35,11 +49,6 @@ class Changes:
     def is_empty(self) -> bool:
         """Whether nothing would change."""
         return not (self.entries or self.changelog or self.index)
-
-    @property
-    def rests_on_keys(self) -> bool:
-        """Whether what others wrote to the same keys since a snapshot matters."""
-        return bool(self.key_places_bases or self.rows_bases or self.numbers_bases)
 
     @property
     def schema_ids(self) -> frozenset[int]:
@@ -83,31 +92,32 @@ class Changes:
         """The same without changelog, for overwrites, which have none."""
         return replace(self, changelog=())
 
+    def after_removal(self, entries: Iterable[ManifestEntry], index: Iterable[IndexManifestEntry]) -> Changes:
+        """The same after the removal of all that is replaced: based on no state, since that is what goes."""
+        return replace(
+            self,
+            entries=(*entries, *self.entries),
+            changelog=(),
+            index=(*index, *self.index),
+            bases=ChangeBases(),
+        )
 
-def append_changes(messages: Iterable[CommitMessage]) -> Changes:
+
+def append_changes(messages: Sequence[CommitMessage]) -> Changes:
     """The part for the APPEND snapshot: new files first, then removed ones, message by message."""
     entries: list[ManifestEntry] = []
     changelog: list[ManifestEntry] = []
     index: list[IndexManifestEntry] = []
-    bases: dict[bytes, bytes] = {}
-    places_bases: set[str] = set()
-    rows_bases: set[str] = set()
-    numbers_bases: set[str] = set()
+    hash_indexes: dict[bytes, bytes] = {}
     worked_under: set[int] = set()
     rewrites = False
     for m in messages:
         rewrites = rewrites or m.rewrites
         if m.schema_id is not None and (m.new_files or m.deleted_files or m.new_index_files or m.deleted_index_files):
             worked_under.add(m.schema_id)
-        if m.key_places_base is not None:
-            places_bases.add(m.key_places_base)
-        if m.rows_base is not None:
-            rows_bases.add(m.rows_base)
-        if m.numbers_base is not None:
-            numbers_bases.add(m.numbers_base)
         if m.hash_index_base is not None:
-            # Later messages rest on the work of earlier ones.
-            bases.setdefault(m.partition, m.hash_index_base)
+            # Later messages are based on the work of earlier ones.
+            hash_indexes.setdefault(m.partition, m.hash_index_base)
         entries += _entries(FileKind.ADD, m, m.new_files)
         entries += _entries(FileKind.DELETE, m, m.deleted_files)
         changelog += _entries(FileKind.ADD, m, m.changelog_files)
@@ -117,10 +127,12 @@ def append_changes(messages: Iterable[CommitMessage]) -> Changes:
         tuple(entries),
         tuple(changelog),
         tuple(index),
-        bases,
-        frozenset(places_bases),
-        frozenset(rows_bases),
-        frozenset(numbers_bases),
+        ChangeBases(
+            hash_indexes=hash_indexes,
+            key_places=_given(m.key_places_base for m in messages),
+            rows=_given(m.rows_base for m in messages),
+            sequence_numbers=_given(m.numbers_base for m in messages),
+        ),
         worked_under=frozenset(worked_under),
         rewrites=rewrites,
     )
@@ -149,3 +161,7 @@ def _entries(kind: FileKind, message: CommitMessage, files: Iterable[DataFileMet
 
 def _index(kind: FileKind, message: CommitMessage, files: Iterable[IndexFileMeta]) -> Iterable[IndexManifestEntry]:
     return (IndexManifestEntry(kind, message.partition, message.bucket, file) for file in files)
+
+
+def _given(bases: Iterable[str | None]) -> frozenset[str]:
+    return frozenset(base for base in bases if base is not None)

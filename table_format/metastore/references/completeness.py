@@ -12,7 +12,8 @@ from table_format.io.paths import base_name, parent
 from table_format.io.table_store import TableStore
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions
-from table_format.metastore.references.snapshot_files import DataPaths, metadata_names, without_changelog
+from table_format.metastore.references.data_paths import DataPaths
+from table_format.metastore.references.snapshot_files import metadata_names, without_changelog
 from table_format.metastore.scan.file_plan import live_files
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.snapshot import Snapshot

@@ -13,11 +13,11 @@ from typing import Final
 
 from table_format.codecs.publishable import tag_bytes
 from table_format.codecs.tag_json import decode_tag
-from table_format.errors import AlreadyExistsError, OutcomeUnknownError, SnapshotExpired, TagNotFound
+from table_format.errors import AlreadyExistsError, SnapshotExpired, TagNotFound
 from table_format.io.paths import tag_being_deleted, tag_name_of
 from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
-from table_format.metastore.publish import PutOutcome, put_if_absent
+from table_format.metastore.publish import create_new
 from table_format.metastore.references.completeness import missing_file
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.arguments import optional_whole_number
@@ -213,24 +213,19 @@ class TagStore:
         return Tag(snapshot, create_time_ms=created, time_retained_ms=retained_ms)
 
     def _put(self, name: str, data: bytes) -> None:
-        path = self._store.paths.tag(name)
-        give_up_ms = self._store.runtime.clock.monotonic_ms() + _GIVE_UP_AFTER_MS
-        put = put_if_absent(self._store, path, data, give_up_ms=give_up_ms)
-        match put.outcome:
-            case PutOutcome.OTHERS:
-                raise _exists_already(name)
-            case PutOutcome.REFUSED if put.error is not None:
-                raise put.error
-            case PutOutcome.UNKNOWN | PutOutcome.REFUSED:
-                message = f"{path}: the store did not say whether the tag was created; look before trying again"
-                raise OutcomeUnknownError(message) from put.error
+        try:
+            create_new(
+                self._store, self._store.paths.tag(name), data, what="the tag", give_up_after_ms=_GIVE_UP_AFTER_MS
+            )
+        except AlreadyExistsError:
+            raise _exists_already(name) from None
 
     def _is_kept(self, snapshot: Snapshot, *, beside: str) -> bool:
         """Whether the snapshot is retained, or a tag beside this one keeps it."""
         snapshots = SnapshotStore(self._store)
         found = snapshots.find(snapshot.id)
         if found is not None and found.is_same(snapshot):
-            covering = [notice for notice in snapshots.notices() if notice.end > snapshot.id]
+            covering = [notice for notice in snapshots.notices.all() if notice.end > snapshot.id]
             if not covering and snapshots.exists(snapshot.id):
                 return True
             # No expiry runs for a day: the process that left the notice is dead, and may have deleted nothing.

@@ -11,18 +11,10 @@ from typing import Final
 
 from table_format.codecs.publishable import schema_bytes
 from table_format.codecs.schema_json import decode_schema
-from table_format.errors import (
-    AlreadyExistsError,
-    BadEncoding,
-    CommitRetriesExhausted,
-    MissingFile,
-    OutcomeUnknownError,
-    TableNotFound,
-)
+from table_format.errors import AlreadyExistsError, CommitRetriesExhausted, MissingFile, TableNotFound
 from table_format.io.paths import schema_id_of
-from table_format.io.sound_files import file_exists, read_file
 from table_format.io.table_store import TableStore
-from table_format.metastore.publish import PutOutcome, put_if_absent
+from table_format.metastore.numbered_files import NumberedFiles
 from table_format.metastore.schema.schema_changes import apply_changes
 from table_format.model.schema import TableSchema
 from table_format.model.schema_change import SchemaChange
@@ -36,6 +28,14 @@ class SchemaStore:
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
+        self._files = NumberedFiles(
+            store,
+            "schema",
+            store.paths.schema_directory,
+            store.paths.schema,
+            schema_id_of,
+            lambda data, path: decode_schema(data, path=path),
+        )
         self._known: dict[int, TableSchema] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -44,10 +44,10 @@ class SchemaStore:
     def latest_id(self) -> int | None:
         """The id of the latest schema; ``None`` when there is no table."""
         known = max(self._known, default=None)
-        if known is None or not self._exists(known):
+        if known is None or not self._files.exists(known):
             self._known.clear()
             known = max(self.ids(), default=None)
-        while known is not None and self._exists(known + 1):
+        while known is not None and self._files.exists(known + 1):
             known += 1
         return known
 
@@ -70,22 +70,15 @@ class SchemaStore:
             CorruptionError: there is none, or its file does not hold it.
         """
         if schema_id not in self._known:
-            path = self._store.paths.schema(schema_id)
-            try:
-                data = read_file(self._store.io, path)
-            except FileNotFoundError as e:
-                raise MissingFile(path) from e
-            schema = decode_schema(data, path=path)
-            if schema.id != schema_id:
-                raise BadEncoding(path, f"expected schema {schema_id}, found schema {schema.id}")
+            schema = self._files.find(schema_id)
+            if schema is None:
+                raise MissingFile(self._store.paths.schema(schema_id))
             self._known[schema_id] = schema
         return self._known[schema_id]
 
     def ids(self) -> Sequence[int]:
         """All ids, ascending."""
-        children = self._store.io.list(self._store.paths.schema_directory)
-        ids = (schema_id_of(child.name) for child in children)
-        return sorted(i for i in ids if i is not None)
+        return self._files.ids()
 
     def all(self) -> Mapping[int, TableSchema]:
         """All schemas by id."""
@@ -98,20 +91,9 @@ class SchemaStore:
             AlreadyExistsError: the id is taken.
             OutcomeUnknownError: the store did not answer.
         """
-        path = self._store.paths.schema(schema.id)
-        give_up_ms = self._store.runtime.clock.monotonic_ms() + _GIVE_UP_AFTER_MS
-        put = put_if_absent(self._store, path, schema_bytes(schema, path=path), give_up_ms=give_up_ms)
-        match put.outcome:
-            case PutOutcome.OURS:
-                self._known[schema.id] = schema
-                return
-            case PutOutcome.OTHERS:
-                message = f"{path}: schema {schema.id} exists already"
-                raise AlreadyExistsError(message)
-            case PutOutcome.REFUSED if put.error is not None:
-                raise put.error
-        message = f"{path}: the store did not say whether the schema was created; look before trying again"
-        raise OutcomeUnknownError(message) from put.error
+        data = schema_bytes(schema, path=self._store.paths.schema(schema.id))
+        self._files.create(schema.id, data, give_up_after_ms=_GIVE_UP_AFTER_MS)
+        self._known[schema.id] = schema
 
     def change(
         self,
@@ -143,6 +125,3 @@ class SchemaStore:
             return changed
         message = f"the schema was changed by others {_TRIES} times in a row; try again"
         raise CommitRetriesExhausted(message)
-
-    def _exists(self, schema_id: int) -> bool:
-        return file_exists(self._store.io, self._store.paths.schema(schema_id))

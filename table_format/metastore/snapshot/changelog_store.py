@@ -11,12 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
-from table_format.codecs.publishable import hint_bytes
 from table_format.codecs.snapshot_json import decode_snapshot
-from table_format.errors import BadEncoding
 from table_format.io.paths import changelog_id_of
 from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
+from table_format.metastore.numbered_files import NumberedFiles
+from table_format.metastore.snapshot.hints import Hints
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.snapshot import Snapshot
 from table_format.options.stream import ChangelogProducer
@@ -38,17 +38,27 @@ class KeptChanges(Enum):
         return cls.DELTAS if options.stream.changelog_producer is ChangelogProducer.NONE else cls.FILES
 
 
-@dataclass(frozen=True, slots=True)
 class ChangelogStore:
     """Finds, makes and deletes the long-lived changelogs of one branch."""
 
-    store: TableStore
+    def __init__(self, store: TableStore) -> None:
+        self._store = store
+        self._files = NumberedFiles(
+            store,
+            "changelog",
+            store.paths.changelog_directory,
+            store.paths.changelog,
+            changelog_id_of,
+            lambda data, path: decode_snapshot(data, path=path),
+        )
+        self.hints = Hints(store, store.paths.changelog_latest_hint, store.paths.changelog_earliest_hint)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (ChangelogStore, (self._store,))
 
     def ids(self) -> Sequence[int]:
         """The ids there are, ascending."""
-        children = self.store.io.list(self.store.paths.changelog_directory)
-        found = (changelog_id_of(child.name) for child in children)
-        return sorted(i for i in found if i is not None)
+        return self._files.ids()
 
     def earliest_id(self) -> int | None:
         """The smallest id; ``None`` without any."""
@@ -67,50 +77,27 @@ class ChangelogStore:
         Raises:
             CorruptionError: its file does not hold the changelog of that id.
         """
-        path = self.store.paths.changelog(changelog_id)
-        try:
-            data = read_file(self.store.io, path)
-        except FileNotFoundError:
-            return None
-        snapshot = decode_snapshot(data, path=path)
-        if snapshot.id != changelog_id:
-            raise BadEncoding(path, f"expected changelog {changelog_id}, found {snapshot.id}")
-        return snapshot
+        return self._files.find(changelog_id)
 
     def keep(self, snapshot_id: int) -> None:
         """Make the changelog of a snapshot that is about to go, with whatever its writer put into it.
 
-        Made again when there is one: an expiry that did not finish was here. Nothing happens when the snapshot is gone.
+        Made again when there is one, by an expiry that did not finish. Nothing happens when the snapshot is gone.
 
         Raises:
             CorruptionError: the snapshot cannot be read, so no reader would take the changelog.
             OSError: the store failed.
         """
         with suppress(FileNotFoundError):
-            source = self.store.paths.snapshot(snapshot_id)
-            data = read_file(self.store.io, source)
+            source = self._store.paths.snapshot(snapshot_id)
+            data = read_file(self._store.io, source)
             decode_snapshot(data, path=source)
-            self.store.io.overwrite(self.store.paths.changelog(snapshot_id), data)
-            self.write_latest_hint(snapshot_id)
+            self._store.io.overwrite(self._store.paths.changelog(snapshot_id), data)
+            self.hints.write_latest(snapshot_id)
 
     def delete(self, changelog_id: int) -> None:
         """Delete the changelog's file; nothing happens when there is none."""
-        self.store.io.delete(self.store.paths.changelog(changelog_id))
-
-    def write_latest_hint(self, changelog_id: int | None) -> None:
-        """Say where to look for the latest; ``None`` that nobody knows. Raises ``OSError``."""
-        path = self.store.paths.changelog_latest_hint
-        self.store.io.overwrite(path, b"-1" if changelog_id is None else hint_bytes(changelog_id, path=path))
-
-    def write_earliest_hint(self, changelog_id: int) -> None:
-        """Say where to look for the earliest. Raises ``OSError``."""
-        path = self.store.paths.changelog_earliest_hint
-        self.store.io.overwrite(path, hint_bytes(changelog_id, path=path))
-
-    def delete_hints(self) -> None:
-        """Say nothing about where to look: no changelog is left. Raises ``OSError``."""
-        self.store.io.delete(self.store.paths.changelog_earliest_hint)
-        self.store.io.delete(self.store.paths.changelog_latest_hint)
+        self._files.delete(changelog_id)
 
 
 @dataclass(frozen=True, slots=True)

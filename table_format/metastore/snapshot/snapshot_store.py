@@ -1,51 +1,29 @@
-"""The snapshots of a table and the two hints (format chapter 03, sections 1 and 2; Java ``SnapshotManager``).
+"""The snapshots of a table (format chapter 03, sections 1 and 2; Java ``SnapshotManager``).
 
 A snapshot file never changes and expiry removes the oldest first, so the retained ids are one run without gap that ends
-in the latest. Hints may be stale, missing, ahead or garbage: they only say where to begin looking, and nothing is
-deleted, refused or hidden because of one.
-
-Expiry deletes data before the snapshot itself, so a snapshot may be there for a while without its files. What tells is
-a *notice* in the directory of the snapshots: a file whose name says which snapshots are going. Its content means
-nothing, so a damaged byte changes nothing, and two expiries have one each.
+in the latest. Hints only say where to begin looking; what tells that a snapshot is going is a notice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Final
 
-from table_format.codecs.hint_text import decode_hint
-from table_format.codecs.publishable import hint_bytes, snapshot_bytes
+from table_format.codecs.publishable import snapshot_bytes
 from table_format.codecs.snapshot_json import decode_snapshot
-from table_format.errors import (
-    AlreadyExistsError,
-    BadEncoding,
-    CorruptionError,
-    OutcomeUnknownError,
-    SnapshotExpired,
-    SnapshotNotFound,
-)
-from table_format.io.file_io import FileStatus
-from table_format.io.paths import expiry_end_of, is_rewriting_notice, snapshot_id_of
-from table_format.io.sound_files import file_exists, read_file
+from table_format.errors import CorruptionError, SnapshotExpired, SnapshotNotFound
+from table_format.io.paths import snapshot_id_of
 from table_format.io.table_store import TableStore
-from table_format.metastore.publish import PutOutcome, put_if_absent
+from table_format.metastore.numbered_files import NumberedFiles
+from table_format.metastore.snapshot.expiry_notices import ExpiryNotices
+from table_format.metastore.snapshot.hints import Hints
+from table_format.metastore.snapshot.rewriting_notice import RewritingNotice
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 
 _ROUNDS: Final = 8
 _WALK: Final = 16
 _FIRST_WAIT_MS: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class ExpiryNotice:
-    """An expiry was or is deleting the snapshots before ``end``; ``made_ms`` is the epoch time it said so."""
-
-    path: str
-    end: int
-    made_ms: int
+_GIVE_UP_AFTER_MS: Final = 8_000
 
 
 class SnapshotStore:
@@ -53,6 +31,17 @@ class SnapshotStore:
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
+        self._files = NumberedFiles(
+            store,
+            "snapshot",
+            store.paths.snapshot_directory,
+            store.paths.snapshot,
+            _id_of,
+            lambda data, path: decode_snapshot(data, path=path),
+        )
+        self.hints = Hints(store, store.paths.latest_hint, store.paths.earliest_hint)
+        self.notices = ExpiryNotices(store)
+        self.rewriting = RewritingNotice(store)
         self._seen = 0
 
     @property
@@ -65,7 +54,7 @@ class SnapshotStore:
 
     def exists(self, snapshot_id: int) -> bool:
         """Whether the snapshot's file is there. Raises ``BadEncoding`` when something else has its name."""
-        return file_exists(self._store.io, self._store.paths.snapshot(snapshot_id))
+        return self._files.exists(snapshot_id)
 
     def latest_id(self) -> int | None:
         """The id of the latest snapshot; ``None`` for a table without any.
@@ -81,14 +70,14 @@ class SnapshotStore:
             if candidate is None and self.exists(FIRST_SNAPSHOT_ID):
                 candidate = FIRST_SNAPSHOT_ID  # the listing lags
             if candidate is None:
-                if self._read_hint(self._store.paths.latest_hint) is None:
+                if self.hints.latest() is None:
                     return None
                 # The first snapshot has just appeared, or the listing lags, or all snapshots are lost.
                 self._pause(attempt)
                 continue
             latest = self._walk_up(candidate)
             # Expiry ascends: when n is here after n + 1 was seen absent, n was the latest in between. When it is not,
-            # what was seen is a hole below the retained run.
+            # what was seen is a gap below the retained run.
             if self.exists(latest):
                 self._seen = latest
                 return latest
@@ -104,7 +93,7 @@ class SnapshotStore:
 
     def highest_id(self) -> int | None:
         """The highest id in listing and hint, without asking whether history leads there."""
-        hint = self._read_hint(self._store.paths.latest_hint) or 0
+        hint = self.hints.latest() or 0
         highest = max(hint if hint and self.exists(hint) else 0, self._listed_latest() or 0)
         return highest or None
 
@@ -122,7 +111,7 @@ class SnapshotStore:
 
     def earliest_id(self) -> int | None:
         """The id of the earliest retained snapshot; ``None`` for a table without any."""
-        hint = self._read_hint(self._store.paths.earliest_hint)
+        hint = self.hints.earliest()
         if hint is not None and self.exists(hint):
             for _ in range(_WALK):
                 if hint == FIRST_SNAPSHOT_ID or not self.exists(hint - 1):
@@ -134,19 +123,19 @@ class SnapshotStore:
     def ids(self) -> Sequence[int]:
         """The retained ids, ascending, from the listing: the run that ends in the highest.
 
-        A lone id below a hole is no part of the history: what a crashed expiry, a lost race or an unfinished rollback
+        A lone id below a gap is no part of the history: what a crashed expiry, a lost race or an unfinished rollback
         has left.
         """
         return last_run(self.listed_ids())
 
     def lone_ids(self) -> Sequence[int]:
-        """The ids below a hole, ascending: no part of the history, and yet somebody may go back to them."""
+        """The ids below a gap, ascending: no part of the history, and yet a rollback may go back to them."""
         found = self.listed_ids()
         return found[: len(found) - len(last_run(found))]
 
     def listed_ids(self) -> list[int]:
         """Every id of which there is a file, ascending, whether history leads there or not."""
-        return _ids_among(self._listed())
+        return self._files.ids()
 
     def load(self, snapshot_id: int) -> Snapshot:
         """The snapshot of that id.
@@ -177,15 +166,7 @@ class SnapshotStore:
         Raises:
             CorruptionError: its file does not hold a snapshot of that id.
         """
-        path = self._store.paths.snapshot(snapshot_id)
-        try:
-            data = read_file(self._store.io, path)
-        except FileNotFoundError:
-            return None
-        snapshot = decode_snapshot(data, path=path)
-        if snapshot.id != snapshot_id:
-            raise BadEncoding(path, f"expected snapshot {snapshot_id}, found snapshot {snapshot.id}")
-        return snapshot
+        return self._files.find(snapshot_id)
 
     def at_or_before(self, time_ms: int) -> Snapshot:
         """The last snapshot whose time is at or before ``time_ms`` (epoch milliseconds).
@@ -196,7 +177,7 @@ class SnapshotStore:
         for attempt in range(_ROUNDS):
             low, high = self.earliest_id(), self.latest_id()
             if attempt and (run := self.ids()):
-                low = run[0]  # a lone snapshot below a hole is no lower end
+                low = run[0]  # a lone snapshot below a gap is no lower end
             if low is None or high is None:
                 message = "the table has no snapshot yet"
                 raise SnapshotNotFound(message)
@@ -232,19 +213,8 @@ class SnapshotStore:
             AlreadyExistsError: the id is taken.
             OutcomeUnknownError: the store did not answer.
         """
-        path = self._store.paths.snapshot(snapshot.id)
-        give_up_ms = self._store.runtime.clock.monotonic_ms() + _ROUNDS * 1000
-        put = put_if_absent(self._store, path, snapshot_bytes(snapshot, path=path), give_up_ms=give_up_ms)
-        match put.outcome:
-            case PutOutcome.OURS:
-                return
-            case PutOutcome.OTHERS:
-                message = f"{path}: the snapshot exists already"
-                raise AlreadyExistsError(message)
-            case PutOutcome.REFUSED if put.error is not None:
-                raise put.error
-        message = f"{path}: the store did not say whether the snapshot was created; look before trying again"
-        raise OutcomeUnknownError(message) from put.error
+        data = snapshot_bytes(snapshot, path=self._store.paths.snapshot(snapshot.id))
+        self._files.create(snapshot.id, data, give_up_after_ms=_GIVE_UP_AFTER_MS)
 
     def replace(self, snapshot: Snapshot) -> None:
         """Put a snapshot in the place of another with its id, in one step; only a rollback does that."""
@@ -253,97 +223,29 @@ class SnapshotStore:
 
     def delete(self, snapshot_id: int) -> None:
         """Delete the snapshot's file; nothing happens when there is none."""
-        self._store.io.delete(self._store.paths.snapshot(snapshot_id))
-
-    def write_latest_hint(self, snapshot_id: int) -> None:
-        """Say where to look for the latest snapshot. Raises ``OSError``; nothing depends on the hint."""
-        path = self._store.paths.latest_hint
-        self._store.io.overwrite(path, hint_bytes(snapshot_id, path=path))
-
-    def write_earliest_hint(self, snapshot_id: int) -> None:
-        """Say where to look for the earliest snapshot. Raises ``OSError``; nothing depends on the hint."""
-        path = self._store.paths.earliest_hint
-        self._store.io.overwrite(path, hint_bytes(snapshot_id, path=path))
-
-    def begin_earliest_hint(self, snapshot_id: int) -> None:
-        """Name the first snapshot as the earliest, unless somebody has named one. Raises ``OSError``.
-
-        It is created and not overwritten: a request that took its time would undo what an expiry has said.
-        """
-        path = self._store.paths.earliest_hint
-        with suppress(FileExistsError):
-            self._store.io.create(path, hint_bytes(snapshot_id, path=path))
-
-    # --- what is going ----------------------------------------------------------------------------------------------
-
-    def notices(self) -> tuple[ExpiryNotice, ...]:
-        """What expiries have said that has not been withdrawn, by the first snapshot that stays.
-
-        A notice beyond the latest snapshot is not believed: no expiry lets the latest go.
-        """
-        children = self._listed()
-        highest = max(_ids_among(children), default=0)
-        directory = self._store.paths.snapshot_directory
-        ends = ((child, expiry_end_of(child.name)) for child in children)
-        found = (ExpiryNotice(f"{directory}/{c.name}", end, c.modified_ms) for c, end in ends if end is not None)
-        return tuple(sorted((notice for notice in found if notice.end <= highest), key=lambda notice: notice.end))
+        self._files.delete(snapshot_id)
 
     def is_expiring(self, snapshot_id: int) -> bool:
         """Whether the snapshot has been expired, or an expiry has begun to delete it. Raises ``OSError``.
 
-        That a snapshot is going is no reason to delete what it needs: it may be there for ever, if that expiry died.
+        The files that such a snapshot names must stay all the same: if that expiry died, it may be there for ever.
         """
         # In this order: a notice that is gone by now went after the snapshot.
-        return any(notice.end > snapshot_id for notice in self.notices()) or not self.exists(snapshot_id)
+        return any(notice.end > snapshot_id for notice in self.notices.all()) or not self.exists(snapshot_id)
 
-    def announce_earliest(self, snapshot_id: int) -> str:
-        """Say that the snapshots before this one are going; the path of the notice. Raises ``OSError``."""
-        path = self._store.paths.expiry_notice(snapshot_id, self._store.runtime.ids.uuid())
-        with suppress(FileExistsError):  # our own request, whose answer was lost
-            self._store.io.create(path, b"")
-        return path
+    def record_earliest(self, earliest_id: int) -> None:
+        """Name the earliest snapshot in the hint, and withdraw the notices of expiries whose snapshots are all gone.
 
-    def tidy(self, earliest_id: int) -> None:
-        """Say in the hint which snapshot is the earliest, and withdraw what is void: the notices of expiries whose
-        snapshots are all gone. Nothing happens where the hint says so already. Raises ``OSError``.
+        Nothing happens where the hint names it already. Raises ``OSError``.
         """
-        if self._read_hint(self._store.paths.earliest_hint) != earliest_id:
-            lowest = min(self.listed_ids(), default=0)
-            self._withdraw_all(lambda end: end <= lowest)
-            self.write_earliest_hint(earliest_id)
-
-    def withdraw_after(self, snapshot_id: int) -> None:
-        """Withdraw what was said of snapshots whose ids are used again. Raises ``OSError``."""
-        self._withdraw_all(lambda end: end > snapshot_id)
-
-    def is_being_rewritten(self) -> bool:
-        """Whether the history is being replaced by another, or was when somebody died. Raises ``OSError``."""
-        return any(is_rewriting_notice(child.name) for child in self._listed())
-
-    def begin_rewriting(self, *, apart: bool) -> None:
-        """Say that the history is being replaced by another, which may begin ``apart`` from it. Raises ``OSError``."""
-        with suppress(FileExistsError):  # somebody died over it, and it is begun again
-            self._store.io.create(self._store.paths.rewriting_notice(apart=apart), b"")
-
-    def begins_apart(self) -> bool:
-        """Whether the history that replaces this one begins apart from it, as somebody said who died over it."""
-        return self._store.io.status(self._store.paths.rewriting_notice(apart=True)) is not None
-
-    def end_rewriting(self) -> None:
-        """Say that the history is one again. Raises ``OSError``."""
-        for apart in (False, True):
-            self._store.io.delete(self._store.paths.rewriting_notice(apart=apart))
-
-    def _withdraw_all(self, is_void: Callable[[int], bool]) -> None:
-        for child in self._listed():
-            end = expiry_end_of(child.name)
-            if end is not None and is_void(end):
-                self._store.io.delete(f"{self._store.paths.snapshot_directory}/{child.name}")
+        if self.hints.earliest() != earliest_id:
+            self.notices.withdraw_up_to(min(self.listed_ids(), default=0))
+            self.hints.write_earliest(earliest_id)
 
     # --- looking ----------------------------------------------------------------------------------------------------
 
     def _guess(self) -> int | None:
-        hint = self._read_hint(self._store.paths.latest_hint) or 0
+        hint = self.hints.latest() or 0
         if self._seen:
             return max(hint, self._seen)
         # Without memory a hint far behind might lead to what lies alone below the retained run.
@@ -360,15 +262,6 @@ class SnapshotStore:
 
     def _pause(self, attempt: int) -> None:
         self._store.runtime.clock.sleep_ms((attempt + 1) * _FIRST_WAIT_MS)
-
-    def _read_hint(self, path: str) -> int | None:
-        try:
-            return decode_hint(read_file(self._store.io, path))
-        except (OSError, CorruptionError):
-            return None  # a hint that cannot be read is no hint
-
-    def _listed(self) -> Sequence[FileStatus]:
-        return self._store.io.list(self._store.paths.snapshot_directory)
 
     def _listed_latest(self) -> int | None:
         found = self.listed_ids()
@@ -389,9 +282,9 @@ class SnapshotStore:
         return found
 
 
-def _ids_among(children: Iterable[FileStatus]) -> list[int]:
-    ids = (snapshot_id_of(child.name) for child in children)
-    return sorted(i for i in ids if i is not None and i >= FIRST_SNAPSHOT_ID)
+def _id_of(file_name: str) -> int | None:
+    number = snapshot_id_of(file_name)
+    return None if number is None or number < FIRST_SNAPSHOT_ID else number
 
 
 def last_run(ids: Sequence[int]) -> Sequence[int]:

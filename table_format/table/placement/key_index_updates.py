@@ -20,7 +20,13 @@ from table_format.formats.data_file_reader import DataFileReader
 from table_format.indexes.key_index import GlobalKeyIndex, IndexedRows
 from table_format.kernels.key_shards import WHOLE, KeyShard
 from table_format.kernels.stored_keys import stored_key
-from table_format.metastore.commit.key_places import MOVES_NO_KEY, find_key_move, snapshot_identity, snapshots_since
+from table_format.metastore.commit.key_places import (
+    MOVES_NO_KEY,
+    key_places_changed,
+    may_have_moved_keys,
+    snapshot_identity,
+    snapshots_since,
+)
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
 from table_format.model.manifest import FileKind, ManifestEntry
@@ -93,9 +99,9 @@ def _stands_for_later(facts: TableFacts, index: GlobalKeyIndex, base: Snapshot |
     later = facts.snapshots.find(position_id)
     if later is None or snapshot_identity(later) != index.position:
         return False
-    moved = find_key_move((snapshot_identity(base),), later, facts.snapshots)
-    if moved is not None:
-        raise moved
+    identity = snapshot_identity(base)
+    if may_have_moved_keys(identity, later, facts.snapshots):
+        raise key_places_changed(identity, later, written="Other rows")
     return True
 
 

@@ -81,12 +81,12 @@ def committed_on_latest(
 def _met(facts: TableFacts, changes: Changes, latest: Snapshot | None) -> list[Meeting] | None:
     spans = KeySpans(facts.schema, changes.entries)
     found: dict[str, Meeting] = {}
-    for base in sorted(changes.key_places_bases | changes.rows_bases):
+    for base in sorted(changes.bases.key_places | changes.bases.rows):
         met = meetings(spans, base, latest, facts.snapshots, facts.manifests)
         if met is None:
             return None
         found.update((meeting.entry.file.file_name, meeting) for meeting in met)
-    for base in sorted(changes.numbers_bases):
+    for base in sorted(changes.bases.sequence_numbers):
         met = meetings(spans, base, latest, facts.snapshots, facts.manifests, of_statements=True) or []
         found.update((meeting.entry.file.file_name, meeting) for meeting in met)
     return list(found.values())

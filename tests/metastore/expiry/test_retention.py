@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from table_format.errors import InvalidOption
-from table_format.metastore.expiry.expiry_facts import nearest_tags
+from table_format.metastore.expiry.kept_apart import nearest_before
 from table_format.metastore.expiry.retention import Retention, default_retain_floor_ms, expiry_range
 from table_format.options.commit import CommitOptions
 
@@ -75,4 +75,4 @@ def test_the_floor_is_above_what_a_writer_may_take():
     ],
 )
 def test_the_nearest_tag_before_a_snapshot_protects_its_files(tags, ids, nearest):
-    assert list(nearest_tags(tags, ids)) == nearest
+    assert list(nearest_before(tags, ids)) == nearest

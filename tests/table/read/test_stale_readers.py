@@ -155,7 +155,7 @@ def test_without_the_checks_values_are_lost(warehouse: Warehouse, monkeypatch: p
     for module in (scan, incremental, data_file_reader):
         monkeypatch.setattr(module, "refuse_newer", lambda *_, **__: None)
     monkeypatch.setattr(Table, "current", lambda self: self)
-    monkeypatch.setattr("table_format.metastore.commit.attempt.find_misfit", lambda *_, **__: None)
+    monkeypatch.setattr("table_format.metastore.commit.commit_check.find_misfit", lambda *_, **__: None)
     if change == "widen":
         stale, _ = widened(warehouse)
         assert rows_of(stale)[1] == (2, "a", 7)

@@ -12,7 +12,7 @@ import pytest
 
 from table_format import Delete, Insert, Table, Update
 from table_format.errors import KeyPlacesChanged, RowsChanged
-from table_format.metastore.commit import attempt as commit_prepare
+from table_format.metastore.commit import commit_check
 from table_format.model.snapshot import CommitKind
 from table_format.runtime import Runtime
 from table_format.table.changes import row_actions, whole_state
@@ -310,7 +310,7 @@ def _nothing(*_arguments: Any, **_named: Any) -> None:
 MUTANTS: dict[str, tuple[Any, str, Any, str]] = {
     "statements read what readers see": (row_actions, "whole_state", _ordinary_reads, "marks"),
     "statements do not see postponed rows": (whole_state, "_rows_wait", lambda *_: False, "postponed"),
-    "no commit compares keys": (commit_prepare, "find_key_change", _nothing, "plain"),
+    "no commit compares keys": (commit_check, "find_key_change", _nothing, "plain"),
     "upserts do not say where their numbers come from": (TableWrite, "_numbered", lambda _, message: message, "lookup"),
     "keys are always different": (rebase, "_share_a_key", lambda *_: False, "plain"),
 }

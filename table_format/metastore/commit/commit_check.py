@@ -1,0 +1,129 @@
+"""What is checked before a commit is published: schema, hash indexes, keys, and the files of the latest snapshot.
+
+The reading half; the decisions are in ``schema_fit``, ``key_changes`` and ``conflicts``. A conflict is final for the
+work that was done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from table_format.errors import ConflictError, CorruptionError, SchemaChanged
+from table_format.lsm.keys import key_ranges
+from table_format.metastore.commit.commit_job import CommitContext, CommitJob, Proposal
+from table_format.metastore.commit.conflicts import CommitFacts, find_bucket_change, find_conflict
+from table_format.metastore.commit.key_changes import find_key_change
+from table_format.metastore.commit.schema_fit import find_misfit
+from table_format.metastore.manifest.index_entries import combine_index, find_hash_index_change
+from table_format.metastore.manifest.manifest_changes import Changes, compact_changes
+from table_format.model.arguments import whole_number
+from table_format.model.commit import CommitMessage
+from table_format.model.manifest import FileKind, IndexManifestEntry
+from table_format.model.schema import TableSchema
+from table_format.model.snapshot import CommitKind, Snapshot
+
+
+def check_fit(
+    c: CommitContext, job: CommitJob, proposal: Proposal, latest: Snapshot | None, schema: TableSchema
+) -> Sequence[IndexManifestEntry]:
+    """Check changes against the latest snapshot and schema; the index files that would be alive with them.
+
+    Raises:
+        ConflictError: they do not fit.
+        CorruptionError: the table's metadata cannot be read.
+    """
+    changes = proposal.changes
+    _check_schema(c, job, changes, schema)
+    before = () if latest is None else c.manifests.index_entries(latest)
+    changed = find_hash_index_change(changes.bases.hash_indexes, before, c.partitions)
+    if changed is not None:
+        raise changed
+    outdated = find_key_change(changes, c.schema, latest, c.snapshots, c.manifests)
+    if outdated is not None:
+        raise outdated
+    index = combine_index(before, changes.index, bucketed=c.is_bucketed) if changes.index else before
+    conflict = _find_conflict(c, job, proposal, index, latest)
+    if conflict is not None:
+        raise conflict
+    return index
+
+
+def find_lost_buckets(
+    c: CommitContext, job: CommitJob, messages: Iterable[CommitMessage]
+) -> dict[tuple[bytes, int], ConflictError]:
+    """The buckets whose compaction does not fit on the table any more, and why; none if that cannot be told."""
+    buckets: dict[tuple[bytes, int], list[CommitMessage]] = {}
+    for message in messages:
+        buckets.setdefault((message.partition, message.bucket), []).append(message)
+    lost: dict[tuple[bytes, int], ConflictError] = {}
+    try:
+        latest, schema = c.snapshots.latest(), c.schemas.latest()
+        for bucket, own in buckets.items():
+            try:
+                check_fit(c, job, Proposal(compact_changes(own)), latest, schema)
+            except ConflictError as e:
+                lost[bucket] = e
+    except (OSError, CorruptionError):
+        return {}
+    return lost
+
+
+def _check_schema(c: CommitContext, job: CommitJob, changes: Changes, latest: TableSchema) -> None:
+    """Refuse files that were written under a schema whose rows mean something else now.
+
+    Raises:
+        SchemaChanged: names both schemas and what is between them.
+        InvalidInputError: a message says something that is no schema id.
+    """
+    rewritten = changes.rewrites or job.kind is not CommitKind.APPEND
+    for schema_id in sorted(whole_number(i, "schema_id") for i in changes.schema_ids - {latest.id}):
+        if schema_id > latest.id:
+            misfit: str | None = f"it has no schema {schema_id} any more"
+        else:
+            misfit = find_misfit(c.schemas.load(schema_id), latest, rewritten=rewritten)
+        if misfit is not None:
+            message = (
+                f"the table at {c.store.paths.root}: this {job.kind.value} was made under schema {schema_id}, and the "
+                f"table has schema {latest.id} now: {misfit}. Nothing of it is visible; load the table again and repeat"
+            )
+            raise SchemaChanged(message)
+
+
+def _find_conflict(
+    c: CommitContext,
+    job: CommitJob,
+    proposal: Proposal,
+    index: Sequence[IndexManifestEntry],
+    latest: Snapshot | None,
+) -> ConflictError | None:
+    changes = proposal.changes
+    counts = _bucket_counts(c, job, changes, latest)
+    if latest is not None and not job.check_conflicts:
+        return find_bucket_change(counts, changes.entries, c.partitions)
+    base = proposal.base
+    if base is None:
+        base = () if latest is None else c.live.bucket_files(latest, changes.buckets)
+    return find_conflict(
+        CommitFacts(
+            base=base,
+            delta=changes.entries,
+            kind=job.kind,
+            base_id=0 if latest is None else latest.id,
+            base_user="" if latest is None else latest.commit_user,
+            commit_user=c.user,
+            partitions=c.partitions,
+            index=index,
+            new_index_files=frozenset(e.index_file.file_name for e in changes.index if e.kind is FileKind.ADD),
+            bucket_counts=counts,
+            key_range_of=key_ranges(c.schema) if c.schema.is_primary_key_table else None,
+        )
+    )
+
+
+def _bucket_counts(
+    c: CommitContext, job: CommitJob, changes: Changes, latest: Snapshot | None
+) -> Mapping[bytes, set[int]]:
+    if latest is None or job.kind is CommitKind.OVERWRITE:
+        return {}
+    fixed = frozenset(e.partition for e in changes.entries if e.total_buckets > 0 and e.kind is FileKind.ADD)
+    return c.live.bucket_counts(latest, fixed) if fixed else {}

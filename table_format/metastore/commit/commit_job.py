@@ -1,0 +1,66 @@
+"""What is to be committed: a job makes one snapshot, and its proposal fits one base."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from table_format.io.table_store import TableStore
+from table_format.metastore.manifest.manifest_changes import Changes
+from table_format.metastore.manifest.manifest_store import ManifestStore
+from table_format.metastore.manifest.partitions import Partitions
+from table_format.metastore.scan.live_state import LiveState
+from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.manifest import ManifestEntry
+from table_format.model.schema import TableSchema
+from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.options.table_options import TableOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitContext:
+    """What all commits of one committer share."""
+
+    store: TableStore
+    schema: TableSchema
+    options: TableOptions
+    user: str
+    snapshots: SnapshotStore
+    schemas: SchemaStore
+    manifests: ManifestStore
+    partitions: Partitions
+    live: LiveState
+
+    @property
+    def is_bucketed(self) -> bool:
+        return self.schema.is_primary_key_table or self.options.bucket.count > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Changes on top of one snapshot, and the live files of the touched partitions if they are known already."""
+
+    changes: Changes
+    base: Sequence[ManifestEntry] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitJob:
+    """One snapshot to be made. ``propose`` is called again when another writer was faster."""
+
+    identifier: int
+    kind: CommitKind
+    propose: Callable[[Snapshot | None], Proposal]
+    check_conflicts: bool
+    watermark: int | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    statistics: str | None = None
+    operation: str | None = None
+    files: frozenset[str] = frozenset()
+    """Names of the files that the snapshot adds to the table."""
+
+    @property
+    def key(self) -> tuple[int, CommitKind]:
+        """What tells this snapshot from the others of its user."""
+        return self.identifier, self.kind

@@ -1,0 +1,80 @@
+"""What follows the publication of a snapshot: it is confirmed as part of the history, and hints name it.
+
+A snapshot that turns out not to be part of the history is taken back.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from table_format.codecs.publishable import snapshot_bytes
+from table_format.errors import CorruptionError, TableNotFound, TableReplaced
+from table_format.io.sound_files import read_file
+from table_format.metastore.commit.commit_job import CommitContext
+from table_format.metastore.commit.history_link import Link, verify_link
+from table_format.metastore.schema.table_identity import require_same_table
+from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
+
+_LOOKS: Final = 6
+_LOOK_WAIT_MS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """Whether a snapshot is a link of the history; ``error`` is why that is not known, if the store failed."""
+
+    link: Link
+    error: OSError | CorruptionError | None = None
+
+
+def confirm(c: CommitContext, snapshot: Snapshot) -> Confirmation:
+    """Look whether a snapshot just created is part of the history, and take it back when it is not.
+
+    Raises:
+        TableNotFound, TableReplaced: the table was dropped or made again meanwhile; nothing of the snapshot is visible.
+    """
+    error: OSError | CorruptionError | None = None
+    for attempt in range(_LOOKS):
+        try:
+            _require_same_table(c, snapshot)
+            link = verify_link(snapshot, c.snapshots, c.manifests)
+            if link is Link.FALSE:
+                # Others have gone on without us, on top of the snapshot that had this id before.
+                c.snapshots.delete(snapshot.id)
+        except (OSError, CorruptionError) as e:
+            error = e
+            c.store.runtime.clock.sleep_ms(_LOOK_WAIT_MS << attempt)
+            continue
+        return Confirmation(link, error)
+    return Confirmation(Link.UNKNOWN, error)
+
+
+def write_hints(c: CommitContext, snapshot: Snapshot) -> None:
+    """Name a published snapshot in the hints; a hint that cannot be written costs the next reader a listing."""
+    hints = c.snapshots.hints
+    with suppress(OSError):
+        hints.write_latest(snapshot.id)
+    if snapshot.id == FIRST_SNAPSHOT_ID:
+        with suppress(OSError):
+            hints.create_earliest(snapshot.id)
+
+
+def _require_same_table(c: CommitContext, snapshot: Snapshot) -> None:
+    """Take the snapshot back if the table was dropped, or made again, while it was being published.
+
+    Then the id may be taken by a snapshot of the other table, which stays.
+
+    Raises:
+        TableNotFound, TableReplaced: nothing of it is visible.
+        OSError: the store failed.
+    """
+    try:
+        require_same_table(c.store)
+    except (TableNotFound, TableReplaced):
+        path = c.store.paths.snapshot(snapshot.id)
+        with suppress(FileNotFoundError):
+            if read_file(c.store.io, path) == snapshot_bytes(snapshot, path=path):
+                c.snapshots.delete(snapshot.id)
+        raise

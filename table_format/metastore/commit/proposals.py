@@ -1,0 +1,107 @@
+"""What is proposed on top of a base: the changes of an overwrite, a rewrite or a rescale depend on the latest snapshot.
+
+Each function is called again when another writer was faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from table_format.errors import FileConflict
+from table_format.metastore.commit.commit_job import CommitContext, Proposal
+from table_format.metastore.manifest.index_entries import removals
+from table_format.metastore.manifest.manifest_changes import Changes
+from table_format.metastore.manifest.partitions import PartitionSpec
+from table_format.metastore.references.snapshot_files import file_key
+from table_format.model.manifest import FileIdentifier, FileKind, ManifestEntry
+from table_format.model.snapshot import Snapshot
+from table_format.options.bucket import POSTPONE
+
+
+def propose_overwrite(
+    c: CommitContext,
+    latest: Snapshot | None,
+    new: Changes,
+    target: frozenset[bytes] | tuple[PartitionSpec, ...],
+) -> Proposal:
+    """Removal of all that is live in the target now, then the new files."""
+    if latest is None:
+        return Proposal(new, ())
+    index = c.manifests.index_entries(latest)
+    if isinstance(target, tuple):
+        everything = c.live.matching(latest, c.partitions.predicate(target)) | {entry.partition for entry in index}
+        target = frozenset(p for p in everything if any(c.partitions.matches(spec, p) for spec in target))
+    return _replacement(c, latest, new, target, is_replaced=lambda entry: _is_in_table(c, entry))
+
+
+def propose_rewrite(
+    c: CommitContext,
+    latest: Snapshot | None,
+    new: Changes,
+    partitions: frozenset[bytes],
+    *,
+    base: Snapshot,
+    before: frozenset[FileIdentifier | str],
+) -> Proposal:
+    """Removal of all that partitions hold in their buckets, then the new files.
+
+    Raises:
+        FileConflict: the partitions do not hold what they held ``before``, at the snapshot ``base``.
+    """
+    if latest is None or bucket_contents(c, latest, partitions) != before:
+        shown = ", ".join(sorted(c.partitions.shown(p) for p in partitions)[:3])
+        message = (
+            f"Another commit changed what was being rewritten ({shown}) after snapshot {base.id}; nothing was "
+            "rewritten. Begin again, at best when nobody writes there"
+        )
+        raise FileConflict(message)
+    return _replacement(c, latest, new, partitions, is_replaced=lambda entry: entry.bucket >= 0)
+
+
+def propose_rescale(c: CommitContext, latest: Snapshot | None, changes: Changes) -> Proposal:
+    """A compaction that gives rows other buckets, and so has to remove every file of the partitions it touches.
+
+    Raises:
+        FileConflict: another commit added a file there.
+    """
+    base = () if latest is None else c.live.files(latest, changes.partitions)
+    removed = {file_key(entry) for entry in changes.entries if entry.kind is FileKind.DELETE}
+    for entry in base:
+        if file_key(entry) not in removed:
+            where = c.partitions.shown(entry.partition)
+            message = (
+                f"another commit added '{entry.file.file_name}' to {where}, whose rows were to be given other "
+                "buckets. Nothing was committed; read again and redo the work"
+            )
+            raise FileConflict(message)
+    return Proposal(changes, base)
+
+
+def bucket_contents(
+    c: CommitContext, snapshot: Snapshot, partitions: frozenset[bytes]
+) -> frozenset[FileIdentifier | str]:
+    """What partitions hold in their buckets: data files, and index files by name."""
+    files = {e.identifier for e in c.live.files(snapshot, partitions) if e.bucket >= 0}
+    index = c.manifests.index_entries(snapshot)
+    return frozenset(files) | {e.index_file.file_name for e in index if e.partition in partitions}
+
+
+def _replacement(
+    c: CommitContext,
+    latest: Snapshot,
+    new: Changes,
+    target: frozenset[bytes],
+    *,
+    is_replaced: Callable[[ManifestEntry], bool],
+) -> Proposal:
+    index = c.manifests.index_entries(latest)
+    base = c.live.files(latest, target | new.partitions)
+    removed = (e for e in base if e.partition in target and is_replaced(e))
+    deletions = tuple(replace(e, kind=FileKind.DELETE) for e in removed)
+    return Proposal(new.after_removal(deletions, removals(index, target)), base)
+
+
+def _is_in_table(c: CommitContext, entry: ManifestEntry) -> bool:
+    # Files not yet in a bucket are no part of the state of a table with buckets; a postpone table has only those.
+    return entry.bucket >= 0 or c.options.bucket.count == POSTPONE

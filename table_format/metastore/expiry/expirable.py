@@ -1,0 +1,255 @@
+"""What can expire: the snapshots of a branch, and the long-lived changelogs that outlive them.
+
+Both go oldest first, by the same steps (``expire``). Here stands what differs: which ids may go, which files go with
+them, and how others learn of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from table_format.metastore.expiry.branch_needs import needs_of_changelogs, needs_of_other_branches
+from table_format.metastore.expiry.expiry_outcome import ExpiryOutcome
+from table_format.metastore.expiry.file_deletions import FileDeletions, NeededFiles
+from table_format.metastore.expiry.removal import Removal
+from table_format.metastore.expiry.retention import ExpiryRange, Retention, changelog_range, expiry_range
+from table_format.metastore.expiry.table_history import TableHistory
+from table_format.metastore.references.snapshot_files import (
+    as_changelog,
+    is_change,
+    without_changelog,
+)
+from table_format.metastore.snapshot.changelog_store import KeptChanges
+from table_format.model.manifest import ManifestEntry
+from table_format.model.snapshot import Snapshot
+
+
+class Expirable(Protocol):
+    """The states of a history that an expiry can remove."""
+
+    @property
+    def history(self) -> TableHistory:
+        """The history they belong to."""
+        ...
+
+    @property
+    def is_announced(self) -> bool:
+        """Whether a notice has to say that states are going, because others rely on them."""
+        ...
+
+    def choose(self, rules: Retention) -> ExpiryRange | None:
+        """The ids that may go; ``None`` when there are no states."""
+        ...
+
+    def removal(self, chosen: ExpiryRange) -> Removal:
+        """What the removal of these ids means. Raises ``CorruptionError`` when a state cannot be read."""
+        ...
+
+    def other_needs(self) -> NeededFiles:
+        """What other branches and changelogs need. Raises ``CorruptionError`` when that cannot be read."""
+        ...
+
+    def delete(self, plan: ExpiryOutcome) -> None:
+        """Delete files and states, in order. Raises ``OSError``."""
+        ...
+
+    def state_files(self, ids: Iterable[int]) -> FileDeletions:
+        """The files of the states themselves."""
+        ...
+
+    def write_hints(self, earliest_id: int) -> None:
+        """Name the earliest id that is left. Raises ``OSError``."""
+        ...
+
+    def is_overtaken(self, chosen: ExpiryRange) -> bool:
+        """Whether files may be missing because another expiry, or the deletion of a tag, is at work."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExpirableSnapshots:
+    """The retained snapshots. Where changes outlive them, a snapshot becomes a long-lived changelog as it goes."""
+
+    history: TableHistory
+
+    @property
+    def is_announced(self) -> bool:
+        """Tags and readers rely on snapshots."""
+        return True
+
+    @property
+    def kept_changes(self) -> KeptChanges:
+        """What of a snapshot stays as a long-lived changelog."""
+        return KeptChanges.by(self.history.options)
+
+    def choose(self, rules: Retention) -> ExpiryRange | None:
+        """Chosen from hints, and checked by the listing before anything goes."""
+        h = self.history
+        earliest, latest = h.snapshots.earliest_id(), h.snapshots.latest_id()
+        if earliest is None or latest is None:
+            return None
+        expire = h.options.expire
+        ignores_consumers = expire.consumers_keep_changelogs_only and expire.is_changelog_decoupled
+        needed = None if ignores_consumers else h.first_needed()
+        time_of = _times(h.snapshots.find)
+        chosen = expiry_range(rules, earliest=earliest, latest=latest, time_of=time_of, first_needed=needed)
+        run = h.snapshots.ids() if chosen.ids else ()
+        if not run or run[0] <= chosen.begin:
+            return chosen
+        # The hint leads to a snapshot below a gap in the ids.
+        return expiry_range(rules, earliest=run[0], latest=latest, time_of=time_of, first_needed=needed)
+
+    def removal(self, chosen: ExpiryRange) -> Removal:
+        """Changelog files go too, unless a changelog keeps them."""
+        kept = self.kept_changes
+        end = self.history.snapshots.load(chosen.end)
+        states = [s for s in map(self.history.snapshots.find, chosen.ids) if s is not None]
+        return Removal(
+            states=states,
+            deltas=(*states[1:], end),
+            delta_ids=range(chosen.begin + 1, chosen.end + 1),
+            takes=_is_no_change if kept is KeptChanges.DELTAS else _is_any,
+            with_changelog_files=kept is KeptChanges.NOTHING,
+            cut=lambda snapshot: _without_kept(snapshot, kept),
+            first_retained=end,
+            last_delta=end,
+        )
+
+    def other_needs(self) -> NeededFiles:
+        """Changelogs count where none are made any more: they stay until they are told to go."""
+        h = self.history
+        needs = needs_of_other_branches(h.store, h.manifests)
+        if self.kept_changes is KeptChanges.NOTHING and h.changelogs.ids():
+            own = needs_of_changelogs(h.store, h.manifests)
+            needs.metadata.add(own.metadata)
+            return NeededFiles(needs.metadata, needs.files | own.files)
+        return needs
+
+    def delete(self, plan: ExpiryOutcome) -> None:
+        """Each snapshot becomes a changelog just before it goes, where changes are kept."""
+        h = self.history
+        if self.kept_changes is KeptChanges.NOTHING:
+            plan.deletions.apply(h.store)
+            return
+        replace(plan.deletions, snapshots=()).apply(h.store)
+        for snapshot_id in plan.ids:
+            # One by one, as the reference does: a reader of changes finds each in one place or the other.
+            h.changelogs.keep(snapshot_id)
+            h.snapshots.delete(snapshot_id)
+
+    def state_files(self, ids: Iterable[int]) -> FileDeletions:
+        """Snapshot files."""
+        return FileDeletions(snapshots=tuple(map(self.history.store.paths.snapshot, ids)))
+
+    def write_hints(self, earliest_id: int) -> None:
+        """Also withdraws the notices of expiries that died."""
+        self.history.snapshots.record_earliest(earliest_id)
+
+    def is_overtaken(self, chosen: ExpiryRange) -> bool:
+        """Another expiry leaves a notice, and has moved an end of the range when its notice is gone."""
+        exists = self.history.snapshots.exists
+        return self.history.is_overtaken(chosen.begin) or not all(map(exists, (chosen.begin, chosen.end)))
+
+
+@dataclass(frozen=True, slots=True)
+class ExpirableChangelogs:
+    """The long-lived changelogs; with ``everything`` all of them go, whatever the rules say."""
+
+    history: TableHistory
+    everything: bool = False
+
+    @property
+    def is_announced(self) -> bool:
+        """No tag relies on a changelog."""
+        return False
+
+    def choose(self, rules: Retention) -> ExpiryRange | None:
+        """Commits are counted from the latest snapshot, and as in the reference the last changelog stays."""
+        h = self.history
+        if self.everything:
+            ids = h.changelogs.ids()
+            return ExpiryRange(ids[0], ids[-1] + 1, "") if ids else None
+        latest, ids = h.snapshots.latest_id(), h.changelogs.ids()
+        if latest is None or not ids:
+            return None
+        return changelog_range(
+            rules,
+            earliest=ids[0],
+            last=ids[-1],
+            latest=latest,
+            time_of=_times(h.changelogs.find),
+            first_needed=h.first_needed(),
+        )
+
+    def removal(self, chosen: ExpiryRange) -> Removal:
+        """Of the removed files those go that commits wrote; compaction's went with the snapshots."""
+        h = self.history
+        first = h.snapshots.load(next(iter(h.snapshots.ids()), chosen.end))
+        states = [c for c in map(h.changelogs.find, chosen.ids) if c is not None]
+        # A manifest that a changelog shares with later ones is named by the next, or by the earliest snapshot.
+        following = next((i for i in h.changelogs.ids() if i >= chosen.end), chosen.end)
+        retained = (h.changelogs.find(following), h.snapshots.find(h.snapshots.earliest_id() or following))
+        return Removal(
+            states=states,
+            deltas=states,
+            delta_ids=range(chosen.begin, chosen.end),
+            takes=is_change,
+            with_changelog_files=True,
+            cut=as_changelog,
+            first_retained=first,
+            last_delta=states[-1] if states else first,
+            also_retained=[as_changelog(state) for state in retained if state is not None],
+        )
+
+    def other_needs(self) -> NeededFiles:
+        """Other branches."""
+        return needs_of_other_branches(self.history.store, self.history.manifests)
+
+    def delete(self, plan: ExpiryOutcome) -> None:
+        """In the order of the plan."""
+        plan.deletions.apply(self.history.store)
+
+    def state_files(self, ids: Iterable[int]) -> FileDeletions:
+        """Changelogs as such, not changelog files."""
+        return FileDeletions(changelogs=tuple(map(self.history.store.paths.changelog, ids)))
+
+    def write_hints(self, earliest_id: int) -> None:
+        """There are no hints without changelogs."""
+        if self.everything:
+            self.history.changelogs.hints.delete()
+        else:
+            self.history.changelogs.hints.write_earliest(earliest_id)
+
+    def is_overtaken(self, chosen: ExpiryRange) -> bool:
+        """Another expiry of changelogs has deleted the first of them."""
+        return self.history.is_overtaken(chosen.begin) or self.history.changelogs.find(chosen.begin) is None
+
+
+def _without_kept(snapshot: Snapshot, kept: KeptChanges) -> Snapshot:
+    """The snapshot without what a changelog keeps of it."""
+    match kept:
+        case KeptChanges.NOTHING:
+            return snapshot
+        case KeptChanges.FILES:
+            return without_changelog(snapshot)
+        case KeptChanges.DELTAS:
+            # Manifests of the base hold what earlier commits wrote, so they stay as long as the changelog.
+            return replace(without_changelog(snapshot), base_manifest_list="", delta_manifest_list="")
+
+
+def _is_any(_entry: ManifestEntry) -> bool:
+    return True
+
+
+def _is_no_change(entry: ManifestEntry) -> bool:
+    return not is_change(entry)
+
+
+def _times(find: Callable[[int], Snapshot | None]) -> Callable[[int], int | None]:
+    def time_of(snapshot_id: int) -> int | None:
+        snapshot = find(snapshot_id)
+        return None if snapshot is None else snapshot.time_millis
+
+    return time_of

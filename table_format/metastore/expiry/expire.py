@@ -1,0 +1,118 @@
+"""The steps of every expiry: choose, plan, announce, delete, confirm (format chapter 10, section 9).
+
+Everything that must stay is read before the first file is deleted; when any of it cannot be read nothing is deleted.
+What is deleted is first a plan, which a dry run returns.
+
+Order of effects: 1 a notice says which snapshots go, 2 data files, 3 changelog files, 4 directories, 5 manifests, index
+files and statistics, 6 the lists that name them, 7 snapshots or changelogs, oldest first, 8 the notice goes, 9 the hint
+EARLIEST. A crash between any two leaves enough to find the rest again, and the notice of an expiry that died goes with
+the next. Changelogs need no notice.
+
+What goes is chosen from the list of ids, and what stays from all that is listed: tags, branches, changelogs, consumers,
+and snapshots below a gap in the ids, which a rollback may be going back to. Hints decide nothing. Where two expire at
+once, one may find that files it wants to read are gone with the other: it looks again, and leaves to the other what
+that has begun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final, TypeVar
+
+from table_format.errors import MissingFile, SnapshotNotFound, TableFormatError
+from table_format.metastore.expiry.expirable import Expirable
+from table_format.metastore.expiry.expiry_outcome import ExpiryOutcome
+from table_format.metastore.expiry.file_deletions import NamedFiles, NeededFiles, plan_deletions
+from table_format.metastore.expiry.kept_apart import Keeper
+from table_format.metastore.expiry.removal import read_removed
+from table_format.metastore.expiry.retained_files import RetainedFiles
+from table_format.metastore.expiry.retention import ExpiryRange, Retention
+from table_format.metastore.references.data_paths import DataPaths
+from table_format.metastore.references.snapshot_files import file_key
+from table_format.model.snapshot import Snapshot
+
+_TRIES: Final = 4
+_OTHERS: Final = "another expiry, or the deletion of a tag, that is at work"
+
+
+R = TypeVar("R", bound=ExpiryOutcome)
+
+
+def expire(
+    what: Expirable, rules: Retention, report: Callable[..., R], *, dry_run: bool = False, at_least: int = 1
+) -> R:
+    """Delete the oldest states that the rules let go, unless these are fewer than ``at_least``.
+
+    ``report`` makes the outcome from the members of ``ExpiryOutcome``.
+
+    Raises:
+        CorruptionError: what must stay cannot be determined; nothing was deleted.
+        OSError: the store failed; what was not deleted is deleted the next time.
+    """
+    for _ in range(_TRIES):
+        chosen = what.choose(rules)
+        if chosen is None or len(chosen.ids) < max(at_least, 1):
+            if chosen is not None and what.is_announced and not dry_run:
+                what.history.snapshots.record_earliest(chosen.begin)
+            return report(kept_by="" if chosen is None else chosen.kept_by, dry_run=dry_run)
+        try:
+            return _expire(what, chosen, report, dry_run=dry_run)
+        except (MissingFile, SnapshotNotFound):
+            # Nothing was deleted. Either another process deletes at this moment, or the table is damaged.
+            if not what.is_overtaken(chosen):
+                raise
+    return report(kept_by=_OTHERS, dry_run=dry_run)
+
+
+def _expire(what: Expirable, chosen: ExpiryRange, report: Callable[..., R], *, dry_run: bool) -> R:
+    kept = what.history.kept_states()
+    plan = _plan(what, chosen, kept, report)
+    if dry_run:
+        return replace(plan, dry_run=True)
+    if not what.is_announced:
+        what.delete(plan)
+        what.write_hints(chosen.end)
+        return plan
+    io = what.history.store.io
+    notice = what.history.snapshots.notices.announce(chosen.end)
+    try:
+        # Tags are read once more after the notice: a later tag finds its snapshot going, and an earlier one is seen.
+        kept_now = what.history.kept_states()
+        if kept_now != kept:
+            plan = _plan(what, chosen, kept_now, report)
+    except (TableFormatError, OSError):
+        with suppress(OSError):
+            io.delete(notice)  # nothing was deleted
+        raise
+    what.delete(plan)
+    io.delete(notice)
+    what.write_hints(chosen.end)
+    return plan
+
+
+def _plan(what: Expirable, chosen: ExpiryRange, kept: Mapping[Keeper, Snapshot], report: Callable[..., R]) -> R:
+    h = what.history
+    removal = what.removal(chosen)
+    named, unreadable = read_removed(removal, h.manifests)
+    others = what.other_needs()
+    kept_apart = h.kept_apart(kept, removal.first_retained)
+    needed = RetainedFiles(h).needed(removal, named.data, kept_apart, others)
+    ids = tuple(state.id for state in removal.states)
+    clean = h.options.expire.clean_empty_directories
+    files = plan_deletions(named, needed, DataPaths(h.store, h.partitions), clean_directories=clean)
+    states = what.state_files(ids)
+    return report(
+        ids=ids,
+        deletions=replace(files, snapshots=states.snapshots, changelogs=states.changelogs),
+        kept_by=chosen.kept_by,
+        unreadable=unreadable,
+        bytes=_bytes(named, needed),
+    )
+
+
+def _bytes(named: NamedFiles, needed: NeededFiles) -> int:
+    """Of the data and changelog files that go."""
+    gone = (e for e in (*named.data, *named.changelog) if file_key(e) not in needed.files)
+    return sum({file_key(e): e.file.file_size for e in gone}.values())

@@ -1,0 +1,86 @@
+"""Which files are deleted, and in which order (format chapter 10, section 9; Java ``FileDeletionBase``).
+
+Every deletion that follows from history is planned here: expiry of snapshots and changelogs, deletion of tags and
+branches, rollback, fast-forward. Deleted is what the states that go name, without what anything else needs.
+
+Data before metadata, contents before the lists that name them, the snapshot last: a crash between any two deletions
+leaves enough to find the rest again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+
+from table_format.io.table_store import TableStore
+from table_format.metastore.references.data_paths import DataPaths
+from table_format.metastore.references.snapshot_files import FileKey, MetadataNames
+from table_format.model.manifest import ManifestEntry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedFiles:
+    """The files that states of a table name; ``data`` and ``changelog`` are entries of their manifests."""
+
+    metadata: MetadataNames = field(default_factory=MetadataNames)
+    data: Sequence[ManifestEntry] = ()
+    changelog: Sequence[ManifestEntry] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NeededFiles:
+    """The files that must stay: metadata by name, data files by key, and names of files that belong to those."""
+
+    metadata: MetadataNames
+    files: frozenset[FileKey]
+    extra_files: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileDeletions:
+    """Full paths in the order in which they are deleted, group by group."""
+
+    data_files: tuple[str, ...] = ()
+    changelog_files: tuple[str, ...] = ()
+    empty_directories: tuple[str, ...] = ()
+    manifests: tuple[str, ...] = ()
+    index_files: tuple[str, ...] = ()
+    statistics: tuple[str, ...] = ()
+    manifest_lists: tuple[str, ...] = ()
+    index_manifests: tuple[str, ...] = ()
+    changelogs: tuple[str, ...] = ()
+    snapshots: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All files, in order of deletion."""
+        groups = (getattr(self, f.name) for f in fields(self) if f.name != "empty_directories")
+        return tuple(path for group in groups for path in group)
+
+    def apply(self, store: TableStore) -> None:
+        """Delete everything, one after the other. Raises ``OSError``; what remains can be planned again."""
+        for group in fields(self):
+            for path in getattr(self, group.name):
+                if group.name == "empty_directories":
+                    store.io.delete_empty_directory(path)
+                else:
+                    store.io.delete(path)
+
+
+def plan_deletions(
+    named: NamedFiles, needed: NeededFiles, paths: DataPaths, *, clean_directories: bool = False
+) -> FileDeletions:
+    """The named files that are not needed; with ``clean_directories`` also the directories that may be empty then."""
+    data_files = paths.files_of(named.data, needed.files)
+    changelog_files = paths.files_of(named.changelog, needed.files)
+    table, has, needs = paths.paths, named.metadata, needed.metadata
+    return FileDeletions(
+        data_files=data_files,
+        changelog_files=changelog_files,
+        empty_directories=paths.directories_of((*data_files, *changelog_files)) if clean_directories else (),
+        manifests=tuple(map(table.manifest, sorted(has.manifests - needs.manifests))),
+        index_files=tuple(map(paths.index_file, sorted(has.index_files - needs.index_files))),
+        statistics=tuple(map(table.statistics, sorted(has.statistics - needs.statistics))),
+        manifest_lists=tuple(map(table.manifest, sorted(has.manifest_lists - needs.manifest_lists))),
+        index_manifests=tuple(map(table.manifest, sorted(has.index_manifests - needs.index_manifests))),
+    )

@@ -1,0 +1,142 @@
+"""What an expiry must not touch: the files that retained snapshots, tags, branches and changelogs need.
+
+Whatever must stay and cannot be read is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Final
+
+from table_format.errors import MissingFile
+from table_format.metastore.expiry.file_deletions import NeededFiles
+from table_format.metastore.expiry.kept_apart import KeptApart, naming, nearest_before
+from table_format.metastore.expiry.removal import Removal
+from table_format.metastore.expiry.table_history import TableHistory
+from table_format.metastore.references.snapshot_files import (
+    FileKey,
+    MetadataNames,
+    added_files,
+    file_key,
+    metadata_names,
+    without_changelog,
+)
+from table_format.metastore.scan.file_filter import FileFilter
+from table_format.metastore.scan.file_plan import live_files
+from table_format.metastore.snapshot.changelog_store import ChangeHistory
+from table_format.model.manifest import ManifestEntry
+from table_format.model.snapshot import CommitKind, Snapshot
+
+_LONGEST_LOOK: Final = 256
+"""Snapshots whose kind is asked one by one; beyond, the latest state is read instead."""
+
+
+class RetainedFiles:
+    """Reads what a history needs after a removal."""
+
+    def __init__(self, history: TableHistory) -> None:
+        self._history = history
+
+    def needed(
+        self, removal: Removal, removed: Sequence[ManifestEntry], kept_apart: KeptApart, others: NeededFiles
+    ) -> NeededFiles:
+        """What stays: the metadata of what is retained, and those of the ``removed`` files that anything may need.
+
+        ``others`` is what other branches, and changelogs, need.
+
+        Raises:
+            CorruptionError: what must stay cannot be read.
+        """
+        files = others.files
+        if removed:
+            files |= self._protected(removal.delta_ids, removal.last_delta, kept_apart, removed)
+        metadata = self._metadata(removal.first_retained, kept_apart, others.metadata)
+        for state in removal.also_retained:
+            metadata.add(metadata_names(state, self._history.manifests, passing_over=MissingFile))
+        return NeededFiles(metadata, files)
+
+    def _metadata(self, end: Snapshot, kept_apart: KeptApart, others: MetadataNames) -> MetadataNames:
+        manifests = self._history.manifests
+        needed = MetadataNames()
+        for state in self._up_to_a_whole_one(end):
+            needed.add(metadata_names(state, manifests, passing_over=MissingFile))
+        needed.add(others)
+        for keeper, snapshot in kept_apart.all.items():
+            passing_over = MissingFile if self._history.may_lack_files(keeper) else None
+            with naming(keeper):
+                needed.add(metadata_names(without_changelog(snapshot), manifests, passing_over=passing_over))
+        return needed
+
+    def _up_to_a_whole_one(self, end: Snapshot) -> Iterator[Snapshot]:
+        """``end``, and while files of these are gone with another expiry those after it.
+
+        A manifest that a later snapshot shares with one before ``end`` is named by all in between.
+
+        Raises:
+            MissingFile: the table is damaged, or others expire faster than this reads.
+        """
+        snapshots, manifests = self._history.snapshots, self._history.manifests
+        yield end
+        try:
+            metadata_names(end, manifests)
+        except MissingFile as error:
+            if not snapshots.is_expiring(end.id):
+                raise
+            later = (snapshots.find(i) for i in snapshots.listed_ids() if i > end.id)
+            for state in (state for state in later if state is not None):
+                yield state
+                with suppress(MissingFile):
+                    metadata_names(state, manifests)
+                    return
+            raise error from None
+
+    def _protected(
+        self, ids: Iterable[int], end: Snapshot, kept_apart: KeptApart, removed: Sequence[ManifestEntry]
+    ) -> set[FileKey]:
+        """Files of the nearest tag before each of the snapshots, and what the history after ``end`` brought back."""
+        wanted = FileFilter(
+            partitions=frozenset(entry.partition for entry in removed),
+            buckets=frozenset(entry.bucket for entry in removed),
+        )
+        files: set[FileKey] = set()
+        nearest = nearest_before({keeper: kept.id for keeper, kept in kept_apart.before.items()}, ids)
+        for keeper in (*nearest, *kept_apart.unplaced):
+            with naming(keeper):
+                try:
+                    files |= self._live(kept_apart.all[keeper], wanted)
+                except MissingFile:
+                    if not self._history.may_lack_files(keeper):
+                        raise
+        return files | self._brought_back(end, wanted)
+
+    def _brought_back(self, end: Snapshot, wanted: FileFilter) -> set[FileKey]:
+        """Files that snapshots after ``end`` may have added though earlier ones had removed them.
+
+        Java's rollback to an old state as a new snapshot does that, under the kind OVERWRITE; nothing else does.
+        """
+        latest = self._history.snapshots.latest()
+        if latest is None or latest.id == end.id:
+            return set()
+        if latest.id - end.id > _LONGEST_LOOK:
+            return self._live(latest, wanted)
+        changes = ChangeHistory(self._history.snapshots, self._history.changelogs)
+        later = (changes.find(snapshot_id) for snapshot_id in range(end.id + 1, latest.id + 1))
+        files: set[FileKey] = set()
+        for snapshot in later:
+            if snapshot is not None and snapshot.commit_kind is CommitKind.OVERWRITE:
+                files |= self._added_by(snapshot)
+        return files
+
+    def _added_by(self, snapshot: Snapshot) -> set[FileKey]:
+        try:
+            return added_files(self._history.manifests.delta_entries(snapshot))
+        except MissingFile:
+            if self._history.snapshots.exists(snapshot.id):
+                raise
+            return set()  # a changelog of which only changelog files are kept
+
+    def _live(self, snapshot: Snapshot, wanted: FileFilter) -> set[FileKey]:
+        h = self._history
+        plan = live_files(h.manifests, snapshot, schema=h.schema, schemas={}, filter=wanted)
+        return {file_key(entry) for entry in plan.entries}

@@ -1,0 +1,80 @@
+"""The files of a directory whose names end in a number: snapshots, long-lived changelogs, schemas.
+
+Such a file is created once and never changes. Only its store knows how many there are and which numbers may be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from table_format.errors import BadEncoding
+from table_format.io.sound_files import file_exists, read_file
+from table_format.io.table_store import TableStore
+from table_format.metastore.publish import create_new
+
+
+class Numbered(Protocol):
+    """What such a file holds: it states its own number."""
+
+    @property
+    def id(self) -> int:
+        """The number of the file."""
+        ...
+
+
+N = TypeVar("N", bound=Numbered)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedFiles(Generic[N]):
+    """Finds, creates and deletes the files of one kind, which errors call ``kind``."""
+
+    store: TableStore
+    kind: str
+    directory: str
+    path: Callable[[int], str]
+    """The path of the file of a number."""
+    id_of: Callable[[str], int | None]
+    """The number in a file name; ``None`` for the name of another file."""
+    decode: Callable[[bytes, str], N]
+    """The content of a file; the path is for errors."""
+
+    def ids(self) -> list[int]:
+        """The numbers of which there is a file, ascending, from one listing."""
+        ids = (self.id_of(child.name) for child in self.store.io.list(self.directory))
+        return sorted(i for i in ids if i is not None)
+
+    def exists(self, number: int) -> bool:
+        """Whether there is a file of the number. Raises ``BadEncoding`` when something else has its name."""
+        return file_exists(self.store.io, self.path(number))
+
+    def find(self, number: int) -> N | None:
+        """What the file of the number holds; ``None`` when there is none.
+
+        Raises:
+            CorruptionError: the file does not hold what its name says.
+        """
+        path = self.path(number)
+        try:
+            data = read_file(self.store.io, path)
+        except FileNotFoundError:
+            return None
+        found = self.decode(data, path)
+        if found.id != number:
+            raise BadEncoding(path, f"expected {self.kind} {number}, found {self.kind} {found.id}")
+        return found
+
+    def create(self, number: int, data: bytes, *, give_up_after_ms: int) -> None:
+        """Create the file of the number, which must not exist.
+
+        Raises:
+            AlreadyExistsError: the number is taken.
+            OutcomeUnknownError: the store did not answer.
+        """
+        create_new(self.store, self.path(number), data, what=f"{self.kind} {number}", give_up_after_ms=give_up_after_ms)
+
+    def delete(self, number: int) -> None:
+        """Delete the file of the number; nothing happens when there is none."""
+        self.store.io.delete(self.path(number))
