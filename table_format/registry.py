@@ -50,6 +50,9 @@ class Registry(Mapping[str, T], Generic[T]):
             # Replaced as a whole, so that whoever iterates goes on over what there was.
             self._members = {**self._members, name: member}
 
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
     def __getitem__(self, name: str) -> T:
         return self._members[name]
 

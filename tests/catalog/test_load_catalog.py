@@ -80,7 +80,7 @@ PASSWORD = Option("jdbc.password", optional(secret), None, "Password.")
 @dataclass(frozen=True)
 class AddressOptions:
     uri: str | None = ADDRESS.field()
-    password: Secret | None = PASSWORD.field()
+    password: Secret | None = PASSWORD.field()  # noqa: RUF009 - a field, and the default in it is frozen
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ SHELF_KEY = Option("fs.shelf.access.key", optional(secret), None, "Key of the sh
 
 @dataclass(frozen=True)
 class ShelfOptions:
-    key: Secret | None = SHELF_KEY.field()
+    key: Secret | None = SHELF_KEY.field()  # noqa: RUF009 - a field, and the default in it is frozen
 
 
 def test_a_registered_store_keeps_the_tables_of_its_scheme(metastore: Metastore) -> None:
