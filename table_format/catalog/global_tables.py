@@ -13,6 +13,7 @@ from table_format.errors import InvalidInputError, NotFoundError, TableNotFound
 from table_format.model.identifier import SYSTEM_DATABASE
 from table_format.model.predicate import Predicate
 from table_format.model.types import BooleanType, DataField
+from table_format.registry import Registry
 from table_format.secrets import Secret, shown_option
 from table_format.table.read.scan import columns_argument
 from table_format.table.system.metadata import LONG, TEXT, MetadataScan, Row, columns, epoch_ms
@@ -49,26 +50,45 @@ PARTITIONS: Final = columns(
     done=BooleanType(),
 )
 
-Tables = Callable[[], Iterator[Table]]
+
+@dataclass(frozen=True, slots=True)
+class CatalogView:
+    """What the tables of ``sys`` are made of: the catalog's options, and every table of it that can be opened."""
+
+    options: Mapping[str, str | Secret]
+    tables: Callable[[], Iterator[Table]]
+    shows_options: bool
+
+
+Rows = Callable[[CatalogView], Sequence[Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalTableKind:
+    """One table of ``sys``: ``rows`` makes all its rows, and ``is_shown`` says whether a catalog has it."""
+
+    name: str
+    columns: tuple[DataField, ...]
+    rows: Rows
+    is_shown: Callable[[CatalogView], bool] = lambda _: True
 
 
 @dataclass(frozen=True, slots=True)
 class GlobalTable(SystemTable):
-    """A table of the database ``sys``; ``rows`` makes all rows."""
+    """A table of the database ``sys`` of one catalog."""
 
-    title: str
-    columns: tuple[DataField, ...]
-    rows: Callable[[], Sequence[Row]]
+    kind: GlobalTableKind
+    catalog: CatalogView
 
     @property
     def name(self) -> str:
         """The name of the table with its database."""
-        return f"{SYSTEM_DATABASE}.{self.title}"
+        return f"{SYSTEM_DATABASE}.{self.kind.name}"
 
     @property
     def fields(self) -> tuple[DataField, ...]:
         """The columns, in order."""
-        return self.columns
+        return self.kind.columns
 
     def scan(
         self,
@@ -80,20 +100,12 @@ class GlobalTable(SystemTable):
         if options:
             message = f"'{self.name}' belongs to no table and takes no options, but {', '.join(options)} was given"
             raise InvalidInputError(message)
-        return MetadataScan(self.columns, self.rows, columns_argument(columns), filter)
+        return MetadataScan(self.fields, lambda: self.kind.rows(self.catalog), columns_argument(columns), filter)
 
 
-def global_tables(
-    options: Mapping[str, str | Secret], tables: Tables, *, with_options: bool
-) -> Mapping[str, GlobalTable]:
-    """The tables of ``sys`` by name; ``tables`` opens every table of the catalog that can be opened."""
-    made = (
-        GlobalTable("all_table_options", ALL_TABLE_OPTIONS, lambda: all_table_options(tables())),
-        GlobalTable("catalog_options", CATALOG_OPTIONS, lambda: catalog_options(options)),
-        GlobalTable("partitions", PARTITIONS, lambda: all_partitions(tables())),
-        GlobalTable("tables", TABLES, lambda: all_tables(tables())),
-    )
-    return {table.title: table for table in made if with_options or table.title != "catalog_options"}
+def global_tables(catalog: CatalogView) -> Mapping[str, GlobalTable]:
+    """The tables of ``sys`` of a catalog, by name."""
+    return {kind.name: GlobalTable(kind, catalog) for kind in GLOBAL_TABLES.values() if kind.is_shown(catalog)}
 
 
 def open_global_table(found: Mapping[str, GlobalTable], name: str) -> GlobalTable:
@@ -109,21 +121,21 @@ def open_global_table(found: Mapping[str, GlobalTable], name: str) -> GlobalTabl
     return table
 
 
-def all_table_options(tables: Iterator[Table]) -> Sequence[Row]:
+def all_table_options(catalog: CatalogView) -> Sequence[Row]:
     """The options every table holds."""
     return [
         {**_named(table), "key": key, "value": shown_option(key, value)}
-        for table in tables
+        for table in catalog.tables()
         for key, value in sorted(table.schema.options.items())
     ]
 
 
-def catalog_options(options: Mapping[str, str | Secret]) -> Sequence[Row]:
+def catalog_options(catalog: CatalogView) -> Sequence[Row]:
     """The options the catalog was opened with."""
-    return [{"key": key, "value": shown_option(key, value)} for key, value in sorted(options.items())]
+    return [{"key": key, "value": shown_option(key, value)} for key, value in sorted(catalog.options.items())]
 
 
-def all_tables(tables: Iterator[Table]) -> Sequence[Row]:
+def all_tables(catalog: CatalogView) -> Sequence[Row]:
     """Every table; a catalog that is a directory tree knows nothing of owners and changes."""
     unknown: Row = dict.fromkeys(f.name for f in TABLES)
     return [
@@ -134,14 +146,14 @@ def all_tables(tables: Iterator[Table]) -> Sequence[Row]:
             "partitioned": bool(table.schema.partition_keys),
             "primary_key": bool(table.schema.primary_keys),
         }
-        for table in tables
+        for table in catalog.tables()
     ]
 
 
-def all_partitions(tables: Iterator[Table]) -> Sequence[Row]:
+def all_partitions(catalog: CatalogView) -> Sequence[Row]:
     """The partitions of every partitioned table."""
     rows: list[Row] = []
-    for table in tables:
+    for table in catalog.tables():
         if table.schema.partition_keys:
             rows.extend(_partition_rows(table))
     return rows
@@ -169,3 +181,24 @@ def _partition_rows(table: Table) -> Iterator[Row]:
 
 def _named(table: Table) -> Row:
     return {"database_name": table.identifier.database, "table_name": table.identifier.table}
+
+
+GLOBAL_TABLES: Final = Registry(
+    "table of the database sys",
+    (
+        GlobalTableKind("all_table_options", ALL_TABLE_OPTIONS, all_table_options),
+        GlobalTableKind("catalog_options", CATALOG_OPTIONS, catalog_options, lambda catalog: catalog.shows_options),
+        GlobalTableKind("partitions", PARTITIONS, all_partitions),
+        GlobalTableKind("tables", TABLES, all_tables),
+    ),
+    name_of=lambda kind: kind.name,
+)
+
+
+def register_global_table(kind: GlobalTableKind) -> None:
+    """Let every catalog of this process show a table ``sys.<name>``.
+
+    Raises:
+        AlreadyExistsError: there is one of that name.
+    """
+    GLOBAL_TABLES.register(kind)

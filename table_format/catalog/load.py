@@ -7,16 +7,24 @@ from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from table_format.catalog.filesystem import FileSystemCatalog
 from table_format.catalog.protocol import Catalog
+from table_format.catalog.registry import CATALOGS, CatalogArguments, CatalogKind
 from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.io.file_io import FileIO
-from table_format.io.local import LocalFileIO
 from table_format.io.paths import without_scheme
-from table_format.options.catalog import HINTS, METASTORE, REFUSED, TABLE_DEFAULT, WAREHOUSE, CatalogOptions
+from table_format.io.stores import STORES, Store, scheme_of
+from table_format.options.catalog import (
+    HINTS,
+    METASTORE,
+    METASTORES_OF_PAIMON,
+    REFUSED,
+    TABLE_DEFAULT,
+    WAREHOUSE,
+    CatalogOptions,
+)
 from table_format.options.check import check_options
 from table_format.options.check_secrets import refuse_secret
-from table_format.options.declare import Option, declared_in, parse_group, parse_value
+from table_format.options.declare import AnyOption, Option, declared_in, parse_group, parse_value
 from table_format.runtime import Runtime
 from table_format.secrets import Secret, holds_secret, redact, shown_option
 
@@ -36,21 +44,49 @@ def load_catalog(
             is given for an option that everybody sees.
         UnsupportedFeature: the metastore or the store of the warehouse is not supported.
     """
-    _check(options)
+    kind = CATALOGS.get(METASTORE.read(options))
+    store = None if file_io is not None else STORES.get(scheme_of(WAREHOUSE.read(options) or ""))
+    _check(options, (*_options_of(kind), *_options_of(store)))
     parsed = parse_group(CatalogOptions, options)
     if parsed.warehouse is None:
         raise InvalidOption(WAREHOUSE.key, "is required: the root directory of all databases")
     check_options(parsed.table_defaults)
-    warehouse = _local_path(parsed.warehouse) if file_io is None else without_scheme(parsed.warehouse)
-    io = LocalFileIO() if file_io is None else file_io
+    if kind is None:
+        raise _unknown_metastore(parsed.metastore)
+    if file_io is not None:
+        warehouse, io = without_scheme(parsed.warehouse), file_io
+    elif store is not None:
+        warehouse, io = store.path_of(parsed.warehouse), store.open(_own_options(store, options))
+    else:
+        raise _unknown_store(parsed.warehouse)
     world = runtime or Runtime()
     if parsed.local_cache_dir is not None:
         world = replace(world, cache_directory=str(Path(parsed.local_cache_dir).absolute()))
-    return FileSystemCatalog(warehouse, io, world, dict(parsed.table_defaults), options, parsed.shows_options)
+    return kind.open(
+        CatalogArguments(
+            warehouse,
+            io,
+            world,
+            dict(parsed.table_defaults),
+            options,
+            parsed.shows_options,
+            _own_options(kind, options),
+        )
+    )
 
 
-def _check(options: Mapping[str, str | Secret]) -> None:
-    known = {o.key: o for o in (*declared_in(CatalogOptions), *REFUSED, *HINTS) if isinstance(o, Option)}
+def _options_of(part: CatalogKind | Store | None) -> tuple[AnyOption, ...]:
+    return () if part is None or part.options is None else tuple(declared_in(part.options))
+
+
+def _own_options(part: CatalogKind | Store, options: Mapping[str, str | Secret]) -> object:
+    return None if part.options is None else parse_group(part.options, options)
+
+
+def _check(options: Mapping[str, str | Secret], own: tuple[AnyOption, ...]) -> None:
+    """Refuse unknown and malformed options; ``own`` are those of this metastore and this store."""
+    declared = (*REFUSED, *HINTS, *declared_in(CatalogOptions), *own)
+    known = {o.key: o for o in declared if isinstance(o, Option)}
     for key, value in options.items():
         part = TABLE_DEFAULT.matches(key)
         if part is not None:
@@ -62,7 +98,10 @@ def _check(options: Mapping[str, str | Secret]) -> None:
             advice = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else ""
             raise InvalidOption(key, f"is not known to a catalog{advice}")
         shown = shown_option(key, value)
-        if not option.is_honoured(parse_value(key, option.parser, value)):
+        read = parse_value(key, option.parser, value)
+        if option is METASTORE and read not in CATALOGS:
+            raise _unknown_metastore(read)
+        if not option.is_honoured(read):
             message = f"catalog option '{key}' = {shown!r} is not supported by this version ({option.doc.rstrip('.')})"
             feature = f"{key}={shown}"
             raise UnsupportedFeature(feature, message)
@@ -86,13 +125,23 @@ def refuse_credentials(key: str, value: str) -> None:
         raise InvalidOption(key, message)
 
 
-def _local_path(warehouse: str) -> str:
-    scheme, separator, _ = warehouse.partition("://")
-    if separator and scheme != "file":
-        message = (
-            f"catalog option '{WAREHOUSE.key}' = {redact(warehouse)!r}: the store '{scheme}' is not supported by this "
-            f"version; it takes a local path, with {METASTORE.key} = filesystem"
-        )
-        feature = f"{WAREHOUSE.key}={scheme}"
-        raise UnsupportedFeature(feature, message)
-    return str(Path(without_scheme(warehouse) if warehouse.startswith("file:") else warehouse).absolute())
+def _unknown_metastore(name: str) -> InvalidOption | UnsupportedFeature:
+    if name in METASTORES_OF_PAIMON:
+        feature = f"{METASTORE.key}={name}"
+        message = f"catalog option '{METASTORE.key}' = {name!r} is not supported by this version ({_known_catalogs()})"
+        return UnsupportedFeature(feature, message)
+    return InvalidOption(METASTORE.key, f"{name!r} is not a legal value; {_known_catalogs()}")
+
+
+def _known_catalogs() -> str:
+    return f"it has {', '.join(CATALOGS)}; register_catalog adds others"
+
+
+def _unknown_store(warehouse: str) -> UnsupportedFeature:
+    scheme = scheme_of(warehouse)
+    message = (
+        f"catalog option '{WAREHOUSE.key}' = {redact(warehouse)!r}: the store '{scheme}' is not supported by this "
+        f"version; it has {', '.join(STORES)}; register_store adds others"
+    )
+    feature = f"{WAREHOUSE.key}={scheme}"
+    return UnsupportedFeature(feature, message)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import count
 
 from table_format.errors import InvalidOption, UnsupportedFeature
+from table_format.kernels.aggregates import counts_inputs
 from table_format.kernels.engines import Aggregation, PartialUpdate
 from table_format.kernels.merge import MergeSpec
 from table_format.lsm.merge_spec import check_merge, merge_spec
@@ -78,7 +79,7 @@ def check_changed(old: TableSchema, new: TableSchema) -> None:
 def _counted_by_release_0_8(spec: MergeSpec) -> tuple[str, ...]:
     if not isinstance(spec.engine, Aggregation | PartialUpdate):
         return ()
-    return tuple(a.field.name for a in spec.engine.aggregates if a.function == "count" and not a.partial_counts)
+    return tuple(a.field.name for a in spec.engine.aggregates if counts_inputs(a.function) and not a.partial_counts)
 
 
 def _keys(options: dict[str, str], option: Option[tuple[str, ...]], given: tuple[str, ...]) -> tuple[str, ...]:

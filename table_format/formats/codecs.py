@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from table_format.errors import UnsupportedFeature
-from table_format.options.files import CODECS, FileOptions
+from table_format.options.file_formats import FILE_FORMATS
+from table_format.options.files import FileOptions
 
 
 def checked_codec(file_format: str, options: FileOptions) -> str:
@@ -16,8 +17,9 @@ def checked_codec(file_format: str, options: FileOptions) -> str:
         UnsupportedFeature: files of that format cannot be written with it.
     """
     codec = options.codec_of(file_format)
-    if codec not in CODECS[file_format]:
+    known = FILE_FORMATS[file_format].codecs
+    if codec not in known:
         feature = f"compression '{codec}' of {file_format} files"
-        message = f"{feature} is not supported by this version; use one of {', '.join(CODECS[file_format])}"
+        message = f"{feature} is not supported by this version; use one of {', '.join(known)}"
         raise UnsupportedFeature(feature, message)
     return codec

@@ -1,19 +1,37 @@
-"""The file formats by name. A file says by its extension what it is; options say only what new files are."""
+"""The file formats by name. A file says by its extension what it is; options say only what new files are.
+
+A new one takes a module beside this one, a line in ``_BUILT_IN`` and its facts in ``options/file_formats``; a program
+adds its own by ``register_format``.
+"""
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Final
 
-from table_format.errors import UnsupportedFeature
+from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.formats.avro import AvroFormat
 from table_format.formats.orc import OrcFormat
 from table_format.formats.parquet import ParquetFormat
 from table_format.formats.protocol import FileFormat
+from table_format.options.file_formats import FILE_FORMATS, FileFormatFacts
+from table_format.registry import Registry
 
-_FORMATS: Final[MappingProxyType[str, FileFormat]] = MappingProxyType(
-    {f.identifier: f for f in (ParquetFormat(), OrcFormat(), AvroFormat())}
-)
+_BUILT_IN: Final[tuple[FileFormat, ...]] = (ParquetFormat(), OrcFormat(), AvroFormat())
+FORMATS: Final = Registry("file format", _BUILT_IN, name_of=lambda file_format: file_format.identifier)
+
+
+def register_format(file_format: FileFormat, facts: FileFormatFacts) -> None:
+    """Let tables have files of a format, in this process.
+
+    Raises:
+        AlreadyExistsError: there is a format of that name.
+        InvalidInputError: the facts are those of another.
+    """
+    if facts.name != file_format.identifier:
+        message = f"file format '{file_format.identifier}': expected facts of that name, found those of '{facts.name}'"
+        raise InvalidInputError(message)
+    FORMATS.register(file_format)
+    FILE_FORMATS.register(facts)
 
 
 def format_of(name: str) -> FileFormat:
@@ -26,9 +44,9 @@ def format_of(name: str) -> FileFormat:
         UnsupportedFeature: this version neither reads nor writes the format.
     """
     identifier = name.rpartition(".")[2].lower()
-    found = _FORMATS.get(identifier)
+    found = FORMATS.get(identifier)
     if found is None:
         feature = f"file format '{identifier}'"
-        message = f"{name}: {feature} is not supported by this version; supported: {', '.join(sorted(_FORMATS))}"
+        message = f"{name}: {feature} is not supported by this version; supported: {', '.join(sorted(FORMATS))}"
         raise UnsupportedFeature(feature, message)
     return found

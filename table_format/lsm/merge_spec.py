@@ -5,15 +5,22 @@ Rows of one key are ordered by the sequence columns, then by ``_SEQUENCE_NUMBER`
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
-from table_format.kernels.aggregates import AggregateSpec, NestedKeyNullStrategy, check_aggregate
+from table_format.kernels.aggregates import (
+    FUNCTIONS,
+    AggregateSpec,
+    NestedKeyNullStrategy,
+    check_aggregate,
+    counts_inputs,
+)
+from table_format.kernels.aggregates.function import AggregateFunction
 from table_format.kernels.engines import Aggregation, Engine, FirstRow, PartialUpdate, SequenceGroup
 from table_format.kernels.merge import MergeSpec
 from table_format.model.schema import TableSchema
-from table_format.model.types import DataField, VarCharType
+from table_format.model.types import DataField
 from table_format.options.merge import LAST_NON_NULL_VALUE, LAST_VALUE, MergeEngine, MergeOptions
 from table_format.options.table_options import TableOptions
 
@@ -92,9 +99,7 @@ def _functions_of_members(
     members = {name for group in groups for name in group.members} - ordering
     chosen = ((f, options.aggregates.get(f.name, options.default_aggregate)) for f in schema.fields)
     return tuple(
-        _aggregate(field, function, options, schema.version)
-        for field, function in chosen
-        if function and field.name in members
+        _aggregate(field, function, options, schema) for field, function in chosen if function and field.name in members
     )
 
 
@@ -105,25 +110,20 @@ def _functions_of_columns(schema: TableSchema, options: MergeOptions) -> tuple[A
             field,
             LAST_VALUE if field.name in options.sequence_fields else options.aggregates.get(field.name, default),
             options,
-            schema.version,
+            schema,
         )
         for field in schema.fields
         if field.name not in schema.primary_keys
     )
 
 
-def _without_length(field: DataField) -> DataField:
-    """Tables that releases before 2.0 made may have ``listagg`` on a VARCHAR with a length, which nothing heeds."""
-    if not isinstance(field.type, VarCharType):
-        return field
-    return replace(field, type=VarCharType(nullable=field.type.nullable))
-
-
-def _aggregate(field: DataField, function: str, options: MergeOptions, version: int) -> AggregateSpec:
+def _aggregate(field: DataField, function: str, options: MergeOptions, schema: TableSchema) -> AggregateSpec:
     name = field.name
+    declared = FUNCTIONS.get(function)
+    folded_field = None if declared is None else declared.folded_field
     return AggregateSpec(
         function=function,
-        field=_without_length(field) if function == "listagg" else field,
+        field=field if folded_field is None else folded_field(field),
         delimiter=options.list_agg_delimiters.get(name, ","),
         distinct=options.distinct.get(name, False),
         ignore_retract=options.ignore_retract.get(name, False),
@@ -131,6 +131,14 @@ def _aggregate(field: DataField, function: str, options: MergeOptions, version: 
         nested_sequence=options.nested_sequences.get(name, ()),
         nested_key_null_strategy=NestedKeyNullStrategy(options.nested_key_null_strategies.get(name, "merge")),
         count_limit=options.count_limits.get(name),
-        partial_counts=function == "count" and version >= _FIRST_VERSION_WITH_COUNTS,
+        partial_counts=counts_inputs(function) and schema.version >= _FIRST_VERSION_WITH_COUNTS,
         timestamp_field=options.timestamp_fields.get(name),
+        own_options=() if declared is None else _own_options(declared, name, schema.options),
     )
+
+
+def _own_options(
+    function: AggregateFunction, column: str, options: Mapping[str, str]
+) -> tuple[tuple[str, object], ...]:
+    values = ((pattern.key.rpartition(".")[2], pattern.read(options)) for pattern in function.options)
+    return tuple((name, by_column[column]) for name, by_column in values if column in by_column)

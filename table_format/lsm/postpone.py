@@ -25,7 +25,8 @@ from table_format.lsm.runs import is_add, physical_batch
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import EMPTY_STATS, DataFileMeta, FileSource, SimpleStats
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
-from table_format.options.check_files import check_avro
+from table_format.options.check_files import check_columns
+from table_format.options.file_formats import AVRO
 from table_format.options.files import FORMAT, STATS_MODE
 from table_format.options.table_options import TableOptions
 
@@ -52,7 +53,7 @@ class PostponeWriter:
         self._is_bare = fits_avro(schema)
         self._options = options
         if self._is_bare:
-            self._options = options.with_options({FORMAT.key: "avro", STATS_MODE.key: "none"})
+            self._options = options.with_options({FORMAT.key: AVRO.name, STATS_MODE.key: "none"})
         self._partition = partition
         self._partition_text = partition_text
         self._prefix = prefix
@@ -123,7 +124,7 @@ def is_plain_user(commit_user: str) -> bool:
 def fits_avro(schema: TableSchema) -> bool:
     """Whether Avro files can hold the columns."""
     try:
-        check_avro(schema)
+        check_columns(schema, AVRO)
     except UnsupportedFeature:
         return False
     return True

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from table_format.options.declare import AnyOption, Option, OptionPattern, hint, unsupported
-from table_format.options.values import boolean, choice, duration, integer, optional, size, text
+from table_format.options.values import Parser, boolean, choice, duration, integer, optional, size, text
 
+METASTORES_OF_PAIMON: Final = ("filesystem", "jdbc", "hive", "rest")
 METASTORE = Option(
     "metastore",
-    choice("filesystem", "jdbc", "hive", "rest"),
+    Parser("'filesystem', or the name of a registered catalog", lambda name: text(name).lower()),
     "filesystem",
     "Where databases and tables are listed; this version has 'filesystem'.",
-    honoured=("filesystem",),
 )
 WAREHOUSE = Option("warehouse", optional(text), None, "Root directory of all databases. Required.")
 CATALOG_TYPE = Option("type", choice("paimon"), "paimon", "Always 'paimon'.")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from table_format.options.declare import Option
-from table_format.options.files import CODEC_ALIASES, CODECS, FileOptions
+from table_format.options.file_formats import FILE_FORMATS
+from table_format.options.files import CODEC_ALIASES, FileOptions
 from table_format.options.values import boolean, names, optional, stats_mode, text, word
 
 PREFIX = Option("changelog-file.prefix", text, "changelog-", "What the names of changelog files begin with.")
@@ -14,7 +15,7 @@ FORMAT = Option(
     optional(word()),
     None,
     "Format of changelog files; that of data files of the same level when absent.",
-    honoured=(None, *CODECS),
+    honoured=FILE_FORMATS,
 )
 COMPRESSION = Option(
     "changelog-file.compression",

@@ -27,7 +27,8 @@ from table_format.options.expire import (
     NUM_RETAINED_MAX,
     NUM_RETAINED_MIN,
 )
-from table_format.options.files import CODECS, COLUMN_STATS_MODE
+from table_format.options.file_formats import FILE_FORMATS
+from table_format.options.files import COLUMN_STATS_MODE
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
 from table_format.options.merge import (
     IGNORE_DELETE,
@@ -117,7 +118,7 @@ def check_alterable(old: TableSchema, new: TableSchema) -> None:
         _check_tags(options)
     if touched or old.fields != new.fields:
         _check_columns(new, options)
-    if touched & FILE_KEYS or (old.fields != new.fields and options.files.format in CODECS):
+    if touched & FILE_KEYS or (old.fields != new.fields and options.files.format in FILE_FORMATS):
         check_files(new, options.files)
     if old.fields != new.fields or any(map(is_file_index_key, touched)):
         check_file_index(new, options.file_index)

@@ -19,15 +19,13 @@ from table_format.model.types import (
     TimestampType,
     TimeType,
 )
-from table_format.options.files import CODECS, COMPRESSION, COMPRESSION_PER_LEVEL, FORMAT, FORMAT_PER_LEVEL, FileOptions
+from table_format.options.file_formats import FILE_FORMATS, FileFormatFacts
+from table_format.options.files import COMPRESSION, COMPRESSION_PER_LEVEL, FORMAT, FORMAT_PER_LEVEL, FileOptions
 
 FILE_KEYS = frozenset(
     {FORMAT.key, FORMAT_PER_LEVEL.key, COMPRESSION.key, COMPRESSION_PER_LEVEL.key, "orc.compress", "avro.codec"}
 )
 """Options that decide what new files are."""
-
-_MAX_AVRO_TIME_PRECISION = 3
-_MAX_AVRO_TIMESTAMP_PRECISION = 6
 
 
 def check_files(schema: TableSchema, files: FileOptions) -> None:
@@ -38,17 +36,18 @@ def check_files(schema: TableSchema, files: FileOptions) -> None:
     """
     levels = {level for level, _ in (*files.format_per_level, *files.compression_per_level)}
     for options in (files, *(files.at_level(level) for level in sorted(levels))):
-        if options.format not in CODECS:
-            raise _unsupported(FORMAT_PER_LEVEL.key, FORMAT_PER_LEVEL.parser.show(files.format_per_level), CODECS)
-        if options.codec_of(options.format) not in CODECS[options.format]:
-            key = f"compression of {options.format} files"
-            raise _unsupported(key, options.codec_of(options.format), CODECS[options.format])
-        if options.format == "avro":
-            check_avro(schema)
+        facts = FILE_FORMATS.get(options.format)
+        if facts is None:
+            raise _unsupported(FORMAT_PER_LEVEL.key, FORMAT_PER_LEVEL.parser.show(files.format_per_level), FILE_FORMATS)
+        codec = options.codec_of(facts.name)
+        if codec not in facts.codecs:
+            key = f"compression of {facts.name} files"
+            raise _unsupported(key, codec, facts.codecs)
+        check_columns(schema, facts)
 
 
-def check_avro(schema: TableSchema) -> None:
-    """Refuse columns that Avro files cannot hold.
+def check_columns(schema: TableSchema, facts: FileFormatFacts) -> None:
+    """Refuse columns that files of a format cannot hold.
 
     Raises:
         UnsupportedFeature: names the column and its type.
@@ -57,9 +56,9 @@ def check_avro(schema: TableSchema) -> None:
         for data_type in _types_in(field.type):
             if not isinstance(data_type, TimeType | TimestampType | LocalZonedTimestampType):
                 continue
-            limit = _MAX_AVRO_TIME_PRECISION if isinstance(data_type, TimeType) else _MAX_AVRO_TIMESTAMP_PRECISION
+            limit = facts.time_precision if isinstance(data_type, TimeType) else facts.timestamp_precision
             if data_type.precision > limit:
-                feature = f"{data_type.with_nullable(True)} in Avro files"
+                feature = f"{data_type.with_nullable(True)} in {facts.title} files"
                 message = f"column '{field.name}': {feature} is not part of the format; precision {limit} is the finest"
                 raise UnsupportedFeature(feature, message)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar, cast
@@ -40,7 +40,8 @@ WRITES = (Operation.WRITE, Operation.COMPACT)
 class Option(Generic[T]):
     """One key: its values, its default, and what this version makes of it.
 
-    ``honoured`` of ``None`` means every legal value; otherwise the values that have their effect. An option whose key
+    ``honoured`` of ``None`` means every legal value; otherwise the values that have their effect. ``None``, which is an
+    option that is absent, always has its effect. An option whose key
     names a secret is parsed by ``values.secret``; to declare it otherwise is an error.
     """
 
@@ -51,7 +52,7 @@ class Option(Generic[T]):
     immutable: bool = False
     hint: bool = False
     fallback_keys: tuple[str, ...] = ()
-    honoured: tuple[T, ...] | None = None
+    honoured: Collection[T] | None = None
     blocks: tuple[Operation, ...] = ()
 
     def __post_init__(self) -> None:
@@ -82,7 +83,7 @@ class Option(Generic[T]):
 
     def is_honoured(self, value: T) -> bool:
         """Whether this version gives the value its effect."""
-        return self.honoured is None or value in self.honoured
+        return self.honoured is None or value is None or value in self.honoured
 
     def field(self) -> T:
         """The member of a group that holds the value."""

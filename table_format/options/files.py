@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from table_format.limits import KIB, MIB
 from table_format.options.declare import WRITES, AnyOption, Option, OptionPattern, unsupported
+from table_format.options.file_formats import FILE_FORMATS
 from table_format.options.values import (
     MAX_LONG,
     boolean,
@@ -22,13 +23,6 @@ from table_format.options.values import (
 
 CODEC_ALIASES = {"uncompressed": "none", "null": "none", "zstandard": "zstd"}
 
-CODECS = {
-    "parquet": ("zstd", "snappy", "gzip", "lz4", "none"),
-    "orc": ("zstd", "snappy", "zlib", "lz4", "none"),
-    "avro": ("zstd", "snappy", "deflate", "none"),
-}
-"""The compressions that this version writes, by file format."""
-
 PRIMARY_KEY_TARGET_FILE_SIZE = 128 * MIB
 APPEND_TARGET_FILE_SIZE = 256 * MIB
 
@@ -37,7 +31,7 @@ FORMAT = Option(
     word(),
     "parquet",
     "Format of new data files.",
-    honoured=("parquet", "orc", "avro"),
+    honoured=FILE_FORMATS,
     blocks=WRITES,
 )
 COMPRESSION = Option(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
+from table_format.errors import AlreadyExistsError
 from table_format.options.bucket import BucketOptions
 from table_format.options.changelog import ChangelogOptions
 from table_format.options.commit import CommitOptions
@@ -24,6 +25,7 @@ from table_format.options.scan import ScanOptions
 from table_format.options.stream import StreamOptions
 from table_format.options.tags import TagOptions
 from table_format.options.write import WriteOptions
+from table_format.registry import Registry
 
 GROUPS: Final[tuple[type[object], ...]] = (
     BucketOptions,
@@ -54,6 +56,7 @@ def _all() -> Iterator[AnyOption]:
 
 TABLE_OPTIONS: Final[tuple[AnyOption, ...]] = tuple(_all())
 BY_KEY: Final = {key: o for o in TABLE_OPTIONS if isinstance(o, Option) for key in o.keys}
+_REGISTERED: Final[Registry[OptionPattern[Any]]] = Registry("option", (), name_of=lambda pattern: pattern.key)
 PATTERNS: Final = tuple(o for o in TABLE_OPTIONS if isinstance(o, OptionPattern))
 
 
@@ -66,4 +69,16 @@ def find(key: str) -> AnyOption | None:
     exact = BY_KEY.get(key)
     if exact is not None:
         return exact
-    return next((pattern for pattern in PATTERNS if pattern.matches(key) is not None), None)
+    return next((p for p in (*PATTERNS, *_REGISTERED.values()) if p.matches(key) is not None), None)
+
+
+def register_pattern(pattern: OptionPattern[Any]) -> None:
+    """Let tables have options of a family, in this process.
+
+    Raises:
+        AlreadyExistsError: there is one with those keys.
+    """
+    if any(known.key == pattern.key for known in PATTERNS):
+        message = f"option '{pattern.key}' exists already; choose another name"
+        raise AlreadyExistsError(message)
+    _REGISTERED.register(pattern)

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from table_format import load_catalog
+from table_format import Schema, load_catalog
 from table_format.catalog.filesystem import FileSystemCatalog
-from table_format.errors import InvalidOption, UnsupportedFeature
+from table_format.catalog.registry import CATALOGS, register_catalog
+from table_format.errors import AlreadyExistsError, InvalidOption, UnsupportedFeature
+from table_format.io.memory import MemoryFileIO
+from table_format.io.stores import STORES, Store, register_store
+from table_format.options.declare import Option
+from table_format.options.values import optional, secret, text
+from table_format.secrets import Secret
+from tests.support.dict_catalog import DictCatalog, Metastore, dict_catalog_kind
+from tests.support.registries import forgotten_again
+from tests.support.tables import KEYED, keyed, rows_of
 
 
 def test_a_warehouse_is_a_path_or_a_file_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,3 +71,90 @@ def test_the_library_is_imported_without_heavy_companions() -> None:
     code = f"import sys, table_format; print([m for m in {heavy} if m in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
+
+
+ADDRESS = Option("uri", optional(text), None, "Address of the metastore.")
+PASSWORD = Option("jdbc.password", optional(secret), None, "Password.")
+
+
+@dataclass(frozen=True)
+class AddressOptions:
+    uri: str | None = ADDRESS.field()
+    password: Secret | None = PASSWORD.field()  # noqa: RUF009 - a field, and the default in it is frozen
+
+
+@pytest.fixture
+def metastore() -> Iterator[Metastore]:
+    kept = Metastore()
+    with forgotten_again(CATALOGS, STORES):
+        register_catalog(dict_catalog_kind("dict", kept, AddressOptions))
+        yield kept
+
+
+def test_a_registered_catalog_is_opened_by_its_name(metastore: Metastore, tmp_path: Path) -> None:
+    options = {"warehouse": str(tmp_path), "metastore": "dict"}
+    load_catalog(options).create_database("db")
+    made = load_catalog(options).create_table("db.t", Schema.from_arrow(KEYED))
+    made.append(keyed([(1, "a", 1)]))
+    opened = load_catalog(options).load_table("db.t")
+    assert rows_of(opened) == [(1, "a", 1)]
+    assert metastore.databases == {"db": {"t": made.store.paths.root}}
+
+
+def test_options_of_a_catalog_are_known_to_it_alone_and_its_secrets_are_masked(
+    metastore: Metastore, tmp_path: Path
+) -> None:
+    own = {"uri": "jdbc:sqlite:x", "jdbc.password": "hunter2"}
+    catalog = load_catalog({"warehouse": str(tmp_path), "metastore": "dict", **own})
+    assert isinstance(catalog, DictCatalog)
+    assert catalog.password == Secret("hunter2")
+    shown = catalog.load_table("sys.catalog_options").scan().to_arrow().to_pylist()
+    assert {"key": "jdbc.password", "value": "******"} in shown
+    assert "hunter2" not in repr(catalog)
+    with pytest.raises(InvalidOption, match=r"'jdbc.password': is not known to a catalog"):
+        load_catalog({"warehouse": str(tmp_path), "jdbc.password": "hunter2"})
+
+
+def test_a_name_of_a_catalog_that_is_taken_is_refused(metastore: Metastore) -> None:
+    for name in ("filesystem", "dict"):
+        with pytest.raises(AlreadyExistsError, match=f"catalog '{name}' exists already"):
+            register_catalog(dict_catalog_kind(name, metastore))
+
+
+def test_an_unknown_catalog_is_refused_with_the_names_of_those_there_are(metastore: Metastore) -> None:
+    with pytest.raises(InvalidOption, match="'metastore': 'dikt' is not a legal value; it has filesystem, dict"):
+        load_catalog({"warehouse": "/w", "metastore": "dikt"})
+
+
+SHELF_KEY = Option("fs.shelf.access.key", optional(secret), None, "Key of the shelf.")
+
+
+@dataclass(frozen=True)
+class ShelfOptions:
+    key: Secret | None = SHELF_KEY.field()  # noqa: RUF009 - a field, and the default in it is frozen
+
+
+def test_a_registered_store_keeps_the_tables_of_its_scheme(metastore: Metastore) -> None:
+    shelves: dict[str, MemoryFileIO] = {}
+
+    def open_shelf(options: ShelfOptions) -> MemoryFileIO:
+        assert options.key is not None
+        return shelves.setdefault(options.key.reveal(), MemoryFileIO())
+
+    register_store(Store("shelf", open_shelf, options=ShelfOptions))
+    options = {"warehouse": "shelf://top/w/", "fs.shelf.access.key": "hunter2"}
+    catalog = load_catalog(options)
+    assert "hunter2" not in repr(catalog)
+    catalog.create_database("db")
+    catalog.create_table("db.t", Schema.from_arrow(KEYED)).append(keyed([(1, "a", 1)]))
+    assert rows_of(load_catalog(options).load_table("db.t")) == [(1, "a", 1)]
+    assert shelves["hunter2"].status("/top/w/db.db/t/schema/schema-0") is not None
+    with pytest.raises(InvalidOption, match=r"'fs\.shelf\.access\.key': is not known to a catalog"):
+        load_catalog({"warehouse": "/w", "fs.shelf.access.key": "hunter2"})
+    with pytest.raises(AlreadyExistsError, match="store 'shelf' exists already"):
+        register_store(Store("shelf", open_shelf))
+
+
+def test_an_unknown_store_is_refused_with_the_schemes_there_are() -> None:
+    with pytest.raises(UnsupportedFeature, match="the store 'oss' is not supported by this version; it has file"):
+        load_catalog({"warehouse": "oss://bucket/w"})

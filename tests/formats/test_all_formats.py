@@ -16,13 +16,14 @@ from table_format.kernels.pruning import ColumnBounds
 from table_format.kernels.statistics import column_bounds
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.types import NESTED, DataField, DataType, IntType, VarCharType
-from table_format.options.files import CODECS, FileOptions
+from table_format.options.file_formats import FILE_FORMATS
+from table_format.options.files import FileOptions
 from tests.formats.files import a_batch, format_bytes, read_format
 from tests.support.json_rows import json_rows
 from tests.support.typed_rows import columns, fields_of, rows_of
 from tests.support.typed_values import columns_of_type
 
-FORMATS = tuple(CODECS)
+FORMATS = tuple(FILE_FORMATS)
 TEXT = [DataField(0, "s", VarCharType())]
 
 
@@ -94,7 +95,7 @@ def test_a_nan_leaves_a_column_without_bounds(file_format: str) -> None:
     assert written.bounds[1] == ColumnBounds(None, None, 1, 8)
 
 
-@pytest.mark.parametrize(("file_format", "codec"), [(f, c) for f, codecs in CODECS.items() for c in codecs])
+@pytest.mark.parametrize(("file_format", "codec"), [(f.name, c) for f in FILE_FORMATS.values() for c in f.codecs])
 def test_every_compression_comes_back(file_format: str, codec: str) -> None:
     batch = a_batch(TEXT, [{"s": f"{i % 7}"} for i in range(500)])
     data, _ = format_bytes(file_format, TEXT, batch, options=FileOptions(compression=codec))

@@ -16,7 +16,7 @@ from table_format import Schema, Table, load_catalog
 from table_format.codecs.type_json import type_json
 from table_format.formats.registry import format_of
 from table_format.model.types import DataField, IntType, VarCharType
-from table_format.options.files import CODECS
+from table_format.options.file_formats import FILE_FORMATS
 from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.peer import PaimonPeer
 from tests.support.json_rows import json_rows
@@ -129,7 +129,7 @@ def test_levels_of_different_formats_and_compressions_read_equal(paimon: PaimonP
     assert_same_at_every_snapshot(paimon, tmp_path, "db.t")
 
 
-@pytest.mark.parametrize(("file_format", "codec"), [(f, c) for f, codecs in CODECS.items() for c in codecs])
+@pytest.mark.parametrize(("file_format", "codec"), [(f.name, c) for f in FILE_FORMATS.values() for c in f.codecs])
 def test_every_compression_of_every_format_reads_equal(
     paimon: PaimonPeer, tmp_path: Path, file_format: str, codec: str
 ) -> None:

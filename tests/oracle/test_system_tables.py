@@ -13,7 +13,7 @@ from table_format import Schema, Table, load_catalog
 from table_format.catalog.protocol import Catalog
 from table_format.model.schema_change import AddColumn
 from table_format.model.types import VarCharType
-from table_format.table.system.registry import OPENERS
+from table_format.table.system.registry import SYSTEM_TABLES
 from table_format.table.system.table import SystemTable
 from tests.oracle.peer import PaimonPeer, PeerError
 from tests.support.json_rows import json_rows, sorted_rows
@@ -91,13 +91,13 @@ def found(paimon: PaimonPeer, warehouse: Path, catalog: Catalog, name: str, **op
     if options:
         table = catalog.load_table(name.rpartition("$")[0])
         assert isinstance(table, Table)
-        opened = OPENERS[title](table.copy(options))
+        opened = SYSTEM_TABLES[title].open(table.copy(options))
     if title == "branches":
         theirs["rows"] = [[*row[:-1], MODIFIED] for row in theirs["rows"]]
     return list(differences(paimon.version, opened, title, theirs))
 
 
-@pytest.mark.parametrize("title", sorted(OPENERS))
+@pytest.mark.parametrize("title", sorted(SYSTEM_TABLES))
 @pytest.mark.parametrize("table", ["keyed", "plain", "empty", "keyed$branch_b1"])
 def test_a_system_table_of_ours_is_shown_equal(
     paimon: PaimonPeer, warehouse: Path, catalog: Catalog, table: str, title: str

@@ -10,7 +10,7 @@ from table_format.errors import ColumnNotFound, UnsupportedFeature
 from table_format.model.predicate import Literal
 from table_format.model.schema_change import AddColumn
 from table_format.model.types import IntType
-from table_format.table.system.registry import OPENERS
+from table_format.table.system.registry import SYSTEM_TABLES
 from tests.spark.lakes import TestLake, rows_of
 
 pytestmark = pytest.mark.spark
@@ -42,7 +42,7 @@ def test_snapshots_join_the_schemas_they_were_made_with(written: TestLake) -> No
     assert '"name":"n"' in fields
 
 
-@pytest.mark.parametrize("title", sorted(OPENERS))
+@pytest.mark.parametrize("title", sorted(SYSTEM_TABLES))
 def test_every_system_table_is_a_frame_with_its_rows(written: TestLake, title: str) -> None:
     frame = written.lake.table(f"s.t${title}")
     table = written.lake.catalog.load_table(f"s.t${title}")

@@ -14,7 +14,7 @@ from table_format.model.schema import TableSchema
 from table_format.model.schema_change import AddColumn, AlterColumnType, RenameColumn, SetOption
 from table_format.model.types import BigIntType, DataField, IntType
 from table_format.runtime import Runtime
-from table_format.table.system.registry import OPENERS
+from table_format.table.system.registry import SYSTEM_TABLES
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 from tests.support.metastore_table import ManualClock
@@ -70,7 +70,7 @@ def rows_of(warehouse: Warehouse, name: str, *columns: str, **arguments: Any) ->
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("title", sorted(OPENERS))
+@pytest.mark.parametrize("title", sorted(SYSTEM_TABLES))
 def test_every_system_table_has_rows_of_its_schema_in_every_shape(warehouse: Warehouse, title: str) -> None:
     table = opened(warehouse, title)
     assert table.name == f"db.t${title}"
@@ -121,7 +121,7 @@ def test_options_of_a_scan_are_checked(warehouse: Warehouse) -> None:
 def test_an_empty_table_has_empty_system_tables() -> None:
     made = memory_warehouse()
     made.table()
-    shown = {title: len(rows_of(made, f"db.t${title}")) for title in OPENERS}
+    shown = {title: len(rows_of(made, f"db.t${title}")) for title in SYSTEM_TABLES}
     assert {title for title, count in shown.items() if count} == {"schemas", "aggregation_fields"}
 
 

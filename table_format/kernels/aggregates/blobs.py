@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from pyroaring import BitMap
 
 from table_format.errors import InvalidData
 from table_format.kernels.aggregates.buffers import validity
+from table_format.kernels.aggregates.function import BINARY, AggregateFunction
 from table_format.kernels.aggregates.roaring import decode_bitmap32, encode_bitmap32, has_runs, union_bitmap32
 from table_format.kernels.aggregates.roaring64 import Bitmap64, decode_bitmap64, encode_bitmap64
 from table_format.kernels.aggregates.segments import Segments, piecewise, take_rows
@@ -93,7 +94,13 @@ def _union_of(union: Union, values: list[bytes | None], actions: list[int], rows
     return None if accumulator is None else union.encode(accumulator)
 
 
-fold_rbm32 = partial(fold_united, Union(unite_bitmaps32))
-fold_rbm64 = partial(fold_united, Union(unite_bitmaps64, decode_bitmap64, encode_bitmap64))
-fold_theta_sketch = partial(fold_united, Union(unite_theta))
-fold_hll_sketch = partial(fold_united, Union(unite_hll))
+def _united_by(name: str, union: Union, summary: str) -> AggregateFunction:
+    return AggregateFunction(name, partial(fold_united, union), BINARY, summary)
+
+
+RBM32: Final = _united_by("rbm32", Union(unite_bitmaps32), "the union of 32-bit roaring bitmaps")
+RBM64: Final = _united_by(
+    "rbm64", Union(unite_bitmaps64, decode_bitmap64, encode_bitmap64), "the union of 64-bit roaring bitmaps"
+)
+THETA_SKETCH: Final = _united_by("theta_sketch", Union(unite_theta), "the union of theta sketches")
+HLL_SKETCH: Final = _united_by("hll_sketch", Union(unite_hll), "the union of HyperLogLog sketches")

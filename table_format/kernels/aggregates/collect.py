@@ -7,6 +7,7 @@ or, being rows, arrays or maps, through a list that takes an element only if it 
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ from table_format.kernels.aggregates.elements import (
     elements_of,
     flattened,
 )
+from table_format.kernels.aggregates.function import ARRAYS, AggregateFunction
 from table_format.kernels.aggregates.java_order import HashOrder, spread_hashes
 from table_format.kernels.aggregates.segments import Segments, piecewise
 from table_format.kernels.aggregates.spec import Action, AggregateSpec
@@ -123,3 +125,13 @@ class _Collector:
             else:
                 kept.append(element)
         return kept
+
+
+COLLECT: Final = AggregateFunction(
+    "collect",
+    fold_collect,
+    ARRAYS,
+    "the elements of all arrays, with `fields.<column>.distinct` each once",
+    retracts=True,
+    sees_resets=True,
+)

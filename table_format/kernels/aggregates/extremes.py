@@ -23,9 +23,11 @@ from table_format.kernels.aggregates.buffers import (
     validity,
 )
 from table_format.kernels.aggregates.decimals import MAX_COMPACT_PRECISION
+from table_format.kernels.aggregates.function import COMPARABLE, AggregateFunction, ColumnTypes
 from table_format.kernels.aggregates.segments import Segments, Selection, placed, take_rows, tournament
 from table_format.kernels.aggregates.spec import Action, AggregateSpec
 from table_format.model.arrow_calls import nulls
+from table_format.model.types import BooleanType
 
 _FLOATS: Final[dict[Any, tuple[Any, Any, int]]] = {
     pa.float32(): (np.float32, np.int32, 0x7FC00000),
@@ -107,3 +109,11 @@ def _extreme_bytes(segments: Segments, chosen: Selection, ufunc: np.ufunc) -> pa
         return wins
 
     return take_rows(segments, chosen, chosen.rows[tournament(chosen.starts, len(chosen.rows), later_wins)])
+
+
+_BOOLEAN: Final = ColumnTypes("BOOLEAN", lambda t: isinstance(t, BooleanType))
+
+MAX: Final = AggregateFunction("max", fold_max, COMPARABLE, "the greatest value")
+MIN: Final = AggregateFunction("min", fold_min, COMPARABLE, "the least value")
+BOOL_AND: Final = AggregateFunction("bool_and", fold_min, _BOOLEAN, "whether all values are true")
+BOOL_OR: Final = AggregateFunction("bool_or", fold_max, _BOOLEAN, "whether a value is true")

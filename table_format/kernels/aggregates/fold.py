@@ -7,12 +7,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.errors import InvalidData, RetractNotSupported
-from table_format.kernels.aggregates.buffers import array_of_numbers, validity
 from table_format.kernels.aggregates.check import function_of
+from table_format.kernels.aggregates.functions import FUNCTIONS
 from table_format.kernels.aggregates.segments import Segments
 from table_format.kernels.aggregates.spec import Action, AggregateSpec
-
-COUNT = "count"
 
 
 def fold(
@@ -60,10 +58,10 @@ def initial_values(spec: AggregateSpec, values: pa.Array) -> pa.Array:
     >>> initial_values(spec, pa.array([70, None])).to_pylist()
     [1, 0]
     """
-    if spec.function != COUNT or not spec.partial_counts:
+    function = FUNCTIONS.get(spec.function)
+    if function is None or function.initial is None or not spec.partial_counts:
         return values
-    ones = validity(values).astype(values.type.to_pandas_dtype())
-    return array_of_numbers(ones, np.ones(len(values), np.bool_), values.type)
+    return function.initial(values)
 
 
 def _cut_at_resets(segments: Segments) -> Segments:

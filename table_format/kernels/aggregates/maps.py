@@ -5,11 +5,12 @@ A single operand stays as it is; two or more pass through a hash map, whose orde
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Final, cast
 
 import numpy as np
 import pyarrow as pa
 
+from table_format.errors import InvalidOption
 from table_format.kernels.aggregates.elements import (
     by_key,
     codes,
@@ -20,9 +21,11 @@ from table_format.kernels.aggregates.elements import (
     flattened,
     row_by_row,
 )
+from table_format.kernels.aggregates.function import AggregateFunction, ColumnTypes
 from table_format.kernels.aggregates.java_order import HashOrder, spread_hashes
 from table_format.kernels.aggregates.segments import Segments, piecewise, take_rows
 from table_format.kernels.aggregates.spec import Action, AggregateSpec
+from table_format.model.types import MapType, RowType
 
 Entries = list[int]
 
@@ -134,3 +137,33 @@ class _KeyTimeMerger(_MapMerger):
         known = None if there is None or not self._valid[there] else self._times[there]
         if known is None or time > known:
             self._put(entries, order, entry)
+
+
+def _check_timestamp_field(spec: AggregateSpec) -> None:
+    if spec.timestamp_field is None or not isinstance(spec.field.type, MapType):
+        return
+    if isinstance(spec.field.type.value, RowType):
+        known = [f.name for f in spec.field.type.value.fields]
+        if spec.timestamp_field not in known:
+            message = f"column '{spec.field.name}' has no field '{spec.timestamp_field}'; there are {', '.join(known)}"
+            key = f"fields.{spec.field.name}.ts-field"
+            raise InvalidOption(key, message)
+
+
+MERGE_MAP: Final = AggregateFunction(
+    "merge_map",
+    fold_merge_map,
+    ColumnTypes("MAP<...>", lambda t: isinstance(t, MapType)),
+    "the entries of all maps, of one key the last",
+    retracts=True,
+)
+MERGE_MAP_WITH_KEYTIME: Final = AggregateFunction(
+    "merge_map_with_keytime",
+    fold_merge_map_with_keytime,
+    ColumnTypes(
+        "MAP<..., ROW<...>> with two or more fields in the ROW",
+        lambda t: isinstance(t, MapType) and isinstance(t.value, RowType) and len(t.value.fields) > 1,
+    ),
+    "the entries of all maps, of one key the one with the greatest `fields.<column>.ts-field`",
+    check=_check_timestamp_field,
+)

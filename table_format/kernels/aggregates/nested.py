@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from table_format.errors import InvalidData
+from table_format.errors import InvalidData, InvalidOption
 from table_format.kernels.aggregates.buffers import validity
 from table_format.kernels.aggregates.elements import (
     by_key,
@@ -25,6 +25,7 @@ from table_format.kernels.aggregates.elements import (
     ranks,
     row_by_row,
 )
+from table_format.kernels.aggregates.function import TABLES, AggregateFunction
 from table_format.kernels.aggregates.java_order import HashOrder, spread
 from table_format.kernels.aggregates.segments import Kernel, Segments, piecewise, take_rows
 from table_format.kernels.aggregates.spec import Action, AggregateSpec, NestedKeyNullStrategy
@@ -207,3 +208,47 @@ def row_type(spec: AggregateSpec) -> RowType:
         return array.element
     message = f"column '{spec.field.name}': expected ARRAY<ROW>, found {array}"
     raise InvalidData(message)
+
+
+def check_nested_names(spec: AggregateSpec) -> None:
+    """Refuse options that name fields which the nested table has not.
+
+    Raises:
+        InvalidOption: names the option and the field.
+    """
+    name = spec.field.name
+    if not (isinstance(spec.field.type, ArrayType) and isinstance(spec.field.type.element, RowType)):
+        return
+    known = [f.name for f in spec.field.type.element.fields]
+    for option, columns in (("nested-key", spec.nested_key), ("nested-sequence-field", spec.nested_sequence)):
+        for column in columns:
+            if column not in known:
+                message = f"column '{name}' has no nested field '{column}'; its fields are {', '.join(known)}"
+                option_key = f"fields.{name}.{option}"
+                raise InvalidOption(option_key, message)
+
+
+def _check_keyed_options(spec: AggregateSpec) -> None:
+    if not spec.nested_key:
+        for option, is_set in (
+            ("nested-sequence-field", bool(spec.nested_sequence)),
+            ("nested-key-null-strategy", spec.nested_key_null_strategy is not NestedKeyNullStrategy.MERGE),
+        ):
+            if is_set:
+                option_key, message = (
+                    f"fields.{spec.field.name}.{option}",
+                    (f"needs the option 'fields.{spec.field.name}.nested-key'"),
+                )
+                raise InvalidOption(option_key, message)
+    check_nested_names(spec)
+
+
+NESTED_UPDATE: Final = AggregateFunction(
+    "nested_update",
+    fold_nested_update,
+    TABLES,
+    "the rows of all nested tables, with `fields.<column>.nested-key` the last of each key",
+    retracts=True,
+    sees_resets=True,
+    check=_check_keyed_options,
+)

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
+from table_format.errors import InvalidOption
 from table_format.kernels.aggregates.buffers import take_or_null, validity
 from table_format.kernels.aggregates.elements import codes, collected, combined, elements_of, field_named, row_by_row
+from table_format.kernels.aggregates.function import TABLES, AggregateFunction
 from table_format.kernels.aggregates.java_order import HashOrder
-from table_format.kernels.aggregates.nested import key_spreads, null_keys, row_type, singles_apart, with_keys
+from table_format.kernels.aggregates.nested import (
+    check_nested_names,
+    key_spreads,
+    null_keys,
+    row_type,
+    singles_apart,
+    with_keys,
+)
 from table_format.kernels.aggregates.segments import Segments
 from table_format.kernels.aggregates.spec import AggregateSpec, NestedKeyNullStrategy
 
@@ -90,3 +100,21 @@ class _PartialTable:
 
 def _updated(older: tuple[int, ...], newer: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(b if b >= 0 else a for a, b in zip(older, newer, strict=True))
+
+
+def _check_key(spec: AggregateSpec) -> None:
+    if not spec.nested_key:
+        option = f"fields.{spec.field.name}.aggregate-function"
+        message = f"'{spec.function}' needs the option 'fields.{spec.field.name}.nested-key'"
+        raise InvalidOption(option, message)
+    check_nested_names(spec)
+
+
+NESTED_PARTIAL_UPDATE: Final = AggregateFunction(
+    "nested_partial_update",
+    fold_nested_partial_update,
+    TABLES,
+    "of each `fields.<column>.nested-key` one row, in which nulls do not overwrite",
+    sees_resets=True,
+    check=_check_key,
+)

@@ -8,17 +8,19 @@ reference's. A retraction of ``sum`` is an input of the other sign, also when it
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.errors import InvalidData
-from table_format.kernels.aggregates.buffers import Mask, numbers, validity
+from table_format.kernels.aggregates.buffers import Mask, array_of_numbers, numbers, validity
 from table_format.kernels.aggregates.decimals import product_of_decimals, sum_of_decimals
+from table_format.kernels.aggregates.function import NUMBERS, AggregateFunction, ColumnTypes
 from table_format.kernels.aggregates.segments import Segments, Selection, in_order, placed, step_by_step
 from table_format.kernels.aggregates.spec import Action, AggregateSpec
+from table_format.model.types import BigIntType, IntType
 
 
 def fold_sum(spec: AggregateSpec, segments: Segments) -> pa.Array:
@@ -112,3 +114,21 @@ def _reduced(ufunc: np.ufunc, values: npt.NDArray[Any], chosen: Selection) -> np
         return values
     reduced: npt.NDArray[Any] = ufunc.reduceat(values, chosen.starts, dtype=values.dtype)
     return reduced
+
+
+def _counts(values: pa.Array) -> pa.Array:
+    """A one for each value that is not null, else a zero: counts can be added up whatever was merged before."""
+    ones = validity(values).astype(values.type.to_pandas_dtype())
+    return array_of_numbers(ones, np.ones(len(values), np.bool_), values.type)
+
+
+SUM: Final = AggregateFunction("sum", fold_sum, NUMBERS, "the sum of all values", retracts=True)
+PRODUCT: Final = AggregateFunction("product", fold_product, NUMBERS, "the product of all values", retracts=True)
+COUNT: Final = AggregateFunction(
+    "count",
+    fold_count,
+    ColumnTypes("INT or BIGINT", lambda t: isinstance(t, IntType | BigIntType)),
+    "how many values are not null",
+    retracts=True,
+    initial=_counts,
+)

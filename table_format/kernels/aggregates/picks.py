@@ -6,11 +6,14 @@ All four are a choice of rows, so they work for every type (Java ``FieldLastValu
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from table_format.kernels.aggregates.buffers import Ints, Mask, take_or_null, validity
+from table_format.kernels.aggregates.function import ANY, AggregateFunction
 from table_format.kernels.aggregates.segments import Segments, Selection, piecewise, take_rows
 from table_format.kernels.aggregates.spec import Action, AggregateSpec
 
@@ -130,3 +133,23 @@ def _first_non_null_row(rows: range, actions: list[int], valid: list[bool]) -> i
             case Action.RESET:
                 kept = here
     return kept
+
+
+LAST_VALUE: Final = AggregateFunction(
+    "last_value", fold_last_value, ANY, "the last value, null too", retracts=True, sees_resets=True
+)
+LAST_NON_NULL_VALUE: Final = AggregateFunction(
+    "last_non_null_value",
+    fold_last_non_null_value,
+    ANY,
+    "the last value that is not null",
+    retracts=True,
+    sees_resets=True,
+)
+FIRST_VALUE: Final = AggregateFunction(
+    "first_value", fold_first_value, ANY, "the first value, null too", sees_resets=True
+)
+FIRST_NON_NULL_VALUE: Final = AggregateFunction(
+    "first_non_null_value", fold_first_non_null_value, ANY, "the first value that is not null", sees_resets=True
+)
+FIRST_NOT_NULL_VALUE: Final = replace(FIRST_NON_NULL_VALUE, name="first_not_null_value")

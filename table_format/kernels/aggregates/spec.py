@@ -54,5 +54,7 @@ class AggregateSpec:
     """Most elements a nested table may hold; ``None`` is no limit."""
     partial_counts: bool = False
     """Whether a ``count`` column holds counts (see ``initial_values``) or, as in 0.8, the values to be counted."""
+    own_options: tuple[tuple[str, object], ...] = ()
+    """The values of the options that the function declares itself, by the last part of their keys."""
     timestamp_field: str | None = None
     """The field of a map's ROW values that ``merge_map_with_keytime`` compares; ``None`` is the last one."""

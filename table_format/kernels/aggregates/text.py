@@ -5,14 +5,19 @@ Nulls and empty texts count as absent; the first operand of ``distinct`` is neve
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.kernels.aggregates.buffers import Ints, Mask, validity
+from table_format.kernels.aggregates.function import AggregateFunction, ColumnTypes
 from table_format.kernels.aggregates.segments import Segments, piecewise
 from table_format.kernels.aggregates.spec import Action, AggregateSpec
 from table_format.model.arrow_calls import binary_join, binary_length, list_array
+from table_format.model.types import MAX_LENGTH, DataField, VarCharType
 
 
 def fold_listagg(spec: AggregateSpec, segments: Segments) -> pa.Array:
@@ -82,3 +87,22 @@ def _appended(text: str | None, more: str | None, delimiter: str) -> str | None:
             seen.add(part)
             pieces.append(part)
     return delimiter.join(pieces)
+
+
+def _without_length(field: DataField) -> DataField:
+    """Tables that releases before 2.0 made may have it on a VARCHAR with a length, which nothing heeds."""
+    if not isinstance(field.type, VarCharType):
+        return field
+    return replace(field, type=VarCharType(nullable=field.type.nullable))
+
+
+LISTAGG: Final = AggregateFunction(
+    "listagg",
+    fold_listagg,
+    ColumnTypes(
+        "STRING, that is VARCHAR without a length", lambda t: isinstance(t, VarCharType) and t.length == MAX_LENGTH
+    ),
+    "all values, joined by `fields.<column>.list-agg-delimiter`, with `fields.<column>.distinct` each part once",
+    folds=ColumnTypes("VARCHAR", lambda t: isinstance(t, VarCharType)),
+    folded_field=_without_length,
+)

@@ -1,13 +1,19 @@
-"""The system tables by name (format chapter 14; Java ``SystemTableLoader``)."""
+"""The system tables by name (format chapter 14; Java ``SystemTableLoader``).
+
+A new one takes a module beside this one and a line in ``SYSTEM_TABLES``; a program adds its own by
+``register_system_table``. Tables of the database ``sys`` are in ``catalog/global_tables``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from table_format.errors import UnsupportedFeature
 from table_format.model.types import DataField
+from table_format.registry import Registry
 from table_format.table.system import (
     aggregation,
     files,
@@ -25,32 +31,51 @@ from table_format.table.system.read_optimized import ReadOptimizedTable
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 
-Opener = Callable[[Table], SystemTable]
+
+@dataclass(frozen=True, slots=True)
+class SystemTableKind:
+    """One name after ``$``, and what opens such a table of a table."""
+
+    name: str
+    open: Callable[[Table], SystemTable]
 
 
-def _metadata(title: str, columns: tuple[DataField, ...], rows: Rows) -> Opener:
-    return partial(MetadataTable, title, columns, rows)
+def metadata_table(name: str, columns: tuple[DataField, ...], rows: Rows) -> SystemTableKind:
+    """A system table whose rows are metadata: ``rows`` makes all of them, a value for every column."""
+    return SystemTableKind(name, partial(MetadataTable, name, columns, rows))
 
 
-OPENERS: Final[Mapping[str, Opener]] = {
-    "snapshots": _metadata("snapshots", snapshots.COLUMNS, snapshots.rows),
-    "schemas": _metadata("schemas", schemas.COLUMNS, schemas.rows),
-    "options": _metadata("options", schemas.OPTION_COLUMNS, schemas.option_rows),
-    "files": _metadata("files", files.COLUMNS, files.rows),
-    "tags": _metadata("tags", references.TAG_COLUMNS, references.tag_rows),
-    "branches": _metadata("branches", references.BRANCH_COLUMNS, references.branch_rows),
-    "consumers": _metadata("consumers", references.CONSUMER_COLUMNS, references.consumer_rows),
-    "manifests": _metadata("manifests", manifests.COLUMNS, manifests.rows),
-    "aggregation_fields": _metadata("aggregation_fields", aggregation.COLUMNS, aggregation.rows),
-    "partitions": _metadata("partitions", partitions.COLUMNS, partitions.rows),
-    "buckets": _metadata("buckets", partitions.BUCKET_COLUMNS, partitions.bucket_rows),
-    "statistics": _metadata("statistics", statistics.COLUMNS, statistics.rows),
-    "ro": ReadOptimizedTable,
-    "audit_log": AuditLogTable,
-    "binlog": BinlogTable,
-    "table_indexes": _metadata("table_indexes", manifests.INDEX_COLUMNS, manifests.index_rows),
-}
-"""Each opens one system table of a table."""
+SYSTEM_TABLES: Final = Registry(
+    "system table",
+    (
+        metadata_table("snapshots", snapshots.COLUMNS, snapshots.rows),
+        metadata_table("schemas", schemas.COLUMNS, schemas.rows),
+        metadata_table("options", schemas.OPTION_COLUMNS, schemas.option_rows),
+        metadata_table("files", files.COLUMNS, files.rows),
+        metadata_table("tags", references.TAG_COLUMNS, references.tag_rows),
+        metadata_table("branches", references.BRANCH_COLUMNS, references.branch_rows),
+        metadata_table("consumers", references.CONSUMER_COLUMNS, references.consumer_rows),
+        metadata_table("manifests", manifests.COLUMNS, manifests.rows),
+        metadata_table("aggregation_fields", aggregation.COLUMNS, aggregation.rows),
+        metadata_table("partitions", partitions.COLUMNS, partitions.rows),
+        metadata_table("buckets", partitions.BUCKET_COLUMNS, partitions.bucket_rows),
+        metadata_table("statistics", statistics.COLUMNS, statistics.rows),
+        SystemTableKind("ro", ReadOptimizedTable),
+        SystemTableKind("audit_log", AuditLogTable),
+        SystemTableKind("binlog", BinlogTable),
+        metadata_table("table_indexes", manifests.INDEX_COLUMNS, manifests.index_rows),
+    ),
+    name_of=lambda kind: kind.name,
+)
+
+
+def register_system_table(kind: SystemTableKind) -> None:
+    """Let every table have a system table ``$<name>``, in this process.
+
+    Raises:
+        AlreadyExistsError: there is one of that name.
+    """
+    SYSTEM_TABLES.register(kind)
 
 
 def open_system_table(table: Table, name: str) -> SystemTable:
@@ -59,9 +84,11 @@ def open_system_table(table: Table, name: str) -> SystemTable:
     Raises:
         UnsupportedFeature: this version has none of that name.
     """
-    opener = OPENERS.get(name.lower())
-    if opener is None:
+    kind = SYSTEM_TABLES.get(name.lower())
+    if kind is None:
         feature = f"system table '{table.identifier}${name}'"
-        message = f"{feature} is not supported by this version; it has {', '.join(f'${known}' for known in OPENERS)}"
+        message = (
+            f"{feature} is not supported by this version; it has {', '.join(f'${known}' for known in SYSTEM_TABLES)}"
+        )
         raise UnsupportedFeature(feature, message)
-    return opener(table)
+    return kind.open(table)

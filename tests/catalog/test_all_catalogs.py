@@ -1,4 +1,4 @@
-"""Databases and tables of a filesystem catalog, on disk and in memory."""
+"""Databases and tables of every catalog: of directories on disk and in memory, and of a dictionary of names."""
 
 from __future__ import annotations
 
@@ -23,14 +23,22 @@ from table_format.errors import (
 from table_format.io.memory import MemoryFileIO
 from table_format.model.schema_change import AddColumn, DropColumn, RemoveOption, SetOption
 from table_format.model.types import BigIntType, IntType
+from tests.support.dict_catalog import DictCatalog
 from tests.support.tables import Warehouse, disk_warehouse, keyed, memory_warehouse, rows_of
 
 SCHEMA = Schema.from_arrow(pa.schema([("a", pa.int64()), ("b", pa.string())]))
 
 
-@pytest.fixture(params=["disk", "memory"])
+@pytest.fixture(params=["disk", "memory", "dict"])
 def warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> Warehouse:
-    return disk_warehouse(tmp_path) if request.param == "disk" else memory_warehouse()
+    match request.param:
+        case "disk":
+            return disk_warehouse(tmp_path)
+        case "memory":
+            return memory_warehouse()
+    catalog = DictCatalog("/warehouse", MemoryFileIO())
+    catalog.create_database("db")
+    return Warehouse(catalog, catalog.io)
 
 
 def test_databases_are_made_listed_and_dropped(warehouse: Warehouse) -> None:

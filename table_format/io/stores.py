@@ -1,0 +1,73 @@
+"""The stores of files by the scheme of a URI, such as ``file`` of ``file:///warehouse``.
+
+A new one takes a module beside this one and a line in ``STORES``; a program adds its own by ``register_store``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from table_format.io.file_io import FileIO
+from table_format.io.local import LocalFileIO
+from table_format.io.paths import without_scheme
+from table_format.registry import Registry
+
+LOCAL_SCHEME: Final = "file"
+"""The scheme of a path without one."""
+
+
+def path_in_store(uri: str) -> str:
+    """What follows the scheme, as an absolute path: of ``s3://bucket/w`` the bucket is its first part.
+
+    >>> path_in_store("s3://bucket/w/")
+    '/bucket/w'
+    """
+    return "/" + uri.partition("://")[2].strip("/")
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """One scheme: how such a store is opened, and which path of it a URI names.
+
+    ``options`` is a frozen dataclass whose members are options (``Option.field``) of the catalog that the store takes,
+    such as its access keys; options with the parser ``secret`` are given as ``Secret`` and never shown. ``open`` is
+    given that dataclass with the values of the catalog, or ``None`` where there is none.
+    """
+
+    scheme: str
+    open: Callable[[Any], FileIO]
+    path_of: Callable[[str], str] = path_in_store
+    options: type[object] | None = None
+
+
+def scheme_of(uri: str) -> str:
+    """The scheme of a URI in lower case; that of local files for a plain path.
+
+    >>> scheme_of("S3://bucket/w"), scheme_of("file:/w"), scheme_of("warehouse")
+    ('s3', 'file', 'file')
+    """
+    scheme, separator, _ = uri.partition("://")
+    return scheme.lower() if separator else LOCAL_SCHEME
+
+
+def _local_path(uri: str) -> str:
+    return str(Path(without_scheme(uri) if uri.startswith("file:") else uri).absolute())
+
+
+STORES: Final = Registry(
+    "store",
+    (Store(LOCAL_SCHEME, lambda _: LocalFileIO(), _local_path),),
+    name_of=lambda store: store.scheme,
+)
+
+
+def register_store(store: Store) -> None:
+    """Let catalogs open warehouses of this scheme, in this process.
+
+    Raises:
+        AlreadyExistsError: there is a store for that scheme.
+    """
+    STORES.register(store)
