@@ -12,15 +12,21 @@ from typing import Any, Final
 
 from table_format.errors import InvalidData
 from table_format.model.file_index import (
+    BITMAP,
     BLOOM_FILTER,
+    BSI,
     DEFAULT_FPP,
     DEFAULT_ITEMS,
+    RANGE_BITMAP,
     bloom_size,
+    has_bit_slices,
+    has_bitmap,
     has_fast_hash,
+    has_range_bitmap,
 )
 from table_format.model.types import DataType
 from table_format.options.declare import AnyOption, Option, OptionPattern
-from table_format.options.values import MAX_INT, Parser, integer, names, probability
+from table_format.options.values import MAX_INT, Parser, integer, names, probability, size
 
 PREFIX: Final = "file-index."
 
@@ -106,5 +112,54 @@ BLOOM_FILTERS: Final = IndexDeclaration(
     _check_bloom_size,
 )
 
-DECLARED_INDEXES: Final[Mapping[str, IndexDeclaration]] = {d.identifier: d for d in (BLOOM_FILTERS,)}
+BITMAPS: Final = IndexDeclaration(
+    BITMAP,
+    "a bitmap index",
+    "Columns with a bitmap of rows for each value in each new data file: for columns of few values. Filters of any "
+    "comparison skip files and select rows.",
+    has_bitmap,
+    (
+        Setting(
+            "version",
+            integer(1, 2),
+            2,
+            "1 is the version that Paimon 0.9 reads, 2 has blocks of which a reader needs one; 2 when absent.",
+        ),
+        Setting(
+            "index-block-size",
+            size(1),
+            16_384,
+            "Bytes of a block of values in version 2; 16 kb when absent.",
+        ),
+    ),
+)
+
+BIT_SLICES: Final = IndexDeclaration(
+    BSI,
+    "a bit-slice index",
+    "Columns of whole numbers, dates, times or DECIMAL with a bit-slice index in each new data file: for columns of "
+    "many values. Filters of any comparison skip files and select rows.",
+    has_bit_slices,
+)
+
+RANGE_BITMAPS: Final = IndexDeclaration(
+    RANGE_BITMAP,
+    "a range bitmap",
+    "Columns with bit slices of the ranks of their values in each new data file: for columns of many values of any "
+    "comparable type. Filters of any comparison skip files and select rows.",
+    has_range_bitmap,
+    (
+        Setting(
+            "chunk-size",
+            size(),
+            None,
+            "Bytes of a chunk of the dictionary of values; 16 kb when absent, and one value for BOOLEAN, TINYINT and "
+            "SMALLINT.",
+        ),
+    ),
+)
+
+DECLARED_INDEXES: Final[Mapping[str, IndexDeclaration]] = {
+    declared.identifier: declared for declared in (BLOOM_FILTERS, BITMAPS, BIT_SLICES, RANGE_BITMAPS)
+}
 """By the name they have in options and in files."""

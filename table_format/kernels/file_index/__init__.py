@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from table_format.kernels.file_index.bitmap import BitmapIndexes
 from table_format.kernels.file_index.bloom_filter import BloomFilters
+from table_format.kernels.file_index.bsi import BitSliceIndexes
 from table_format.kernels.file_index.protocol import IndexType
+from table_format.kernels.file_index.range_bitmap import RangeBitmaps
 
-INDEX_TYPES: Final[Mapping[str, IndexType]] = {
-    index_type.declaration.identifier: index_type for index_type in (BloomFilters(),)
-}
+_TYPES: Final[tuple[IndexType, ...]] = (BloomFilters(), BitmapIndexes(), BitSliceIndexes(), RangeBitmaps())
+
+INDEX_TYPES: Final[Mapping[str, IndexType]] = {each.declaration.identifier: each for each in _TYPES}
 """By the name they have in options and in files. An index of another type is left alone and excludes nothing."""

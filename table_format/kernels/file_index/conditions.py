@@ -6,7 +6,7 @@ Every comparison becomes closed ranges of keys, or their opposite among the rows
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -15,9 +15,10 @@ from typing import Any, Final, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyroaring import BitMap
 
 from table_format.errors import InvalidData
-from table_format.kernels.file_index.answers import Leaf
+from table_format.kernels.file_index.answers import SKIP, UNKNOWN, Answer, Leaf, rows
 from table_format.kernels.file_index.keys import NANOS_PER_MICRO, Key, float_key, key_format, keys_of
 from table_format.kernels.values import array_of, values_of
 from table_format.model.predicate import Compare, CompareOp, In, IsNull, Not
@@ -268,3 +269,20 @@ def _sought(values: Sequence[InternalValue], data_type: DataType) -> SoughtValue
         # 0.0 and -0.0 are equal, and lie in indexes as they were written.
         found = pa.concat_arrays([found, pa.array([0.0, -0.0], found.type)])
     return SoughtValues(data_type, found)
+
+
+def selected_rows(
+    condition: Condition, row_count: int, not_null: Callable[[], BitMap], within: Callable[[KeyRange], BitMap]
+) -> Answer:
+    """The rows of a condition, given the rows that are not null and those whose key is in a range.
+
+    ``within`` may return a set that is not to be changed; it is called with a range of some bound only.
+    """
+    if condition.ranges is None:
+        return UNKNOWN
+    if condition.selects_nulls:
+        return rows(BitMap(range(row_count)) - not_null())
+    if EVERYTHING in condition.ranges:
+        return SKIP if condition.is_negated else rows(not_null(), is_exact=condition.is_exact)
+    found = BitMap.union(*map(within, condition.ranges)) if condition.ranges else BitMap()
+    return rows(not_null() - found if condition.is_negated else found, is_exact=condition.is_exact)

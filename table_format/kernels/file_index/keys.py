@@ -8,7 +8,9 @@ one NaN after all numbers.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -84,13 +86,13 @@ class KeyFormat:
         """
         if isinstance(key, bytes):
             return _INT.pack(len(key)) + key
-        return self._bits(np.array([key])).tobytes()
+        return self.stored_bits(np.array([key])).tobytes()
 
     def all_encoded(self, keys: pa.Array) -> list[bytes]:
         """Each of these keys as it is stored."""
         if self.width is None:
             return [_INT.pack(len(key)) + key for key in keys.to_pylist()]
-        data = self._bits(numbers(keys, np.int64)).tobytes()
+        data = self.stored_bits(numbers(keys, np.int64)).tobytes()
         return [data[at : at + self.width] for at in range(0, len(data), self.width)]
 
     def decoded(self, data: bytes, at: int) -> tuple[Key, int]:
@@ -110,7 +112,8 @@ class KeyFormat:
         words = np.frombuffer(data, f">i{self.width}").astype(np.int64)
         return _ordered_bits(words, 8 * (self.width or 0)) if self.is_float else words
 
-    def _bits(self, keys: Ints) -> npt.NDArray[np.signedinteger]:
+    def stored_bits(self, keys: Ints) -> npt.NDArray[np.signedinteger]:
+        """Keys of fixed width as they are stored, big endian."""
         words = _ordered_bits(keys, 8 * (self.width or 0)) if self.is_float else keys
         return words.astype(f">i{self.width}")
 
@@ -174,6 +177,11 @@ def _integers(column: pa.Array, data_type: DataType) -> Ints:
 def _ordered_bits(words: Ints, bits: int) -> Ints:
     """IEEE numbers as ordered integers, and back: the bits of negative ones are inverted but for the sign."""
     return words ^ ((words >> np.int64(63)) & np.int64(_FLOAT_BITS if bits == 32 else _DOUBLE_BITS))
+
+
+def ascend(keys: Sequence[Key]) -> bool:
+    """Whether each of these keys, all integers or all bytes, is larger than the one before."""
+    return all(low < high for low, high in pairwise(keys))  # type: ignore[operator]
 
 
 def sort_order(keys: pa.Array) -> Ints:
