@@ -52,7 +52,7 @@ class DataFileIndexWriter:
             for index_type, columns in options.columns.items()
             for column in columns
             for data_type in (indexed_type(schema, column, f"file-index.{index_type}.columns"),)
-            for settings in (options.settings_of(column),)
+            for settings in (options.settings_of(index_type, column),)
         ]
 
     def write(self, batch: pa.RecordBatch) -> None:

@@ -1,9 +1,9 @@
-"""Reading the indexes of data files: which files hold no row that a filter selects (format chapter 09, section 7).
+"""Reading the indexes of data files: which rows of a file a filter can select (format chapter 09, section 7).
 
 Java ``FileIndexEvaluator``, ``FileIndexPredicate``. An index follows the schema its file was written with, so columns
-are matched by field id; where the type has changed in a way that changes hashes the index says nothing. Nothing is
-excluded by an index of a type or version that is not known here, nor by one that is damaged: an index only saves work,
-and without it the rows are the same.
+are matched by field id; where the type has changed in a way that changes what is indexed the index says nothing. The
+same goes for an index of a type or version that is not known here, and for one that is damaged: an index only saves
+work, and without it the rows are the same.
 """
 
 from __future__ import annotations
@@ -12,22 +12,23 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from table_format.codecs.content_name import check_content, states_content
-from table_format.codecs.file_index import IndexPlaces, decode_head, head_length
-from table_format.errors import BadEncoding, CorruptionError, InvalidData, LimitExceeded, Truncated
+from table_format.codecs.file_index import IndexPlace, IndexPlaces, decode_head, head_length
+from table_format.errors import BadEncoding, CorruptionError, LimitExceeded, Truncated
 from table_format.io.sound_files import opened_file
 from table_format.io.table_store import TableStore
 from table_format.kernels.file_index import INDEX_TYPES
+from table_format.kernels.file_index.answers import UNKNOWN, Answer, Leaf, Skip, evaluate, narrowed
+from table_format.kernels.file_index.conditions import Condition, SoughtValues, condition_of
+from table_format.kernels.file_index.empty import EmptyIndex
+from table_format.kernels.file_index.payload import Payload
 from table_format.kernels.file_index.protocol import IndexReader, IndexType
-from table_format.kernels.values import array_of, values_of
 from table_format.limits import MAX_FILE_INDEX_BYTES
 from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import And, Compare, CompareOp, In, Literal, Or, Predicate, columns_of
@@ -35,97 +36,57 @@ from table_format.model.schema import TableSchema
 from table_format.model.types import (
     CharType,
     DataField,
-    LocalZonedTimestampType,
-    TimestampType,
 )
-
-MAX_VALUES: Final = 1000
-"""Of a longer IN some value is nearly always taken to be there."""
 
 INDEX_SUFFIX: Final = ".index"
 
 _FIRST_READ: Final = 4096
 """Most heads fit in it, and small indexes whole."""
 
-_SHIFTED_IN_ORC_NANOS: Final = -12_000_000_000_000_000_000
-"""1589-09-27: what ORC files move between calendars has become no later date than this."""
-
 _log = logging.getLogger(__name__)
 
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 
 Read: TypeAlias = Callable[[int, int], bytes]
 """Bytes of a container, by their start and number."""
 
 
-class Question:
-    """Values of a column of the read schema, none of them null, that the indexes of many files are asked for."""
-
-    def __init__(self, field: DataField, values: pa.Array) -> None:
-        self.field = field
-        self.count = len(values)
-        self._values = values
-        self._prepared: dict[str, Any] = {}
-
-    def for_type(self, index_type: IndexType) -> Any:  # noqa: ANN401 - each type has its own
-        """The values as one type of index takes them."""
-        found = self._prepared.get(index_type.identifier)
-        if found is None:
-            found = self._prepared[index_type.identifier] = index_type.prepared(self._values, self.field.type)
-        return found
-
-    @cached_property
-    def is_kept_by_orc(self) -> bool:
-        """Whether ORC files give the values back as they were written: timestamps before 1582 move by days."""
-        if not isinstance(self.field.type, TimestampType | LocalZonedTimestampType):
-            return True
-        values = values_of(self._values, self.field.type)
-        return all(isinstance(value, int) and value > _SHIFTED_IN_ORC_NANOS for value in values)
-
-
 class FileIndexes:
     """The indexes of the data files of one table, for filters over columns of ``read_schema``.
 
-    ``schemas`` holds the schema of every file by id. What a condition asks for is worked out once for all files.
+    ``schemas`` holds the schema of every file by id. A condition is prepared once for all files.
     """
 
     def __init__(self, store: TableStore, schemas: Mapping[int, TableSchema], read_schema: TableSchema) -> None:
         self._store = store
         self._schemas = schemas
         self._read_schema = read_schema
-        self._questions: dict[Predicate, Question | None] = {}
+        self._conditions: dict[Leaf, tuple[DataField, Condition | None]] = {}
 
-    def question(self, condition: Compare | In) -> Question | None:
-        """The values of which a row that meets a condition has one; ``None`` when no index can be asked for them."""
-        if condition not in self._questions:
-            self._questions[condition] = self._question(condition)
-        return self._questions[condition]
+    def condition(self, leaf: Leaf) -> tuple[DataField, Condition | None]:
+        """The column of the read schema that a condition is on, and the condition as indexes evaluate it."""
+        found = self._conditions.get(leaf)
+        if found is None:
+            (column,) = columns_of(leaf)
+            field = self._read_schema.field(column)
+            found = self._conditions[leaf] = field, condition_of(leaf, field.type)
+        return found
 
-    def _question(self, condition: Compare | In) -> Question | None:
-        field = self._read_schema.field(condition.column)
-        values = condition.values if isinstance(condition, In) else (condition.value,)
-        if len(values) > MAX_VALUES or not any(t.supports(field.type) for t in INDEX_TYPES.values()):
-            return None
-        try:
-            return Question(field, _with_both_zeros(array_of(values, field.type)))
-        except InvalidData:
-            return None  # a value that the type does not have: the filter itself finds that out
-
-    def told(
+    def evaluated(
         self,
         partition_text: str,
         bucket: int,
         file: DataFileMeta,
-        ask: Callable[[FileIndex], _Answer],
-        otherwise: _Answer,
-    ) -> _Answer:
-        """The answer of a file's indexes; ``otherwise`` where they are missing or damaged, which is logged.
+        evaluation: Callable[[FileIndex], _Result],
+        otherwise: _Result,
+    ) -> _Result:
+        """What is evaluated on a file's indexes; ``otherwise`` where they are missing or damaged, which is logged.
 
         Raises ``OSError``.
         """
         try:
             with self._opened(partition_text, bucket, file) as index:
-                return ask(index)
+                return evaluation(index)
         except CorruptionError as error:
             _log.warning("the index of a data file is not used, and the file is read instead: %s", error)
             return otherwise
@@ -153,21 +114,39 @@ def has_index(file: DataFileMeta) -> bool:
 
 
 def may_help(predicate: Predicate, schema: TableSchema) -> bool:
-    """Whether some index could exclude files for a predicate.
+    """Whether some index could exclude files for a predicate over columns of the schema; NOT is at leaves only.
+
+    Every type of index helps with = and IN. With other conditions only those do that find rows, and files are not
+    opened for them unless the schema's options ask for such an index of the column.
 
     >>> from table_format.model.predicate import IsNull
     >>> may_help(IsNull("a"), TableSchema(id=0, fields=(), highest_field_id=0))
     False
     """
+    return _may_help(predicate, schema, _columns_with_rows(schema.options))
+
+
+def _may_help(predicate: Predicate, schema: TableSchema, with_rows: frozenset[str]) -> bool:
     match predicate:
         case And(parts) | Or(parts):
-            each = (may_help(part, schema) for part in parts)
+            each = (_may_help(part, schema, with_rows) for part in parts)
             return any(each) if isinstance(predicate, And) else all(each)
-        case Compare(op=CompareOp.EQ) | In():
-            (column,) = columns_of(predicate)
-            return any(index_type.supports(schema.field(column).type) for index_type in INDEX_TYPES.values())
-        case _:
+        case Compare(column=column, op=CompareOp.EQ) | In(column=column):
+            data_type = schema.field(column).type
+            return any(index_type.declaration.supports(data_type) for index_type in INDEX_TYPES.values())
+        case Literal():
             return False
+        case _:
+            return columns_of(predicate) <= with_rows
+
+
+def _columns_with_rows(options: Mapping[str, str]) -> frozenset[str]:
+    """The columns of which options ask for an index that finds rows."""
+    found: set[str] = set()
+    for index_type in INDEX_TYPES.values():
+        if index_type.finds_rows:
+            found.update(map(str.strip, options.get(index_type.declaration.columns_key, "").split(",")))
+    return frozenset(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +158,10 @@ class _Container:
     size: int
     path: str
 
-    def payload(self, start: int, length: int) -> bytes:
-        if length > MAX_FILE_INDEX_BYTES:
-            raise LimitExceeded(self.path, f"an index of {length} bytes is longer than {MAX_FILE_INDEX_BYTES}")
-        return self.read(start, length)
+    def payload(self, place: IndexPlace) -> Payload:
+        if place.length > MAX_FILE_INDEX_BYTES:
+            raise LimitExceeded(self.path, f"an index of {place.length} bytes is longer than {MAX_FILE_INDEX_BYTES}")
+        return Payload(place.length, lambda start, length: self.read(place.start + start, length), self.path)
 
 
 class FileIndex:
@@ -192,62 +171,60 @@ class FileIndex:
         self._indexes = indexes
         self._container = container
         self._schema = schema
+        self._row_count = file.row_count
         self._is_orc = file.file_name.endswith(".orc")
-        self._readers: dict[str, tuple[tuple[IndexType, IndexReader | None], ...]] = {}
+        self._readers: dict[tuple[str, str], IndexReader | None] = {}
+
+    def evaluate(self, predicate: Predicate) -> Answer:
+        """Which rows of the file can satisfy the predicate.
+
+        Raises:
+            CorruptionError: an index that had to be read is damaged.
+        """
+        return evaluate(predicate, self._leaf)
 
     def may_match(self, predicate: Predicate) -> bool:
-        """Whether some row may satisfy the predicate."""
-        match predicate:
-            case And(parts):
-                return all(self.may_match(part) for part in parts)
-            case Or(parts):
-                return any(self.may_match(part) for part in parts)
-            case Literal(value):
-                return value is True
-            case Compare(op=CompareOp.EQ) | In():
-                return self._may_meet(predicate)
-            case _:
-                return True
+        """Whether some row may satisfy the predicate; errors as for ``evaluate``."""
+        return not isinstance(self.evaluate(predicate), Skip)
 
-    def may_equal(self, question: Question) -> npt.NDArray[np.bool_] | None:
-        """For each of the values whether some row may have it; ``None`` when no index tells."""
-        if self._is_orc and not question.is_kept_by_orc:
+    def may_equal(self, field: DataField, values: SoughtValues) -> npt.NDArray[np.bool_] | None:
+        """For each of the values whether some row may have it; ``None`` when no index tells; errors as before."""
+        if self._is_orc and not values.is_kept_by_orc:
             return None
-        readers = self._readers_of(question.field)
-        if not readers:
-            return None
-        found = np.ones(question.count, np.bool_)
-        for index_type, reader in readers:
-            found &= reader.may_equal(question.for_type(index_type)) if reader is not None else False
-        return found
+        each = [reader.may_equal(values) for reader in self._readers_of(field)]
+        return np.logical_and.reduce(each) if each else None
 
-    def _may_meet(self, condition: Compare | In) -> bool:
-        question = self._indexes.question(condition)
-        if question is None:
-            return True
-        found = self.may_equal(question)
-        return found is None or bool(found.any())
+    def _leaf(self, leaf: Leaf) -> Answer:
+        field, condition = self._indexes.condition(leaf)
+        if condition is None or (self._is_orc and not condition.is_kept_by_orc):
+            return UNKNOWN
+        readers = self._readers_of(field, only_with_rows=condition.values is None)
+        return narrowed(reader.evaluate(condition) for reader in readers)
 
-    def _readers_of(self, field: DataField) -> tuple[tuple[IndexType, IndexReader | None], ...]:
-        """The indexes over a column that are known here; ``None`` is one that holds nothing."""
-        readers = self._readers.get(field.name)
-        if readers is None:
-            readers = self._readers[field.name] = tuple(self._open(field))
-        return readers
-
-    def _open(self, field: DataField) -> Iterator[tuple[IndexType, IndexReader | None]]:
+    def _readers_of(self, field: DataField, *, only_with_rows: bool = False) -> Iterator[IndexReader]:
+        """The indexes over a column that are known here, small ones first."""
         stored = next((f for f in self._schema.fields if f.id == field.id), None)
         if stored is None or (self._is_orc and isinstance(stored.type, CharType)):
-            # Spaces at the end of CHAR values were hashed, and reading ORC files takes them away.
+            # Spaces at the end of CHAR values were indexed, and reading ORC files takes them away.
             return
-        for name, place in self._container.places.get(stored.name, {}).items():
+        places = self._container.places.get(stored.name, {})
+        for name, place in sorted(places.items(), key=lambda item: item[1].length):
             index_type = INDEX_TYPES.get(name)
-            if index_type is None or not index_type.supports(stored.type):
+            if index_type is None or (only_with_rows and not index_type.finds_rows):
                 continue
-            if not index_type.agrees(stored.type, field.type):
-                continue
-            payload = None if place.is_empty else self._container.payload(place.start, place.length)
-            yield index_type, None if payload is None else index_type.reader(payload, path=self._container.path)
+            if index_type.declaration.supports(stored.type) and index_type.agrees(stored.type, field.type):
+                reader = self._reader(index_type, stored, place)
+                if reader is not None:
+                    yield reader
+
+    def _reader(self, index_type: IndexType, stored: DataField, place: IndexPlace) -> IndexReader | None:
+        if place.is_empty:
+            return EmptyIndex()
+        key = (stored.name, index_type.declaration.identifier)
+        if key not in self._readers:
+            payload = self._container.payload(place)
+            self._readers[key] = index_type.reader(payload, stored.type, self._row_count)
+        return self._readers[key]
 
 
 def _index_file(file: DataFileMeta) -> str | None:
@@ -288,10 +265,3 @@ def _opened(read: Read, size: int, path: str) -> _Container:
     if ends and max(ends) > size:
         raise Truncated(path, expected_bytes=max(ends), found_bytes=size)
     return _Container(places, known, size, path)
-
-
-def _with_both_zeros(values: pa.Array) -> pa.Array:
-    """0.0 and -0.0 are equal, and lie in indexes as they were written."""
-    if pa.types.is_floating(values.type) and pc.any(pc.equal(values, 0)).as_py():
-        return pa.concat_arrays([values, pa.array([0.0, -0.0], values.type)])
-    return values

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.formats.bucket_files import BucketFiles
-from table_format.indexes.file_index import FileIndex, FileIndexes, Question, has_index
+from table_format.indexes.file_index import FileIndex, FileIndexes, has_index
+from table_format.kernels.file_index.conditions import SoughtValues
 from table_format.kernels.values import array_of, values_of
 from table_format.lsm.keys import KeyRangeOf
 from table_format.model.arrow_types import arrow_schema
@@ -115,14 +116,15 @@ class KeyFilter:
             for field in self._fields:
                 if _has_two_zeros(field):
                     continue
-                found = index.may_equal(Question(field, keys.column(field.name)))
+                found = index.may_equal(field, SoughtValues(field.type, keys.column(field.name)))
                 if found is not None:
                     kept &= found
             return kept
 
         everything = np.ones(keys.num_rows, np.bool_)
         bucket = self._bucket
-        return keys.filter(pa.array(self._indexes.told(bucket.partition_text, bucket.bucket, file, kept, everything)))
+        found = self._indexes.evaluated(bucket.partition_text, bucket.bucket, file, kept, everything)
+        return keys.filter(pa.array(found))
 
 
 def _has_two_zeros(field: DataField) -> bool:

@@ -9,9 +9,11 @@ from table_format.errors import InvalidData
 from table_format.model.types import (
     BigIntType,
     BinaryType,
+    BooleanType,
     CharType,
     DataType,
     DateType,
+    DecimalType,
     DoubleType,
     FloatType,
     IntType,
@@ -25,6 +27,9 @@ from table_format.model.types import (
 )
 
 BLOOM_FILTER: Final = "bloom-filter"
+BITMAP: Final = "bitmap"
+BSI: Final = "bsi"
+RANGE_BITMAP: Final = "range-bitmap"
 
 _HASHED: Final = (
     CharType,
@@ -44,6 +49,12 @@ _HASHED: Final = (
 )
 _INTEGERS: Final = (TinyIntType, SmallIntType, IntType, BigIntType)
 """By their width."""
+
+_TIMESTAMPS: Final = (TimestampType, LocalZonedTimestampType)
+_TICKED: Final = (*_INTEGERS, DateType, TimeType, *_TIMESTAMPS)
+_MAX_LONG_PRECISION: Final = 18
+"""Digits of a DECIMAL whose unscaled values are integers of 64 bits."""
+_MAX_MICRO_PRECISION: Final = 6
 
 DEFAULT_ITEMS: Final = 1_000_000
 DEFAULT_FPP: Final = 0.1
@@ -79,6 +90,51 @@ def keeps_fast_hash(stored: DataType, wanted: DataType) -> bool:
         ):
             return old <= new
     return False
+
+
+def has_bitmap(data_type: DataType) -> bool:
+    """Whether a column can have a bitmap for each of its values: all but BINARY, DECIMAL and types with parts.
+
+    >>> has_bitmap(BooleanType()), has_bitmap(DecimalType(9, 2))
+    (True, False)
+    """
+    return isinstance(data_type, (*_TICKED, BooleanType, FloatType, DoubleType, CharType, VarCharType))
+
+
+def has_bit_slices(data_type: DataType) -> bool:
+    """Whether a column can have bit slices of its values: those that are integers of 64 bits.
+
+    >>> has_bit_slices(DecimalType(18, 2)), has_bit_slices(DecimalType(19, 2)), has_bit_slices(FloatType())
+    (True, False, False)
+    """
+    return isinstance(data_type, _TICKED) or _is_long_decimal(data_type)
+
+
+def has_range_bitmap(data_type: DataType) -> bool:
+    """Whether a column can have bit slices of the ranks of its values; TIMESTAMP up to microseconds.
+
+    >>> has_range_bitmap(TimestampType(6)), has_range_bitmap(TimestampType(7))
+    (True, False)
+    """
+    if isinstance(data_type, _TIMESTAMPS):
+        return data_type.precision <= _MAX_MICRO_PRECISION
+    return has_bitmap(data_type) or _is_long_decimal(data_type)
+
+
+def _is_long_decimal(data_type: DataType) -> bool:
+    return isinstance(data_type, DecimalType) and data_type.precision <= _MAX_LONG_PRECISION
+
+
+def keeps_keys(stored: DataType, wanted: DataType) -> bool:
+    """Whether values of a type have the keys in indexes that they had when they are read as another.
+
+    >>> keeps_keys(DecimalType(5, 2), DecimalType(9, 2)), keeps_keys(DateType(), TimestampType(6))
+    (True, False)
+    """
+    match stored, wanted:
+        case DecimalType(precision=old, scale=scale), DecimalType(precision=new, scale=new_scale):
+            return old <= new <= _MAX_LONG_PRECISION and scale == new_scale
+    return keeps_fast_hash(stored, wanted)
 
 
 def bloom_size(items: int, fpp: float) -> tuple[int, int]:

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from table_format.errors import InvalidData, InvalidOption
-from table_format.model.file_index import (
-    DEFAULT_FPP,
-    DEFAULT_ITEMS,
-    bloom_size,
-    column_of,
-    has_fast_hash,
-    map_key_of,
-)
+from table_format.model.file_index import column_of, map_key_of
 from table_format.model.schema import TableSchema
 from table_format.model.types import CharType, DataType, MapType, VarCharType
-from table_format.options.file_index import BLOOM_COLUMNS, BLOOM_FPP, BLOOM_ITEMS, FileIndexOptions
-
-_PREFIX = "file-index."
+from table_format.options.file_index import FileIndexOptions
+from table_format.options.index_types import DECLARED_INDEXES, PREFIX, IndexDeclaration
 
 
 def is_file_index_key(key: str) -> bool:
     """Whether an option is about file indexes."""
-    return key.startswith(_PREFIX)
+    return key.startswith(PREFIX)
 
 
 def check_file_index(schema: TableSchema, options: FileIndexOptions) -> None:
@@ -29,28 +21,30 @@ def check_file_index(schema: TableSchema, options: FileIndexOptions) -> None:
     Raises:
         InvalidOption: names the option, the column and its type.
     """
-    for column in options.bloom_columns:
-        data_type = indexed_type(schema, column, BLOOM_COLUMNS.key)
-        if not has_fast_hash(data_type):
-            message = f"column '{column}' is {data_type}, which a bloom filter cannot hold"
-            raise InvalidOption(BLOOM_COLUMNS.key, message)
-        _check_size(column, options)
-    declared = {*options.bloom_columns, *map(column_of, options.bloom_columns)}
-    for pattern, settings in ((BLOOM_FPP, options.bloom_fpp), (BLOOM_ITEMS, options.bloom_items)):
-        for column in settings:
-            if column not in declared:
-                message = f"is a setting of a column that '{BLOOM_COLUMNS.key}' does not name; add it there"
-                raise InvalidOption(pattern.key.replace("<column>", column), message)
+    for declared in DECLARED_INDEXES.values():
+        columns = options.columns.get(declared.identifier, ())
+        for column in columns:
+            _check_column(schema, options, declared, column)
+        _check_settings(options, declared, {*columns, *map(column_of, columns)})
 
 
-def _check_size(column: str, options: FileIndexOptions) -> None:
-    settings = options.settings_of(column)
-    items, fpp = settings.get("items", DEFAULT_ITEMS), settings.get("fpp", DEFAULT_FPP)
-    assert isinstance(items, int) and isinstance(fpp, float)  # noqa: S101, PT018 - as the options declare them
+def _check_column(schema: TableSchema, options: FileIndexOptions, declared: IndexDeclaration, column: str) -> None:
+    data_type = indexed_type(schema, column, declared.columns_key)
+    if not declared.supports(data_type):
+        message = f"column '{column}' is {data_type}, which {declared.noun} cannot hold"
+        raise InvalidOption(declared.columns_key, message)
     try:
-        bloom_size(items, fpp)
+        declared.check(options.settings_of(declared.identifier, column))
     except InvalidData as error:
-        raise InvalidOption(BLOOM_ITEMS.key.replace("<column>", column), str(error)) from error
+        raise InvalidOption(declared.setting_key(declared.settings[-1].name, column), str(error)) from error
+
+
+def _check_settings(options: FileIndexOptions, declared: IndexDeclaration, columns: set[str]) -> None:
+    for setting in declared.settings:
+        for column in options.stated(declared.identifier, setting.name):
+            if column not in columns:
+                message = f"is a setting of a column that '{declared.columns_key}' does not name; add it there"
+                raise InvalidOption(declared.setting_key(setting.name, column), message)
 
 
 def indexed_type(schema: TableSchema, column: str, key: str) -> DataType:

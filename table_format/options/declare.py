@@ -129,6 +129,21 @@ class OptionPattern(Generic[T]):
 AnyOption = Option[Any] | OptionPattern[Any]
 
 
+@dataclass(frozen=True, slots=True)
+class OptionFamily:
+    """Options that one member of a group holds by key, because a registry and not the group declares them."""
+
+    options: tuple[AnyOption, ...]
+
+    def read(self, options: Mapping[str, str | Secret]) -> dict[str, object]:
+        """The values in these options by key; of an absent one the default."""
+        return {option.key: option.read(options) for option in self.options}
+
+    def field(self) -> Mapping[str, object]:
+        """The member of a group that holds the values."""
+        return cast("Mapping[str, object]", dataclasses.field(default_factory=dict, metadata={_METADATA: self}))
+
+
 def parse_value(key: str, parser: Parser[T], value: str | Secret) -> T:
     """Parse one value.
 
@@ -159,7 +174,8 @@ def declared_in(group: type[object]) -> Iterator[AnyOption]:
     """The options of a group, in order."""
     for member in dataclasses.fields(cast("Any", group)):
         if _METADATA in member.metadata:
-            yield member.metadata[_METADATA]
+            declared = member.metadata[_METADATA]
+            yield from declared.options if isinstance(declared, OptionFamily) else (declared,)
 
 
 def parse_group(group: type[G], options: Mapping[str, str | Secret]) -> G:

@@ -16,6 +16,7 @@ from table_format.io.memory import MemoryFileIO
 from table_format.kernels.file_index.bloom_filter import BloomBuilder
 from table_format.model.data_file import DataFileMeta
 from table_format.model.types import BigIntType, BooleanType, DataField, DataType, IntType, MapType, VarCharType
+from table_format.options.declare import parse_group
 from table_format.options.file_index import FileIndexOptions
 from tests.formats.files import BUCKET, Bucket, a_batch, a_schema
 
@@ -105,7 +106,7 @@ def test_changelog_files_have_no_index() -> None:
 
 def test_the_values_of_keys_of_a_map_are_indexed() -> None:
     schema = a_schema(DataField(0, "m", TEXT_MAP))
-    options = FileIndexOptions(bloom_columns=("m[a]", "m[b]"), bloom_items={"m": 50})
+    options = parse_group(FileIndexOptions, {COLUMNS: "m[a],m[b]", "file-index.bloom-filter.m.items": "50"})
     writer = DataFileIndexWriter(schema, options)
     rows = [[("a", "x"), ("b", "y")], None, [("a", None)], [], [("c", "z")], [("b", "w"), ("a", "v")]]
     batch = pa.record_batch({"m": pa.array(rows, pa.map_(pa.string(), pa.string()))})

@@ -15,17 +15,19 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.errors import BadEncoding
+from table_format.kernels.file_index.answers import SKIP, UNKNOWN, Answer
+from table_format.kernels.file_index.conditions import Condition, SoughtValues
 from table_format.kernels.file_index.fast_hash import fast_hashes
+from table_format.kernels.file_index.payload import Payload
 from table_format.kernels.row_words import UInt64s
-from table_format.model.file_index import BLOOM_FILTER as IDENTIFIER
 from table_format.model.file_index import (
     DEFAULT_FPP,
     DEFAULT_ITEMS,
     bloom_size,
-    has_fast_hash,
     keeps_fast_hash,
 )
 from table_format.model.types import DataType
+from table_format.options.index_types import BLOOM_FILTERS, IndexDeclaration
 
 _COUNT_BYTES: Final = 4
 _MAX_HASH_FUNCTIONS: Final = 4096
@@ -60,11 +62,11 @@ class BloomBuilder:
 _BIT: Final = (1 << np.arange(8)).astype(np.uint8)
 
 
-class BloomQuestion:
-    """Hashes that filters are asked for; of filters of one size the bits to look at are worked out once."""
+class SoughtHashes:
+    """The hashes of sought values; of filters of one size the bits to look at are worked out once."""
 
-    def __init__(self, hashes: UInt64s) -> None:
-        self._hashes = hashes
+    def __init__(self, values: SoughtValues) -> None:
+        self._hashes = fast_hashes(values.values, values.data_type)
         self._places: dict[tuple[int, int], tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]] = {}
 
     def places(self, hash_count: int, bits: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
@@ -78,13 +80,18 @@ class BloomQuestion:
 
 @dataclass(frozen=True, slots=True)
 class BloomReader:
-    """A filter that is asked."""
+    """A filter in which values are looked up."""
 
     hash_count: int
     bits: npt.NDArray[np.uint8]
 
-    def may_equal(self, values: BloomQuestion) -> npt.NDArray[np.bool_]:
-        places, masks = values.places(self.hash_count, 8 * len(self.bits))
+    def evaluate(self, condition: Condition) -> Answer:
+        if condition.values is None or self.may_equal(condition.values).any():
+            return UNKNOWN
+        return SKIP
+
+    def may_equal(self, values: SoughtValues) -> npt.NDArray[np.bool_]:
+        places, masks = values.prepared(SoughtHashes).places(self.hash_count, 8 * len(self.bits))
         found: npt.NDArray[np.bool_] = ((self.bits[places] & masks) != 0).all(axis=0)
         return found
 
@@ -93,29 +100,26 @@ class BloomReader:
 class BloomFilters:
     """The type of index."""
 
-    identifier: str = IDENTIFIER
-
-    def supports(self, data_type: DataType) -> bool:
-        return has_fast_hash(data_type)
+    declaration: IndexDeclaration = BLOOM_FILTERS
+    finds_rows: bool = False
 
     def agrees(self, stored: DataType, wanted: DataType) -> bool:
         return keeps_fast_hash(stored, wanted)
 
     def builder(self, data_type: DataType, settings: Mapping[str, object]) -> BloomBuilder:
-        items, fpp = settings.get("items", DEFAULT_ITEMS), settings.get("fpp", DEFAULT_FPP)
+        settings = self.declaration.with_defaults(settings)
+        items, fpp = settings["items"], settings["fpp"]
         assert isinstance(items, int) and isinstance(fpp, float)  # noqa: S101, PT018 - as the options declare them
         return BloomBuilder(data_type, items=items, fpp=fpp)
 
-    def prepared(self, values: pa.Array, data_type: DataType) -> BloomQuestion:
-        return BloomQuestion(fast_hashes(values, data_type))
-
-    def reader(self, payload: bytes, *, path: str) -> BloomReader:
-        hash_count = int.from_bytes(payload[:_COUNT_BYTES], "big")
-        if len(payload) <= _COUNT_BYTES or not 0 < hash_count <= _MAX_HASH_FUNCTIONS:
+    def reader(self, payload: Payload, data_type: DataType, row_count: int) -> BloomReader:  # noqa: ARG002
+        data = payload.read(0, payload.length)
+        hash_count = int.from_bytes(data[:_COUNT_BYTES], "big")
+        if len(data) <= _COUNT_BYTES or not 0 < hash_count <= _MAX_HASH_FUNCTIONS:
             raise BadEncoding(
-                path, f"a bloom filter of {len(payload)} bytes and {hash_count} hash functions cannot be one"
+                payload.path, f"a bloom filter of {len(data)} bytes and {hash_count} hash functions cannot be one"
             )
-        return BloomReader(hash_count, np.frombuffer(payload, np.uint8, offset=_COUNT_BYTES))
+        return BloomReader(hash_count, np.frombuffer(data, np.uint8, offset=_COUNT_BYTES))
 
 
 def _positions(hashes: UInt64s, count: int, bits: int) -> list[npt.NDArray[np.int32]]:

@@ -1,34 +1,54 @@
-"""What a type of file index is to the rest of the library (Java ``FileIndexer``, ``FileIndexWriter``, ``-Reader``)."""
+"""The extension point for types of file index (Java ``FileIndexer``, ``FileIndexWriter``, ``FileIndexReader``).
+
+A type of index is one module here with a value of ``IndexType``, one declaration of its options
+(``options.index_types``), and one line in each of the two lists: ``INDEX_TYPES`` and ``DECLARED_INDEXES``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from table_format.kernels.file_index.answers import Answer
+from table_format.kernels.file_index.conditions import Condition, SoughtValues
+from table_format.kernels.file_index.payload import Payload
 from table_format.model.types import DataType
+from table_format.options.index_types import IndexDeclaration
 
 
 class IndexBuilder(Protocol):
-    """Takes the values of one column of one file."""
+    """Takes the values of one column of one file, in the order of its rows."""
 
     def add(self, column: pa.Array) -> None:
-        """Take the values of the next rows, an array of the column's ``arrow_type``."""
+        """Take the values of the next rows, an array of the column's ``arrow_type`` with its nulls."""
         ...
 
-    def finish(self) -> bytes:
-        """The index of all values that were taken."""
+    def finish(self) -> bytes | None:
+        """The index of all values that were taken; ``None`` where the format cannot hold one of them."""
         ...
 
 
 class IndexReader(Protocol):
-    """One index of one column of one file."""
+    """One index of one column of one file. It decodes what a condition needs, and keeps what it decoded."""
 
-    def may_equal(self, values: Any) -> npt.NDArray[np.bool_]:  # noqa: ANN401 - what the type's ``prepared`` made
-        """For each of these values whether a row of the file may be equal to it."""
+    def evaluate(self, condition: Condition) -> Answer:
+        """Which rows meet a condition on the column.
+
+        Raises:
+            CorruptionError: what had to be decoded is damaged.
+        """
+        ...
+
+    def may_equal(self, values: SoughtValues) -> npt.NDArray[np.bool_]:
+        """For each of many values whether a row of the file may be equal to it.
+
+        Raises:
+            CorruptionError: what had to be decoded is damaged.
+        """
         ...
 
 
@@ -36,30 +56,27 @@ class IndexType(Protocol):
     """One type of index."""
 
     @property
-    def identifier(self) -> str:
-        """Its name in options and files."""
+    def declaration(self) -> IndexDeclaration:
+        """Its name, its options, and the types of columns that can have it."""
         ...
 
-    def supports(self, data_type: DataType) -> bool:
-        """Whether columns of that type can have such an index."""
+    @property
+    def finds_rows(self) -> bool:
+        """Whether it answers for all conditions, with ``Rows``; otherwise only for = and IN, with ``Skip``."""
         ...
 
     def agrees(self, stored: DataType, wanted: DataType) -> bool:
-        """Whether an index over values of one type answers for the same values in the other."""
+        """Whether an index over values of one type answers for the same values read as the other."""
         ...
 
     def builder(self, data_type: DataType, settings: Mapping[str, object]) -> IndexBuilder:
-        """Begin the index of a column; ``settings`` are what the options say of it."""
+        """Begin the index of a column; ``settings`` are what the options say of it, by name."""
         ...
 
-    def prepared(self, values: pa.Array, data_type: DataType) -> Any:  # noqa: ANN401 - each type has its own
-        """Values, none of them null, in the shape that many indexes of this type are asked for them in."""
-        ...
-
-    def reader(self, payload: bytes, *, path: str) -> IndexReader:
-        """Open an index; ``path`` is for messages only.
+    def reader(self, payload: Payload, data_type: DataType, row_count: int) -> IndexReader | None:
+        """Open the index of a column of a file with that many rows; ``None`` for a version not known here.
 
         Raises:
-            BadEncoding: it is not an index of this type.
+            CorruptionError: it is not an index of this type and this file.
         """
         ...

@@ -59,7 +59,7 @@ def excluded_files(
 
     def judged(entry: ManifestEntry) -> _Verdict:
         text = facts.partitions.text(entry.partition)
-        return indexes.told(text, entry.bucket, entry.file, verdict, (False, False))
+        return indexes.evaluated(text, entry.bucket, entry.file, verdict, (False, False))
 
     # Local files are sooner read one after the other: threads would take turns.
     is_local = isinstance(facts.store.io, LocalFileIO)

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from table_format.errors import BadEncoding, InvalidData
 from table_format.kernels.file_index import INDEX_TYPES
 from table_format.kernels.file_index.bloom_filter import BloomBuilder, BloomFilters, bloom_size
+from table_format.kernels.file_index.conditions import SoughtValues
 from table_format.kernels.file_index.fast_hash import fast_hashes
+from table_format.kernels.file_index.payload import Payload
 from table_format.model.arrow_types import arrow_type
 from table_format.model.file_index import has_fast_hash
 from table_format.model.types import (
@@ -34,6 +36,7 @@ from table_format.model.types import (
     VarBinaryType,
     VarCharType,
 )
+from table_format.options.index_types import DECLARED_INDEXES
 from tests.support.typed_values import SCALARS, values_of_type
 
 BLOOM = BloomFilters()
@@ -45,10 +48,10 @@ class Filter:
 
     def __init__(self, data_type: DataType, payload: bytes) -> None:
         self._type = data_type
-        self._reader = BLOOM.reader(payload, path="f")
+        self._reader = BLOOM.reader(Payload.of(payload, path="f"), data_type, 0)
 
     def may_equal(self, values: pa.Array) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        return self._reader.may_equal(BLOOM.prepared(values, self._type))
+        return self._reader.may_equal(SoughtValues(self._type, values))
 
 
 def filter_of(column: pa.Array, data_type: DataType, **settings: Any) -> bytes:
@@ -147,7 +150,7 @@ def test_what_java_could_not_number_is_refused() -> None:
 @pytest.mark.parametrize("payload", [b"", b"\0\0\0\3", b"\0\0\0\0\1", b"\xff\xff\xff\xff\1"])
 def test_what_is_no_filter_is_bad_encoding(payload: bytes) -> None:
     with pytest.raises(BadEncoding, match=r"f: a bloom filter of"):
-        BLOOM.reader(payload, path="f")
+        BLOOM.reader(Payload.of(payload, path="f"), IntType(), 0)
 
 
 def test_a_filter_answers_for_the_same_values_in_another_type_only() -> None:
@@ -167,8 +170,8 @@ def test_a_filter_answers_for_the_same_values_in_another_type_only() -> None:
 
 
 def test_types_without_a_hash_are_told() -> None:
-    assert not any(BLOOM.supports(t) for t in (BooleanType(), DecimalType(4, 2)))
-    assert BLOOM.supports(TimeType(3))
+    assert not any(BLOOM.declaration.supports(t) for t in (BooleanType(), DecimalType(4, 2)))
+    assert BLOOM.declaration.supports(TimeType(3))
     with pytest.raises(InvalidData):
         fast_hashes(pa.array([True]), BooleanType())
-    assert list(INDEX_TYPES) == ["bloom-filter"]
+    assert list(INDEX_TYPES) == list(DECLARED_INDEXES)

@@ -227,7 +227,7 @@ def test_each_value_of_each_type_is_found_again(column: tuple[DataType, list[Any
     for value in values_of(read, data_type):
         if value is not None:
             condition = Compare("c", CompareOp.EQ, value)
-            assert indexes.told("", 0, file, partial(FileIndex.may_match, predicate=condition), None) is True
+            assert indexes.evaluated("", 0, file, partial(FileIndex.may_match, predicate=condition), None) is True
 
 
 def test_both_zeros_and_every_nan_are_found() -> None:
@@ -244,7 +244,7 @@ def test_columns_are_found_by_their_id() -> None:
     warehouse = memory_warehouse()
     table = text_table(warehouse=warehouse)
     table = altered(warehouse, table, RenameColumn("s", "t"), RenameColumn("id", "s"))
-    assert table.options.file_index.bloom_columns == ("s", "t")
+    assert table.options.file_index.columns == {"bloom-filter": ("s", "t")}
     assert (kept(table, "t = 's3'"), kept(table, "s = 3")) == ((1, 4), (1, 4))
     settings = [RemoveOption(f"file-index.bloom-filter.t.{name}") for name in ("items", "fpp")]
     table = altered(warehouse, table, SetOption(COLUMNS, "s"), *settings)
@@ -309,8 +309,11 @@ def test_a_damaged_index_of_another_writer_is_not_used(damage: bytes | None, cap
     indexes = FileIndexes(table.store, table.facts.schemas, table.schema)
     file = replace(entry.file, extra_files=(foreign,))
     condition = Compare("s", CompareOp.EQ, "never written")
-    assert indexes.told("", entry.bucket, entry.file, partial(FileIndex.may_match, predicate=condition), None) is False
-    assert indexes.told("", entry.bucket, file, partial(FileIndex.may_match, predicate=condition), None) is None
+    assert (
+        indexes.evaluated("", entry.bucket, entry.file, partial(FileIndex.may_match, predicate=condition), None)
+        is False
+    )
+    assert indexes.evaluated("", entry.bucket, file, partial(FileIndex.may_match, predicate=condition), None) is None
     assert foreign in caplog.text
 
 

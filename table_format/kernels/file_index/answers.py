@@ -1,0 +1,141 @@
+"""What an index says of the rows that a condition selects, and how that is combined over AND and OR.
+
+``Skip``: no row of the file meets the condition. ``Rows``: only these rows can. ``Unknown``: nothing is known. A reader
+that is given ``Rows`` reads these positions of the file; where they are not exact, it still evaluates the condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from pyroaring import BitMap
+
+from table_format.kernels.predicate import normalise
+from table_format.model.predicate import And, Compare, In, IsNull, Like, Literal, Not, Or, Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """No row of the file meets the condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The index cannot tell: any row may meet the condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Positions of rows in the file, from 0: all that meet the condition, and when not ``is_exact`` perhaps others.
+
+    Never empty, and not to be changed.
+    """
+
+    positions: BitMap
+    is_exact: bool
+
+
+Answer: TypeAlias = Skip | Rows | Unknown
+Leaf: TypeAlias = Compare | In | Like | IsNull | Not
+"""A condition on one column. ``Not`` is one that has no opposite of its own: NOT IN, IS NOT NULL, NOT LIKE."""
+
+SKIP: Final = Skip()
+UNKNOWN: Final = Unknown()
+
+
+def rows(positions: BitMap, *, is_exact: bool = True) -> Skip | Rows:
+    """The answer for these positions; ``Skip`` for none.
+
+    >>> rows(BitMap())
+    Skip()
+    """
+    return Rows(positions, is_exact) if positions else SKIP
+
+
+def evaluate(predicate: Predicate, leaf: Callable[[Leaf], Answer]) -> Answer:
+    """What indexes say of a whole predicate, given what they say of a condition on one column.
+
+    NOT is moved to the leaves first, where each condition has its opposite in the three-valued logic of SQL. So no
+    answer is ever inverted, and rows with nulls stay out of both a condition and its opposite.
+
+    >>> from table_format.model.predicate import CompareOp
+    >>> known = {"a": rows(BitMap([1, 2])), "b": rows(BitMap([2, 3]), is_exact=False), "c": UNKNOWN, "d": SKIP}
+    >>> a, b, c, d = (Compare(column, CompareOp.EQ, 1) for column in "abcd")
+    >>> evaluate(And((a, b, c)), lambda leaf: known[leaf.column])
+    Rows(positions=BitMap([2]), is_exact=False)
+    >>> evaluate(Or((And((a, d)), b)), lambda leaf: known[leaf.column])
+    Rows(positions=BitMap([2, 3]), is_exact=False)
+    """
+    return _evaluate(normalise(predicate), leaf)
+
+
+def _evaluate(predicate: Predicate, leaf: Callable[[Leaf], Answer]) -> Answer:
+    match predicate:
+        case And(parts):
+            return _every(_evaluate(part, leaf) for part in parts)
+        case Or(parts):
+            return _any(_evaluate(part, leaf) for part in parts)
+        case Literal(value):
+            return UNKNOWN if value is True else SKIP
+        case _:
+            return leaf(predicate)
+
+
+def _every(answers: Iterable[Answer]) -> Answer:
+    """Rows for which all conditions hold; later answers are not worked out once there are none."""
+    found: Rows | None = None
+    is_exact = True
+    for answer in answers:
+        match answer:
+            case Skip():
+                return SKIP
+            case Unknown():
+                is_exact = False
+            case Rows(positions, exact):
+                is_exact &= exact
+                if found is not None:
+                    positions = found.positions & positions
+                    if not positions:
+                        return SKIP
+                found = Rows(positions, is_exact)
+    return UNKNOWN if found is None else Rows(found.positions, is_exact)
+
+
+def _any(answers: Iterable[Answer]) -> Answer:
+    """Rows for which some condition holds; known only where all answers are."""
+    known: list[Rows] = []
+    for answer in answers:
+        match answer:
+            case Unknown():
+                return UNKNOWN
+            case Rows():
+                known.append(answer)
+    return (
+        rows(BitMap.union(*(each.positions for each in known)), is_exact=all(each.is_exact for each in known))
+        if known
+        else SKIP
+    )
+
+
+def narrowed(answers: Iterable[Answer]) -> Answer:
+    """What several indexes over one column say of the same condition; the first that is exact is enough.
+
+    >>> narrowed([UNKNOWN, rows(BitMap([1, 2]), is_exact=False), rows(BitMap([1]))])
+    Rows(positions=BitMap([1]), is_exact=True)
+    """
+    found: Answer = UNKNOWN
+    for answer in answers:
+        match answer:
+            case Skip():
+                return SKIP
+            case Rows(is_exact=True):
+                return answer
+            case Rows(positions) if isinstance(found, Rows):
+                found = rows(found.positions & positions, is_exact=False)
+                if found == SKIP:
+                    return SKIP
+            case Rows():
+                found = answer
+    return found

@@ -1,0 +1,245 @@
+"""Where the bitmaps of a ``bitmap`` index lie: its head, as version 1 and version 2 store it (format chapter 09, 4).
+
+Version 1 lists all keys in any order. Version 2 sorts them and cuts them into blocks, of which a reader needs the one
+that can have its key.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from table_format.kernels.file_index.conditions import KeyRange
+from table_format.kernels.file_index.keys import Ints, Key, KeyFormat, ascend
+from table_format.kernels.file_index.payload import Payload
+
+VERSION_1: Final = 1
+VERSION_2: Final = 2
+NO_LENGTH: Final = -1
+"""Of a key that one row has: its place says which, and there is no bitmap."""
+
+_INT: Final = struct.Struct(">i")
+_COUNTS: Final = struct.Struct(">bii?")
+_FIRST_READ: Final = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Keys in ascending order with the places of their rows: where a bitmap begins in the body, or -1 - row."""
+
+    keys: Sequence[Key]
+    offsets: Ints
+    lengths: Ints
+
+    def within(self, keys: KeyRange) -> slice:
+        """The entries whose key is in the range."""
+        start = 0 if keys.low is None else bisect_left(self.keys, keys.low)
+        stop = len(self.keys) if keys.high is None else bisect_right(self.keys, keys.high)
+        return slice(start, max(start, stop))
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """All that is known without a bitmap: the number of rows, the rows with null, and the blocks of entries.
+
+    ``null`` is a place and a length, as of an entry. ``first_keys`` has the first key of each block.
+    """
+
+    row_count: int
+    key_count: int
+    null: tuple[int, int] | None
+    first_keys: Sequence[Key]
+    block: Callable[[int], Entries]
+    body_start: int
+
+    def blocks(self, keys: KeyRange) -> range:
+        """The blocks that can have a key of the range."""
+        first = self.first_keys
+        start = 0 if keys.low is None else max(0, bisect_right(first, keys.low) - 1)
+        return range(start, len(first) if keys.high is None else bisect_right(first, keys.high))
+
+
+def encode_v1(row_count: int, null: int | None, entries: tuple[list[bytes], Ints]) -> bytes:
+    """The head in version 1: stored keys in any order with their places."""
+    keys, offsets = entries
+    pairs = zip(keys, _big_endian(offsets), strict=True)
+    head = _COUNTS.pack(VERSION_1, row_count, len(keys), null is not None)
+    return b"".join([head, b"" if null is None else _INT.pack(null), *(part for pair in pairs for part in pair)])
+
+
+def encode_v2(
+    row_count: int, null: tuple[int, int] | None, entries: tuple[list[bytes], Ints, Ints], block_bytes: int
+) -> bytes:
+    """The head in version 2: stored keys in ascending order with their places and lengths.
+
+    A block has at least one key, and no more than fit into so many bytes.
+    """
+    keys, offsets, lengths = entries
+    parts = zip(keys, _big_endian(offsets), _big_endian(lengths), strict=True)
+    stored = [b"".join(part) for part in parts]
+    ends = np.cumsum([len(entry) for entry in stored], dtype=np.int64)
+    heads, blocks, at = [], [], 0
+    for start, stop in _cuts(ends, block_bytes - _INT.size):
+        block = _INT.pack(stop - start) + b"".join(stored[start:stop])
+        heads.append(keys[start] + _INT.pack(at))
+        blocks.append(block)
+        at += len(block)
+    head = _COUNTS.pack(VERSION_2, row_count, len(keys), null is not None)
+    nulls = b"" if null is None else b"".join(map(_INT.pack, null))
+    return b"".join([head, nulls, _INT.pack(len(blocks)), *heads, _INT.pack(at), *blocks])
+
+
+def _cuts(ends: Ints, limit: int) -> Iterator[tuple[int, int]]:
+    start = 0
+    while start < len(ends):
+        before = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + limit, side="right")))
+        yield start, stop
+        start = stop
+
+
+def _big_endian(values: Ints) -> Iterator[bytes]:
+    data = values.astype(">i4").tobytes()
+    return (data[at : at + _INT.size] for at in range(0, len(data), _INT.size))
+
+
+def decode_directory(payload: Payload, stored: KeyFormat) -> Directory | None:
+    """The directory of an index; ``None`` for a version not known here.
+
+    Raises:
+        BadEncoding: it is damaged.
+    """
+    if payload.read(0, 1)[0] not in (VERSION_1, VERSION_2):
+        return None
+    # How long the head is shows when it is decoded: try with more, until all of it is there.
+    size = _FIRST_READ
+    while True:
+        data = payload.read(0, min(size, payload.length))
+        try:
+            return _Decoder(data, payload, stored).directory()
+        except (struct.error, ValueError) as error:
+            if size >= payload.length:
+                message = f"its head cannot be decoded: {error}"
+                raise payload.damaged(message) from error
+        size *= 8
+
+
+class _Decoder:
+    """A cursor over the first bytes of an index; they may end too early."""
+
+    def __init__(self, data: bytes, payload: Payload, stored: KeyFormat) -> None:
+        self._data = data
+        self._payload = payload
+        self._stored = stored
+        self._at = 0
+
+    def directory(self) -> Directory:
+        version, row_count, key_count, has_null = self._unpacked(_COUNTS)
+        if row_count < 0 or key_count < 0 or key_count > row_count:
+            message = f"{key_count} keys of {row_count} rows"
+            raise self._payload.damaged(message)
+        if version == VERSION_1:
+            return self._version_1(row_count, key_count, (self._int(), NO_LENGTH) if has_null else None)
+        return self._version_2(row_count, key_count, (self._int(), self._int()) if has_null else None)
+
+    def _version_1(self, row_count: int, key_count: int, null: tuple[int, int] | None) -> Directory:
+        entries = self._entries(key_count, self._stored, 1)
+        offsets = np.concatenate([entries.offsets, np.array([null[0]] if null else [], np.int64)])
+        begins = np.unique(offsets[offsets >= 0])
+        ends = np.append(begins[1:], self._payload.length - self._at)
+        lengths = np.full(len(offsets), NO_LENGTH, np.int64)
+        lengths[offsets >= 0] = ends[np.searchsorted(begins, offsets[offsets >= 0])] - offsets[offsets >= 0]
+        if null:
+            null = (null[0], int(lengths[-1]))
+        order = sorted(range(key_count), key=entries.keys.__getitem__)
+        ordered = Entries([entries.keys[n] for n in order], entries.offsets[order], lengths[:key_count][order])
+        _check_ascending(ordered.keys, self._payload)
+        first_keys = ordered.keys[:1]
+        return Directory(row_count, key_count, null, first_keys, lambda _: ordered, self._at)
+
+    def _version_2(self, row_count: int, key_count: int, null: tuple[int, int] | None) -> Directory:
+        count = self._int()
+        if count < 0 or count > key_count:
+            message = f"{count} blocks of {key_count} keys"
+            raise self._payload.damaged(message)
+        heads = self._entries(count, self._stored, 1)
+        _check_ascending(heads.keys, self._payload)
+        bounds = [*heads.offsets.tolist(), self._int()]
+        start = self._at
+        if bounds[0] != 0 or not ascend(bounds):
+            message = f"blocks at {bounds[:4]} and on do not follow each other"
+            raise self._payload.damaged(message)
+        decoded: dict[int, Entries] = {}
+
+        def block(number: int) -> Entries:
+            if number not in decoded:
+                data = self._payload.read(start + bounds[number], bounds[number + 1] - bounds[number])
+                decoded[number] = self._block(data, heads.keys[number : number + 2])
+            return decoded[number]
+
+        return Directory(row_count, key_count, null, heads.keys, block, start + bounds[-1])
+
+    def _block(self, data: bytes, first_keys: Sequence[Key]) -> Entries:
+        """Keys from the first one to before the first one of the next block."""
+        decoder = _Decoder(data, self._payload, self._stored)
+        try:
+            entries = decoder._entries(decoder._int(), self._stored, 2)
+        except (struct.error, ValueError) as error:
+            message = f"a block of {len(data)} bytes cannot be decoded: {error}"
+            raise self._payload.damaged(message) from error
+        _check_ascending([*entries.keys, *first_keys[1:]], self._payload)
+        if decoder._at != len(data) or list(entries.keys[:1]) != list(first_keys[:1]):
+            message = f"a block of {len(entries.keys)} keys is not the one that its first key tells of"
+            raise self._payload.damaged(message)
+        return entries
+
+    def _entries(self, count: int, stored: KeyFormat, numbers: int) -> Entries:
+        """So many keys, each with one number or two."""
+        if count < 0 or count > len(self._data):
+            message = f"{count} entries in {len(self._data)} bytes"
+            raise ValueError(message)
+        if stored.width is None:
+            return self._text_entries(count, numbers)
+        dtype = np.dtype([("key", f"V{stored.width}"), ("numbers", ">i4", (numbers,))])
+        start, self._at = self._at, self._at + count * dtype.itemsize
+        if self._at > len(self._data):
+            message = f"{count} entries are not all there"
+            raise ValueError(message)
+        table = np.frombuffer(self._data, dtype, count, start)
+        keys: list[Key] = stored.from_stored(table["key"].tobytes()).tolist()
+        return _entries(keys, table["numbers"].astype(np.int64))
+
+    def _text_entries(self, count: int, numbers: int) -> Entries:
+        keys: list[Key] = []
+        found: list[tuple[int, ...]] = []
+        form = struct.Struct(f">{numbers}i")
+        for _ in range(count):
+            key, self._at = self._stored.decoded(self._data, self._at)
+            keys.append(key)
+            found.append(self._unpacked(form))
+        return _entries(keys, np.array(found, np.int64).reshape(-1, numbers))
+
+    def _int(self) -> int:
+        return self._unpacked(_INT)[0]
+
+    def _unpacked(self, form: struct.Struct) -> tuple[int, ...]:
+        values = form.unpack_from(self._data, self._at)
+        self._at += form.size
+        return values
+
+
+def _entries(keys: list[Key], numbers: npt.NDArray[np.int64]) -> Entries:
+    offsets = numbers[:, 0]
+    return Entries(keys, offsets, numbers[:, 1] if numbers.shape[1] > 1 else np.full(len(keys), NO_LENGTH, np.int64))
+
+
+def _check_ascending(keys: Sequence[Key], payload: Payload) -> None:
+    if not ascend(keys):
+        message = "its keys do not ascend, or one is there twice"
+        raise payload.damaged(message)

@@ -1,0 +1,232 @@
+"""Bit-slice indexes (format chapter 09, section 5; Java ``BitSliceIndexBitmapFileIndex``), version 1.
+
+The values that are not negative have their slices, and the magnitudes of the negative ones have theirs.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyroaring import BitMap
+
+from table_format.kernels.aggregates.buffers import numbers, validity
+from table_format.kernels.file_index.answers import Answer
+from table_format.kernels.file_index.bit_slices import BitSlices, stored_slices
+from table_format.kernels.file_index.conditions import Condition, KeyRange, SoughtValues, selected_rows
+from table_format.kernels.file_index.keys import Ints, keys_of
+from table_format.kernels.file_index.payload import Payload
+from table_format.kernels.file_index.row_bitmaps import Mask, read_rows, stored_length, stored_mask
+from table_format.model.file_index import keeps_keys
+from table_format.model.types import DataType
+from table_format.options.index_types import BIT_SLICES, IndexDeclaration
+
+_VERSION: Final = 1
+_HEAD: Final = struct.Struct(">bi")
+_SLICES_HEAD: Final = struct.Struct(">bqq")
+_INT: Final = struct.Struct(">i")
+_SMALLEST: Final = -(2**63)
+"""Its magnitude is no integer of 64 bits, so the format cannot hold it."""
+_FEW_VALUES: Final = 16
+"""So many are looked up one by one; of more only those beyond the largest are told apart."""
+
+
+class BsiBuilder:
+    """The index of one column while its values come in."""
+
+    def __init__(self, data_type: DataType) -> None:
+        self._type = data_type
+        self._keys: list[Ints] = []
+        self._present: list[Mask] = []
+
+    def add(self, column: pa.Array) -> None:
+        keys = keys_of(column, self._type)
+        self._keys.append(numbers(keys, np.int64))
+        self._present.append(validity(keys))
+
+    def finish(self) -> bytes | None:
+        keys = np.concatenate([np.empty(0, np.int64), *self._keys])
+        present = np.concatenate([np.empty(0, np.bool_), *self._present])
+        is_negative = (keys < 0) & present
+        if keys.min(initial=0, where=is_negative) == _SMALLEST:
+            return None
+        head = _HEAD.pack(_VERSION, len(keys))
+        return head + _stored(keys, present & ~is_negative) + _stored(-keys, is_negative)
+
+
+def _stored(magnitudes: Ints, present: Mask) -> bytes:
+    if not present.any():
+        return b"\0"
+    largest = int(magnitudes.max(initial=0, where=present))
+    slices = stored_slices(magnitudes, present, largest.bit_length())
+    # The smallest is always said to be 0, as Java says it.
+    head = b"\1" + _SLICES_HEAD.pack(_VERSION, 0, largest)
+    return b"".join([head, stored_mask(present), _INT.pack(len(slices)), *slices])
+
+
+@dataclass(frozen=True, slots=True)
+class NumberAggregates:
+    """Of the rows of a file that are not null, or of some of them: extremes are ``None`` when there are none.
+
+    Numbers are keys of the index: ``keys.value_of_key`` makes values of them.
+    """
+
+    count: int
+    total: int
+    minimum: int | None
+    maximum: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Magnitudes:
+    """The slices of one sign, less the smallest magnitude."""
+
+    rows: BitMap
+    slices: BitSlices
+    smallest: int
+    largest: int
+
+    def between(self, low: int | None, high: int | None) -> BitMap:
+        if not self.rows or (low is not None and low > self.largest) or (high is not None and high < self.smallest):
+            return BitMap()
+        if low is not None and low == high:
+            return self.slices.equal(low - self.smallest)
+        found = self.rows if low is None else self.slices.at_least(low - self.smallest)
+        return found if high is None or high >= self.largest else found & self.slices.at_most(high - self.smallest)
+
+    def total(self, rows: BitMap) -> int:
+        return self.slices.total(rows) + self.smallest * len(rows)
+
+
+class BsiReader:
+    """An index that is read; slices are decoded when they are needed."""
+
+    def __init__(self, row_count: int, positive: _Magnitudes, negative: _Magnitudes) -> None:
+        self._row_count = row_count
+        self._positive = positive
+        self._negative = negative
+        self._not_null = positive.rows | negative.rows
+
+    def evaluate(self, condition: Condition) -> Answer:
+        return selected_rows(condition, self._row_count, lambda: self._not_null, self._within)
+
+    def may_equal(self, values: SoughtValues) -> npt.NDArray[np.bool_]:
+        if len(values) <= _FEW_VALUES:
+            return np.array([bool(self._within(KeyRange(key, key))) for key in values.keys], np.bool_)
+        keys = np.array(values.keys, np.int64)
+        found: npt.NDArray[np.bool_] = (keys >= -self._negative.largest) & (keys <= self._positive.largest)
+        return found
+
+    def aggregate(self, rows: BitMap | None = None) -> NumberAggregates:
+        """Count, sum, smallest and largest of the keys of some rows; of all rows without them."""
+        rows = self._not_null if rows is None else rows & self._not_null
+        above, below = rows & self._positive.rows, rows & self._negative.rows
+        total = self._positive.total(above) - self._negative.total(below)
+        return NumberAggregates(len(rows), total, self._minimum(above, below), self._maximum(above, below))
+
+    def _minimum(self, above: BitMap, below: BitMap) -> int | None:
+        if below:
+            return -(self._negative.slices.largest(below) + self._negative.smallest)
+        return self._positive.slices.smallest(above) + self._positive.smallest if above else None
+
+    def _maximum(self, above: BitMap, below: BitMap) -> int | None:
+        if above:
+            return self._positive.slices.largest(above) + self._positive.smallest
+        return -(self._negative.slices.smallest(below) + self._negative.smallest) if below else None
+
+    def _within(self, keys: KeyRange) -> BitMap:
+        low, high = keys.low, keys.high
+        assert not isinstance(low, bytes) and not isinstance(high, bytes)  # noqa: S101, PT018 - text has no slices
+        found = BitMap()
+        if high is None or high >= 0:
+            found |= self._positive.between(None if low is None else max(low, 0), high)
+        if low is None or low < 0:
+            found |= self._negative.between(None if high is None else max(-high, 1), None if low is None else -low)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class BitSliceIndexes:
+    """The type of index."""
+
+    declaration: IndexDeclaration = BIT_SLICES
+    finds_rows: bool = True
+
+    def agrees(self, stored: DataType, wanted: DataType) -> bool:
+        return keeps_keys(stored, wanted)
+
+    def builder(self, data_type: DataType, settings: Mapping[str, object]) -> BsiBuilder:  # noqa: ARG002
+        return BsiBuilder(data_type)
+
+    def reader(self, payload: Payload, data_type: DataType, row_count: int) -> BsiReader | None:  # noqa: ARG002
+        data = payload.read(0, payload.length)
+        return None if data[:1] > bytes([_VERSION]) else _Decoder(data, payload, row_count).index()
+
+
+class _Decoder:
+    """A cursor over the bytes of an index."""
+
+    def __init__(self, data: bytes, payload: Payload, row_count: int) -> None:
+        self._data = data
+        self._payload = payload
+        self._row_count = row_count
+        self._at = 0
+
+    def index(self) -> BsiReader:
+        version, row_count = self._unpacked(_HEAD)
+        if version != _VERSION or row_count != self._row_count:
+            message = f"version {version} with {row_count} rows, expected {_VERSION} with {self._row_count}"
+            raise self._payload.damaged(message)
+        positive, negative = self._magnitudes(), self._magnitudes()
+        if self._at != len(self._data):
+            message = f"it ends at {self._at} and has {len(self._data)} bytes"
+            raise self._payload.damaged(message)
+        if positive.rows.intersect(negative.rows):
+            message = "some rows are both negative and not"
+            raise self._payload.damaged(message)
+        return BsiReader(row_count, positive, negative)
+
+    def _magnitudes(self) -> _Magnitudes:
+        is_there = self._taken(1)
+        if is_there == b"\0":
+            nothing = BitMap()
+            return _Magnitudes(nothing, BitSlices(0, lambda _: nothing, lambda: nothing), 0, 0)
+        version, smallest, largest = self._unpacked(_SLICES_HEAD)
+        rows = read_rows(self._bitmap(), self._payload, self._row_count)
+        (count,) = self._unpacked(_INT)
+        if is_there != b"\1" or version != _VERSION or not 0 <= smallest <= largest or not rows:
+            message = f"slices of version {version} for numbers from {smallest} to {largest}"
+            raise self._payload.damaged(message)
+        if count != (largest - smallest).bit_length():
+            message = f"{count} slices for numbers from {smallest} to {largest}"
+            raise self._payload.damaged(message)
+        stored = [self._bitmap() for _ in range(count)]
+        decoded: dict[int, BitMap] = {}
+
+        def slice_of(bit: int) -> BitMap:
+            if bit not in decoded:
+                decoded[bit] = read_rows(stored[bit], self._payload, self._row_count)
+                if not decoded[bit].issubset(rows):
+                    message = f"slice {bit} has rows without a value"
+                    raise self._payload.damaged(message)
+            return decoded[bit]
+
+        return _Magnitudes(rows, BitSlices(count, slice_of, lambda: rows), smallest, largest)
+
+    def _bitmap(self) -> bytes:
+        return self._taken(stored_length(self._data, self._at, self._payload))
+
+    def _unpacked(self, form: struct.Struct) -> tuple[int, ...]:
+        return form.unpack(self._taken(form.size))
+
+    def _taken(self, length: int) -> bytes:
+        start, self._at = self._at, self._at + length
+        if self._at > len(self._data):
+            message = f"{length} bytes at {start} are not within its {len(self._data)} bytes"
+            raise self._payload.damaged(message)
+        return self._data[start : self._at]

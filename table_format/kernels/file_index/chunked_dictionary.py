@@ -1,0 +1,208 @@
+"""The dictionary of a ``range-bitmap`` index: keys in ascending order, cut into chunks (Java ``ChunkedDictionary``).
+
+The code of a key is its rank. The heads of all chunks, with the first key of each, are read together; the other keys of
+a chunk when a key may be among them. Layout: an int for the length of the head, the head (version, chunks, bytes of
+offsets, bytes of chunks), an int for the place of each chunk, the chunks, and the keys.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from table_format.kernels.aggregates.buffers import numbers
+from table_format.kernels.file_index.keys import Ints, Key, KeyFormat, ascend
+from table_format.kernels.file_index.payload import Payload
+
+_VERSION: Final = 1
+_INT: Final = struct.Struct(">i")
+_HEAD: Final = struct.Struct(">ibiii")
+"""The length of the rest, then the rest."""
+_HEAD_REST: Final = _HEAD.size - _INT.size
+_CHUNK_TAIL: Final = struct.Struct(">5i")
+"""Code of the first key, place of the others, their number, and two lengths: bytes of keys and of one key where keys
+have a fixed width; bytes of offsets and of keys where they are text."""
+
+
+def encode_dictionary(keys: pa.Array, stored: KeyFormat, chunk_bytes: int) -> bytes:
+    """The stored form of ascending keys; the keys of a chunk behind its first take so many bytes at most."""
+    offsets, chunks, body = _fixed(keys, stored, chunk_bytes) if stored.width else _text(keys, stored, chunk_bytes)
+    head = _HEAD.pack(_HEAD_REST, _VERSION, len(offsets), _INT.size * len(offsets), len(chunks))
+    return b"".join([head, offsets.astype(">i4").tobytes(), chunks, body])
+
+
+def _fixed(keys: pa.Array, stored: KeyFormat, chunk_bytes: int) -> tuple[Ints, bytes, bytes]:
+    width = stored.width or 0
+    values = stored.stored_bits(numbers(keys, np.int64))
+    step = 1 + chunk_bytes // width
+    firsts = np.arange(0, len(values), step)
+    sizes = np.diff(np.append(firsts, len(values))) - 1
+    tail = [("code", ">i4"), ("offset", ">i4"), ("size", ">i4"), ("length", ">i4"), ("width", ">i4")]
+    chunks = np.zeros(len(firsts), np.dtype([("version", "i1"), ("key", values.dtype), *tail]))
+    chunks["version"], chunks["key"], chunks["code"] = _VERSION, values[firsts], firsts
+    chunks["offset"] = (np.cumsum(sizes) - sizes) * width
+    chunks["size"], chunks["length"], chunks["width"] = sizes, sizes * width, width
+    others = np.ones(len(values), np.bool_)
+    others[firsts] = False
+    return np.arange(len(firsts)) * chunks.itemsize, chunks.tobytes(), values[others].tobytes()
+
+
+def _text(keys: pa.Array, stored: KeyFormat, chunk_bytes: int) -> tuple[Ints, bytes, bytes]:
+    encoded = stored.all_encoded(keys)
+    ends = np.cumsum([len(key) for key in encoded], dtype=np.int64)
+    offsets, chunks, bodies, at, body_at = [], [], [], 0, 0
+    for start, stop in _text_cuts(ends, chunk_bytes):
+        places = (np.append(0, ends[start + 1 : stop]) - ends[start])[1:]
+        starts = np.append(0, places[:-1])[: len(places)].astype(">i4").tobytes()
+        others = b"".join(encoded[start + 1 : stop])
+        tail = _CHUNK_TAIL.pack(start, body_at, stop - start - 1, len(starts), len(others))
+        chunk = bytes([_VERSION]) + encoded[start] + tail
+        offsets.append(at)
+        chunks.append(chunk)
+        bodies += [starts, others]
+        at, body_at = at + len(chunk), body_at + len(starts) + len(others)
+    return np.array(offsets, np.int64), b"".join(chunks), b"".join(bodies)
+
+
+def _text_cuts(ends: Ints, limit: int) -> Iterator[tuple[int, int]]:
+    """The first key of a chunk and the next one's; the others take at most ``limit`` bytes, and so do their offsets."""
+    start = 0
+    while start < len(ends):
+        stop = int(np.searchsorted(ends, ends[start] + limit, side="right"))
+        stop = min(stop, start + 1 + limit // _INT.size)
+        yield start, stop
+        start = stop
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """``offset``, ``size``, ``first_length`` and ``second_length`` are the numbers of its tail."""
+
+    code: int
+    offset: int
+    size: int
+    first_length: int
+    second_length: int
+
+
+class Dictionary:
+    """A dictionary that is read: ``cardinality`` keys in ``length`` bytes from ``start``."""
+
+    def __init__(self, payload: Payload, stored: KeyFormat, *, start: int, length: int, cardinality: int) -> None:
+        self._payload = payload
+        self._stored = stored
+        self._start = start
+        self._length = length
+        self._cardinality = cardinality
+        self._others: dict[int, list[Key]] = {}
+
+    def first_at_least(self, key: Key) -> int:
+        """The code of the first key that is so large; the cardinality when there is none."""
+        return self._place(key, is_after=False)
+
+    def first_above(self, key: Key) -> int:
+        """The code of the first key that is larger; the cardinality when there is none."""
+        return self._place(key, is_after=True)
+
+    def _place(self, key: Key, *, is_after: bool) -> int:
+        first_keys, chunks, _ = self._chunks
+        number = bisect_right(first_keys, key) - 1
+        if number < 0:
+            return 0
+        chunk = chunks[number]
+        if first_keys[number] == key:
+            return chunk.code + is_after
+        others = self._keys_of(number)
+        return chunk.code + 1 + (bisect_right(others, key) if is_after else bisect_left(others, key))
+
+    @cached_property
+    def _chunks(self) -> tuple[list[Key], list[_Chunk], int]:
+        """The first keys, what else the chunks say, and where the keys begin in the index."""
+        rest, version, count, offset_bytes, chunk_bytes = _HEAD.unpack(self._payload.read(self._start, _HEAD.size))
+        keys_start = _HEAD.size + offset_bytes + chunk_bytes
+        if version != _VERSION or rest != _HEAD_REST or offset_bytes != _INT.size * count or chunk_bytes < 0:
+            message = f"a dictionary of version {version} with {count} chunks in {chunk_bytes} bytes"
+            raise self._payload.damaged(message)
+        if keys_start > self._length:
+            message = f"the chunks of the dictionary end at {keys_start}, and it has {self._length} bytes"
+            raise self._payload.damaged(message)
+        data = self._payload.read(self._start + _HEAD.size, offset_bytes + chunk_bytes)
+        try:
+            first_keys, chunks = self._decoded(data[offset_bytes:], np.frombuffer(data, ">i4", count).tolist())
+        except (struct.error, ValueError) as error:
+            message = f"the chunks of the dictionary cannot be decoded: {error}"
+            raise self._payload.damaged(message) from error
+        self._check(first_keys, chunks, self._length - keys_start)
+        return first_keys, chunks, self._start + keys_start
+
+    def _decoded(self, data: bytes, offsets: Sequence[int]) -> tuple[list[Key], list[_Chunk]]:
+        first_keys, chunks, at = [], [], 0
+        for offset in offsets:
+            if offset != at or data[at : at + 1] != bytes([_VERSION]):
+                message = f"no chunk of version {_VERSION} at {at}"
+                raise ValueError(message)
+            key, at = self._stored.decoded(data, at + 1)
+            first_keys.append(key)
+            chunks.append(_Chunk(*_CHUNK_TAIL.unpack_from(data, at)))
+            at += _CHUNK_TAIL.size
+        if at != len(data):
+            message = f"they end at {at} of {len(data)} bytes"
+            raise ValueError(message)
+        return first_keys, chunks
+
+    def _check(self, first_keys: Sequence[Key], chunks: Sequence[_Chunk], body_bytes: int) -> None:
+        code, offset = 0, 0
+        for chunk in chunks:
+            is_sound = chunk.code == code and chunk.offset == offset and chunk.size >= 0
+            width = self._stored.width
+            lengths = (chunk.size * width, width) if width else (_INT.size * chunk.size, max(chunk.second_length, 0))
+            if not is_sound or lengths != (chunk.first_length, chunk.second_length):
+                message = f"the chunk of the dictionary from code {chunk.code} is not sound"
+                raise self._payload.damaged(message)
+            code, offset = code + 1 + chunk.size, offset + chunk.first_length + (0 if width else chunk.second_length)
+        if code != self._cardinality or offset != body_bytes:
+            message = f"the dictionary has {code} keys in {offset} bytes, not {self._cardinality} in {body_bytes}"
+            raise self._payload.damaged(message)
+        if not ascend(first_keys):
+            message = "the chunks of the dictionary do not ascend"
+            raise self._payload.damaged(message)
+
+    def _keys_of(self, number: int) -> list[Key]:
+        """The keys of a chunk behind the first."""
+        if number not in self._others:
+            first_keys, chunks, keys_start = self._chunks
+            chunk = chunks[number]
+            length = chunk.first_length if self._stored.width else chunk.first_length + chunk.second_length
+            data = self._payload.read(keys_start + chunk.offset, length)
+            try:
+                found = self._others_in(data, chunk)
+            except (struct.error, ValueError) as error:
+                message = f"the keys from code {chunk.code} cannot be decoded: {error}"
+                raise self._payload.damaged(message) from error
+            if not ascend([first_keys[number], *found, *first_keys[number + 1 : number + 2]]):
+                message = f"the keys from code {chunk.code} do not ascend"
+                raise self._payload.damaged(message)
+            self._others[number] = found
+        return self._others[number]
+
+    def _others_in(self, data: bytes, chunk: _Chunk) -> list[Key]:
+        if self._stored.width:
+            fixed: list[Key] = self._stored.from_stored(data).tolist()
+            return fixed
+        offsets = np.frombuffer(data, ">i4", chunk.size).tolist()
+        keys, at = data[chunk.first_length :], 0
+        found = []
+        for offset in offsets:
+            if offset != at:
+                message = f"a key is said to be at {offset}, not at {at}"
+                raise ValueError(message)
+            key, at = self._stored.decoded(keys, at)
+            found.append(key)
+        return found

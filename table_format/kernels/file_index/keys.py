@@ -1,0 +1,197 @@
+"""The values of a column as the keys of indexes: integers of 64 bits, or the UTF-8 bytes of text.
+
+Keys have the order of the values in Java. Timestamps are milliseconds up to TIMESTAMP(3) and microseconds beyond, a
+DECIMAL is its unscaled value, and FLOAT and DOUBLE are integers in the order of ``Float.compare``: -0.0 before 0.0, and
+one NaN after all numbers.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_format.kernels.aggregates.buffers import array_of_numbers, decimal_words, numbers, validity
+from table_format.model.types import (
+    BigIntType,
+    BooleanType,
+    CharType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    LocalZonedTimestampType,
+    SmallIntType,
+    TimestampType,
+    TimeType,
+    TinyIntType,
+    VarCharType,
+)
+
+Key: TypeAlias = int | bytes
+Ints: TypeAlias = npt.NDArray[np.int64]
+
+_INT: Final = struct.Struct(">i")
+_LONG: Final = struct.Struct(">q")
+_WIDTHS: Final[dict[type[DataType], int]] = {
+    BooleanType: 1,
+    TinyIntType: 1,
+    SmallIntType: 2,
+    IntType: 4,
+    DateType: 4,
+    TimeType: 4,
+    FloatType: 4,
+    BigIntType: 8,
+    DoubleType: 8,
+    DecimalType: 8,
+    TimestampType: 8,
+    LocalZonedTimestampType: 8,
+}
+_MILLIS_PER_SECOND: Final = 1000
+NANOS_PER_MICRO: Final = 1000
+_FLOAT_BITS: Final = 0x7FFF_FFFF
+_DOUBLE_BITS: Final = 0x7FFF_FFFF_FFFF_FFFF
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFormat:
+    """How the keys of a column are stored: big endian in ``width`` bytes; text (no width) after its length."""
+
+    width: int | None
+    is_float: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether keys are bytes and not integers."""
+        return self.width is None
+
+    def size(self, key: Key) -> int:
+        """The number of bytes a key takes."""
+        return _INT.size + len(key) if isinstance(key, bytes) else self.width or 0
+
+    def encoded(self, key: Key) -> bytes:
+        """One key as it is stored.
+
+        >>> KeyFormat(4).encoded(-3).hex(), KeyFormat(None).encoded(b"ab").hex()
+        ('fffffffd', '000000026162')
+        """
+        if isinstance(key, bytes):
+            return _INT.pack(len(key)) + key
+        return self.stored_bits(np.array([key])).tobytes()
+
+    def all_encoded(self, keys: pa.Array) -> list[bytes]:
+        """Each of these keys as it is stored."""
+        if self.width is None:
+            return [_INT.pack(len(key)) + key for key in keys.to_pylist()]
+        data = self.stored_bits(numbers(keys, np.int64)).tobytes()
+        return [data[at : at + self.width] for at in range(0, len(data), self.width)]
+
+    def decoded(self, data: bytes, at: int) -> tuple[Key, int]:
+        """The key that is stored there, and where it ends.
+
+        Raises:
+            ValueError: it is not all there.
+        """
+        if self.width is None:
+            start = at + _INT.size
+            end = start + _INT.unpack(_exactly(data, at, _INT.size))[0]
+            return _exactly(data, start, end - start), end
+        return int(self.from_stored(_exactly(data, at, self.width))[0]), at + self.width
+
+    def from_stored(self, data: bytes) -> Ints:
+        """Keys of fixed width that are stored one after the other."""
+        words = np.frombuffer(data, f">i{self.width}").astype(np.int64)
+        return _ordered_bits(words, 8 * (self.width or 0)) if self.is_float else words
+
+    def stored_bits(self, keys: Ints) -> npt.NDArray[np.signedinteger]:
+        """Keys of fixed width as they are stored, big endian."""
+        words = _ordered_bits(keys, 8 * (self.width or 0)) if self.is_float else keys
+        return words.astype(f">i{self.width}")
+
+
+def key_format(data_type: DataType) -> KeyFormat | None:
+    """How keys of a type are stored; ``None`` for types without keys."""
+    if isinstance(data_type, CharType | VarCharType):
+        return KeyFormat(None)
+    width = _WIDTHS.get(type(data_type))
+    return None if width is None else KeyFormat(width, isinstance(data_type, FloatType | DoubleType))
+
+
+def keys_of(column: pa.Array, data_type: DataType) -> pa.Array:
+    """The keys of a column with its nulls: an array of ``int64``, or of ``binary``.
+
+    >>> keys_of(pa.array([2.0, None, -0.0], pa.float64()), DoubleType()).to_pylist()
+    [4611686018427387904, None, -1]
+    """
+    if isinstance(data_type, CharType | VarCharType):
+        return column.view(pa.binary())
+    return array_of_numbers(_integers(column, data_type), validity(column), pa.int64())
+
+
+def float_key(value: float, *, is_single: bool) -> int:
+    """The key of a value that FLOAT (``is_single``) or DOUBLE can hold.
+
+    >>> float_key(0.0, is_single=True), float_key(-0.0, is_single=True)
+    (0, -1)
+    """
+    if value != value:
+        value = float("nan")
+    bits = _INT.unpack(struct.pack(">f", value))[0] if is_single else _LONG.unpack(struct.pack(">d", value))[0]
+    return int(bits if bits >= 0 else bits ^ (_FLOAT_BITS if is_single else _DOUBLE_BITS))
+
+
+def float_keys_as_values(keys: Ints, width: int) -> npt.NDArray[np.floating]:
+    """The numbers that keys stand for."""
+    words = _ordered_bits(keys, 8 * width)
+    return words.astype(np.int32).view(np.float32) if width == 4 else words.view(np.float64)
+
+
+def _integers(column: pa.Array, data_type: DataType) -> Ints:
+    match data_type:
+        case BooleanType():
+            return numbers(column.cast(pa.int8()), np.int8).astype(np.int64)
+        case FloatType() | DoubleType():
+            words = numbers(column, np.dtype(f"f{column.type.bit_width // 8}"))
+            canonical = np.where(np.isnan(words), words.dtype.type("nan"), words)
+            return _ordered_bits(canonical.view(f"i{words.itemsize}").astype(np.int64), 8 * words.itemsize)
+        case DecimalType():
+            return decimal_words(column)[0].view(np.int64)
+        case TimestampType() | LocalZonedTimestampType():
+            ticks = numbers(column, np.int64)
+            if column.type.unit == "s":
+                return ticks * _MILLIS_PER_SECOND
+            return ticks // NANOS_PER_MICRO if column.type.unit == "ns" else ticks
+        case _:
+            return numbers(column, np.dtype(f"i{column.type.bit_width // 8}")).astype(np.int64)
+
+
+def _ordered_bits(words: Ints, bits: int) -> Ints:
+    """IEEE numbers as ordered integers, and back: the bits of negative ones are inverted but for the sign."""
+    return words ^ ((words >> np.int64(63)) & np.int64(_FLOAT_BITS if bits == 32 else _DOUBLE_BITS))
+
+
+def ascend(keys: Sequence[Key]) -> bool:
+    """Whether each of these keys, all integers or all bytes, is larger than the one before."""
+    return all(low < high for low, high in pairwise(keys))  # type: ignore[operator]
+
+
+def sort_order(keys: pa.Array) -> Ints:
+    """The places of keys, none of them null, in ascending order."""
+    found: Ints = pc.array_sort_indices(keys).to_numpy().astype(np.int64)
+    return found
+
+
+def _exactly(data: bytes, at: int, length: int) -> bytes:
+    if length < 0 or at + length > len(data):
+        message = f"{length} bytes at {at} are not within its {len(data)} bytes"
+        raise ValueError(message)
+    return data[at : at + length]

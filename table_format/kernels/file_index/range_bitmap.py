@@ -1,0 +1,248 @@
+"""Range-bitmap indexes: bit slices of the ranks of values (format chapter 09, section 6; Java ``RangeBitmap``).
+
+Version 1: an int for the length of the head; the head (version, rows, distinct keys, the smallest and the largest key,
+bytes of the dictionary); the dictionary, which ranks keys; and the slices of the ranks.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyroaring import BitMap
+
+from table_format.kernels.file_index.answers import Answer
+from table_format.kernels.file_index.bit_slices import BitSlices, stored_slices
+from table_format.kernels.file_index.chunked_dictionary import Dictionary, encode_dictionary
+from table_format.kernels.file_index.conditions import Condition, KeyRange, SoughtValues, selected_rows
+from table_format.kernels.file_index.distinct_keys import DistinctKeysBuilder
+from table_format.kernels.file_index.keys import Key, KeyFormat, key_format, sort_order
+from table_format.kernels.file_index.payload import Payload
+from table_format.kernels.file_index.row_bitmaps import Mask, read_rows, stored_length, stored_mask
+from table_format.model.file_index import keeps_keys
+from table_format.model.types import BooleanType, DataType, SmallIntType, TinyIntType
+from table_format.options.index_types import RANGE_BITMAPS, IndexDeclaration
+
+_VERSION: Final = 1
+_INT: Final = struct.Struct(">i")
+_HEAD: Final = struct.Struct(">bii")
+_SLICES_HEAD: Final = struct.Struct(">ibbii")
+"""The length of the rest, version, slices, bytes of the set of rows, bytes of the places."""
+_SLICES_OF_NOTHING: Final = 64
+"""Java makes so many when all values are null: the largest rank is -1."""
+_CHUNK_BYTES: Final = 16_384
+_UNCHUNKED: Final = (BooleanType, TinyIntType, SmallIntType)
+
+
+class RangeBitmapBuilder:
+    """The index of one column while its values come in."""
+
+    def __init__(self, data_type: DataType, *, chunk_bytes: int | None) -> None:
+        self._type = data_type
+        default = 0 if isinstance(data_type, _UNCHUNKED) else _CHUNK_BYTES
+        self._chunk_bytes = default if chunk_bytes is None else chunk_bytes
+        self._distinct = DistinctKeysBuilder(data_type)
+
+    def add(self, column: pa.Array) -> None:
+        self._distinct.add(column)
+
+    def finish(self) -> bytes:
+        stored = key_format(self._type)
+        assert stored is not None  # noqa: S101 - the type supports its columns
+        found = self._distinct.finish()
+        order = sort_order(found.keys)
+        keys = found.keys.take(pa.array(order))
+        ranks = np.empty(len(order) + 1, np.int64)
+        # A null has the place -1, that is the last one.
+        ranks[order], ranks[-1] = np.arange(len(order)), -1
+        dictionary = encode_dictionary(keys, stored, self._chunk_bytes)
+        head = _HEAD.pack(_VERSION, found.row_count, len(keys))
+        if len(keys):
+            head += stored.encoded(keys[0].as_py()) + stored.encoded(keys[-1].as_py())
+        head += _INT.pack(len(dictionary))
+        codes = ranks[found.codes]
+        return b"".join([_INT.pack(len(head)), head, dictionary, _stored(codes, codes >= 0, len(keys))])
+
+
+def _stored(codes: npt.NDArray[np.int64], present: Mask, cardinality: int) -> bytes:
+    count = max((cardinality - 1).bit_length(), 1) if cardinality else _SLICES_OF_NOTHING
+    rows = stored_mask(present)
+    slices = stored_slices(codes, present, count)
+    lengths = np.array([len(data) for data in slices], np.int64)
+    places = np.stack([np.cumsum(lengths) - lengths, lengths], axis=1).astype(">i4").tobytes()
+    head_bytes = _SLICES_HEAD.size - _INT.size + len(places)
+    return b"".join([_SLICES_HEAD.pack(head_bytes, _VERSION, count, len(rows), len(places)), places, rows, *slices])
+
+
+class RangeBitmapReader:
+    """An index that is read: chunks of its dictionary and slices are decoded when they are needed."""
+
+    def __init__(
+        self, row_count: int, bounds: tuple[Key, Key] | None, dictionary: Dictionary, slices: _StoredSlices
+    ) -> None:
+        self._row_count = row_count
+        self._bounds = bounds
+        self._dictionary = dictionary
+        self._slices = slices
+
+    def evaluate(self, condition: Condition) -> Answer:
+        return selected_rows(condition, self._row_count, self._not_null, self._within)
+
+    def may_equal(self, values: SoughtValues) -> npt.NDArray[np.bool_]:
+        return np.array([bool(self._codes(KeyRange(key, key))) for key in values.keys], np.bool_)
+
+    def _not_null(self) -> BitMap:
+        return BitMap() if self._bounds is None else self._slices.rows
+
+    def _within(self, keys: KeyRange) -> BitMap:
+        codes = self._codes(keys)
+        if not codes:
+            return BitMap()
+        slices = self._slices.slices
+        if len(codes) == 1:
+            return slices.equal(codes.start)
+        if codes.start == 0:
+            return slices.at_most(codes.stop - 1)
+        found = slices.at_least(codes.start)
+        return found if codes.stop == self._slices.cardinality else found & slices.at_most(codes.stop - 1)
+
+    def _codes(self, keys: KeyRange) -> range:
+        """The ranks of the keys in a range."""
+        if self._bounds is None:
+            return range(0)
+        smallest, largest = self._bounds
+        low, high = keys.low, keys.high
+        if (low is not None and low > largest) or (high is not None and high < smallest):  # type: ignore[operator]
+            return range(0)
+        start = 0 if low is None or low <= smallest else self._dictionary.first_at_least(low)  # type: ignore[operator]
+        if high is None or high >= largest:  # type: ignore[operator]
+            return range(start, self._slices.cardinality)
+        return range(start, self._dictionary.first_above(high))
+
+
+class _StoredSlices:
+    """The slices of the ranks, from ``start`` to the end of the index."""
+
+    def __init__(self, payload: Payload, start: int, row_count: int, cardinality: int) -> None:
+        self._payload = payload
+        self._start = start
+        self._row_count = row_count
+        self.cardinality = cardinality
+        self._decoded: dict[int, BitMap] = {}
+
+    @cached_property
+    def slices(self) -> BitSlices:
+        """The slices, none of which is decoded yet."""
+        return BitSlices(len(self._places), self._slice, lambda: self.rows)
+
+    @cached_property
+    def rows(self) -> BitMap:
+        """The rows that are not null."""
+        return self._bitmap(self._body_start, self._rows_bytes)
+
+    @cached_property
+    def _head(self) -> tuple[int, int]:
+        """The bytes of the head behind its length, and those of the set of rows."""
+        head_bytes, version, count, rows_bytes, place_bytes = _SLICES_HEAD.unpack(
+            self._payload.read(self._start, _SLICES_HEAD.size)
+        )
+        expected = max((self.cardinality - 1).bit_length(), 1)
+        is_sound = place_bytes == 2 * _INT.size * count and head_bytes == _SLICES_HEAD.size - _INT.size + place_bytes
+        if version != _VERSION or count != expected or not is_sound:
+            message = f"{count} slices of version {version} for {self.cardinality} keys"
+            raise self._payload.damaged(message)
+        return head_bytes, rows_bytes
+
+    @property
+    def _rows_bytes(self) -> int:
+        return self._head[1]
+
+    @property
+    def _body_start(self) -> int:
+        return self._start + _INT.size + self._head[0]
+
+    @cached_property
+    def _places(self) -> list[tuple[int, int]]:
+        """Where the slices lie behind the set of rows, and their bytes."""
+        start = self._start + _SLICES_HEAD.size
+        data = self._payload.read(start, self._body_start - start)
+        places = np.frombuffer(data, ">i4").astype(np.int64).reshape(-1, 2)
+        ends = np.cumsum(places[:, 1])
+        end = self._body_start + self._rows_bytes + int(ends[-1])
+        if (places < 0).any() or (ends - places[:, 1] != places[:, 0]).any() or end != self._payload.length:
+            message = f"its slices end at {end}, and it has {self._payload.length} bytes"
+            raise self._payload.damaged(message)
+        return [(int(offset), int(length)) for offset, length in places.tolist()]
+
+    def _slice(self, bit: int) -> BitMap:
+        if bit not in self._decoded:
+            offset, length = self._places[bit]
+            found = self._bitmap(self._body_start + self._rows_bytes + offset, length)
+            if not found.issubset(self.rows):
+                message = f"slice {bit} has rows without a value"
+                raise self._payload.damaged(message)
+            self._decoded[bit] = found
+        return self._decoded[bit]
+
+    def _bitmap(self, start: int, length: int) -> BitMap:
+        data = self._payload.read(start, length)
+        if stored_length(data, 0, self._payload) != length:
+            message = f"the bitmap at {start} does not have {length} bytes"
+            raise self._payload.damaged(message)
+        return read_rows(data, self._payload, self._row_count)
+
+
+@dataclass(frozen=True, slots=True)
+class RangeBitmaps:
+    """The type of index."""
+
+    declaration: IndexDeclaration = RANGE_BITMAPS
+    finds_rows: bool = True
+
+    def agrees(self, stored: DataType, wanted: DataType) -> bool:
+        return keeps_keys(stored, wanted)
+
+    def builder(self, data_type: DataType, settings: Mapping[str, object]) -> RangeBitmapBuilder:
+        chunk_bytes = self.declaration.with_defaults(settings)["chunk-size"]
+        assert chunk_bytes is None or isinstance(chunk_bytes, int)  # noqa: S101 - as the options declare it
+        return RangeBitmapBuilder(data_type, chunk_bytes=chunk_bytes)
+
+    def reader(self, payload: Payload, data_type: DataType, row_count: int) -> RangeBitmapReader | None:
+        stored = key_format(data_type)
+        return None if stored is None else _opened(payload, stored, row_count)
+
+
+def _opened(payload: Payload, stored: KeyFormat, row_count: int) -> RangeBitmapReader | None:
+    (head_bytes,) = _INT.unpack(payload.read(0, _INT.size))
+    if head_bytes < _HEAD.size + _INT.size:
+        message = f"its head of {head_bytes} bytes is too short"
+        raise payload.damaged(message)
+    head = payload.read(_INT.size, head_bytes)
+    version, rows, cardinality = _HEAD.unpack_from(head)
+    if version > _VERSION:
+        return None
+    if version != _VERSION or rows != row_count or not 0 <= cardinality <= rows:
+        message = f"version {version} with {cardinality} keys of {rows} rows; the data file has {row_count}"
+        raise payload.damaged(message)
+    bounds, at = None, _HEAD.size
+    try:
+        if cardinality:
+            smallest, at = stored.decoded(head, at)
+            largest, at = stored.decoded(head, at)
+            bounds = smallest, largest
+        (length,) = _INT.unpack(head[at:])
+    except (struct.error, ValueError) as error:
+        message = f"its head cannot be decoded: {error}"
+        raise payload.damaged(message) from error
+    start = _INT.size + head_bytes
+    if length < 0 or start + length > payload.length:
+        message = f"a dictionary of {length} bytes at {start} is not within its {payload.length} bytes"
+        raise payload.damaged(message)
+    dictionary = Dictionary(payload, stored, start=start, length=length, cardinality=cardinality)
+    return RangeBitmapReader(rows, bounds, dictionary, _StoredSlices(payload, start + length, rows, cardinality))
