@@ -10,7 +10,7 @@ import pyarrow as pa
 from table_format.kernels.aggregates.buffers import take_or_null, validity
 from table_format.kernels.aggregates.elements import codes, collected, combined, elements_of, field_named, row_by_row
 from table_format.kernels.aggregates.java_order import HashOrder
-from table_format.kernels.aggregates.nested import key_spreads, null_keys, row_type, singles_apart, with_keys
+from table_format.kernels.aggregates.nested import fold_single_operands, key_spreads, null_keys, row_type, with_keys
 from table_format.kernels.aggregates.segments import Segments
 from table_format.kernels.aggregates.spec import AggregateSpec, NestedKeyNullStrategy
 
@@ -19,7 +19,7 @@ def fold_nested_partial_update(spec: AggregateSpec, segments: Segments) -> pa.Ar
     """The rows of all inputs; of each nested key one row, in which nulls do not overwrite."""
     if spec.nested_key_null_strategy is not NestedKeyNullStrategy.MERGE:
         return _PartialTable(spec, segments).fold()
-    return singles_apart(segments, lambda s: _PartialTable(spec, s).fold())
+    return fold_single_operands(segments, lambda s: _PartialTable(spec, s).fold())
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from table_format.append.sort import live_rows
 from table_format.errors import TableFormatError
-from table_format.kernels.sort_keys import FirstLook, SortKey, bounds_of, parts_of, with_sort_key
+from table_format.kernels.sort_keys import SortKey, SortKeySample, bounds_of, parts_of, with_sort_key
 from table_format.lsm.sort import compacted_rows
 from table_format.model.arrow_calls import concat_batches, schema
 from table_format.model.arrow_types import arrow_schema
@@ -121,7 +121,7 @@ def ranges_of(
     empty = pa.RecordBatch.from_pylist([], schema=arrow_schema(facts.schema.select(key.columns)))
     for works, batches in zip(partitions, looked, strict=True):
         sample = concat_batches([empty, *batches])
-        look = FirstLook(key)
+        look = SortKeySample(key)
         look.add(sample)
         own = look.with_spread()
         size = sum(file.file_size for work in works for file in work.files)
