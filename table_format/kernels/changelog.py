@@ -68,7 +68,10 @@ class Grouped:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The rows of a step, one for each key and retracts included, and, of the keys with a new version, the rows before and after it."""
+    """The rows of a step, one for each key, retracts included.
+
+    ``before`` and ``after`` are the rows of the keys with a new version, without and with that version.
+    """
 
     rows: pa.RecordBatch
     before: pa.RecordBatch
