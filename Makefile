@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo ui test lint format interop simulate torture bench docs lock clean
+.PHONY: help setup demo ui test lint format interop simulate torture bench structure docs lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -57,10 +57,13 @@ torture: setup ## Kill, interrupt and stop processes that work on one table; MIN
 bench: setup ## Measure the workloads side by side with plain Spark and the peers
 	$(BIN)/python -m benchmarks.run
 
+structure: setup ## Measure the source: modules, floors of imports, sizes, docstrings
+	$(BIN)/python -m benchmarks.structure
+
 docs: setup ## Generate docs/options.md from the declarations
 	$(BIN)/python -m table_format.options > docs/options.md
 
-lock: ## Resolve the versions anew (needs uv)
+lock: ## Resolve the versions again (needs uv)
 	uv pip compile --universal --python-version 3.11 pyproject.toml --group dev --extra connect --extra frames \
 		--no-header --no-emit-index-url --no-annotate --upgrade -o requirements/locked.txt
 

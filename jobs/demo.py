@@ -37,7 +37,7 @@ SAME_SCHEMA_DAYS: Final = FeedPlan().schema_change_day - 1
 
 
 @dataclass
-class Walk:
+class DemoRun:
     """The steps done so far, on one instance."""
 
     defs: dg.Definitions
@@ -106,43 +106,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"Java {java.version} at {java.home}; the first step starts Spark", flush=True)
     definitions = importlib.import_module("definitions")
     with dg.DagsterInstance.get() as instance:
-        walk = Walk(definitions.defs, instance, events=options.events, steps=8 if len(days) > SAME_SCHEMA_DAYS else 7)
-        same = _walk(walk, lakehouse, days)
-    print_summary(lakehouse, walk.done)
+        demo = DemoRun(
+            definitions.defs, instance, events=options.events, steps=8 if len(days) > SAME_SCHEMA_DAYS else 7
+        )
+        same = _run_steps(demo, lakehouse, days)
+    print_summary(lakehouse, demo.done)
     _print_next(warehouse)
     return 0 if same else 1
 
 
-def _walk(walk: Walk, lakehouse: LakehouseCatalog, days: Sequence[str]) -> bool:
+def _run_steps(demo: DemoRun, lakehouse: LakehouseCatalog, days: Sequence[str]) -> bool:
     """Every step of the demo; whether the repeated day left the tables as they were."""
-    whole, feed = (days[0], days[-1]), {"feed": {"config": {"events_per_day": walk.events}}}
+    whole, feed = (days[0], days[-1]), {"feed": {"config": {"events_per_day": demo.events}}}
     first = (days[0], days[:SAME_SCHEMA_DAYS][-1])
-    walk.run(f"landing, ods and dwd of {_span(first)}, a backfill in one run", "ingest", days=first, resources=feed)
+    demo.run(f"landing, ods and dwd of {_span(first)}, a backfill in one run", "ingest", days=first, resources=feed)
     if len(days) > SAME_SCHEMA_DAYS:
         changed = (days[SAME_SCHEMA_DAYS], days[-1])
         title = f"{_span(changed)}: the source has a new column and a wider amount"
-        walk.run(title, "ingest", days=changed, resources=feed)
+        demo.run(title, "ingest", days=changed, resources=feed)
 
     late = days[len(days) // 3]
     before = content_digest(lakehouse, "dwd.orders")
-    walk.run(f"{late} once more: the tables must stay the same", "ingest", days=(late, late), resources=feed)
+    demo.run(f"{late} once more: the tables must stay the same", "ingest", days=(late, late), resources=feed)
     after = content_digest(lakehouse, "dwd.orders")
     verdict = "the same rows as before" if before == after else "OTHER ROWS THAN BEFORE"
     print(f"      dwd.orders has {after.rows:,} rows, {verdict} (digest {before.digest[:12]}, {after.digest[:12]})")
 
-    walk.run(f"mart of {_span(whole)}", "marts", days=whole)
+    demo.run(f"mart of {_span(whole)}", "marts", days=whole)
     for table in ("dwd.orders", "dwd.users"):
         config = _op("compact", table=table, full=True)
-        walk.run(f"full compaction of {table}", "compact_table", ops=config, maintains=table)
+        demo.run(f"full compaction of {table}", "compact_table", ops=config, maintains=table)
     kept = {"retain_max": _KEPT_SNAPSHOTS, "retain_min": 1, "nobody_else_writes": True}
-    walk.run(
+    demo.run(
         f"expiry of dwd.orders, all but {_KEPT_SNAPSHOTS} snapshots",
         "expire_table",
         ops=_op("expire", table="dwd.orders", **kept),
         maintains="dwd.orders",
     )
 
-    checked = walk.run("every asset check", "all_checks").get_asset_check_evaluations()
+    checked = demo.run("every asset check", "all_checks").get_asset_check_evaluations()
     for evaluation in checked:
         if not evaluation.passed:
             asset = evaluation.asset_key.to_user_string()

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame as SparkFrame
 else:
 
-    class _AnswersForSpark(type):
+    class _SparkFrameType(type):
         def __instancecheck__(cls, value: object) -> bool:
             pyspark = sys.modules.get("pyspark.sql")
             return pyspark is not None and isinstance(value, pyspark.DataFrame)
 
-    class SparkFrame(metaclass=_AnswersForSpark):
+    class SparkFrame(metaclass=_SparkFrameType):
         """A Spark DataFrame, classic or Connect."""
 
 

@@ -107,7 +107,7 @@ class PaimonIOManager(dg.ConfigurableIOManager):
             "paimon/consumed": listed(f"{table}: snapshot {snapshot}" for table, snapshot in consumed.items()),
             **{key: metadata[key] for key in _PASSED_ON if key in metadata},
         }
-        _tell(context, report, own)
+        _record_metadata(context, report, own)
 
     # --- in ---------------------------------------------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ def _committer(context: dg.OutputContext, partitions: tuple[str, ...], consumed:
     )
 
 
-def _tell(context: dg.OutputContext, report: Report, own: Mapping[str, Any]) -> None:
+def _record_metadata(context: dg.OutputContext, report: Report, own: Mapping[str, Any]) -> None:
     context.add_output_metadata({**report.metadata, **own})
     # Output metadata is copied to every partition of a range; what differs between them is told one by one.
     for partition, rows in report.partition_rows.items():

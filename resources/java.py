@@ -84,7 +84,7 @@ def java_version(home: Path) -> int | None:
     if not executable.exists():
         return None
     release = home / "release"
-    text = release.read_text(errors="replace") if release.exists() else _ask(executable)
+    text = release.read_text(errors="replace") if release.exists() else _version_output(executable)
     return parse_version(text)
 
 
@@ -98,7 +98,7 @@ def parse_version(text: str) -> int | None:
     return int(match.group(1)) if match else None
 
 
-def _ask(executable: Path) -> str:
+def _version_output(executable: Path) -> str:
     answer = subprocess.run([executable, "-version"], capture_output=True, text=True, check=False)  # noqa: S603
     return answer.stderr
 

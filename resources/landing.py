@@ -25,7 +25,7 @@ _SCHEMA_FILE: Final = "_schema.json"
 
 
 @dataclass(frozen=True, slots=True)
-class LandedDay:
+class LandingDay:
     """What was written for one table and day."""
 
     directory: Path
@@ -48,7 +48,7 @@ class LandingZone(Guarded):
         """The directory of one table and day."""
         return self.table_directory(table) / f"dt={day}"
 
-    def land(self, table: str, day: str, lines: Iterable[str], columns: dict[str, str]) -> LandedDay:
+    def land(self, table: str, day: str, lines: Iterable[str], columns: dict[str, str]) -> LandingDay:
         """Write the files of one day, in place of those that are there."""
         final = self.directory(table, day)
         draft = final.with_name(f".{final.name}.{os.getpid()}")
@@ -66,7 +66,7 @@ class LandingZone(Guarded):
         (draft / _SCHEMA_FILE).write_text(json.dumps({"table": table, "columns": columns}, indent=2) + "\n")
         shutil.rmtree(final, ignore_errors=True)
         draft.rename(final)
-        return LandedDay(final, count, size, digest.hexdigest())
+        return LandingDay(final, count, size, digest.hexdigest())
 
     def columns(self, table: str, day: str) -> dict[str, str]:
         """The columns, name to SQL type, that the source had on that day.

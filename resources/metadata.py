@@ -32,10 +32,10 @@ SNAPSHOTS_PLOTTED: Final = 30
 
 def data_version(snapshot: Snapshot) -> dg.DataVersion:
     """The version of a table's data: its snapshot. Ids come again after a rollback, so the mark belongs to it."""
-    return dg.DataVersion(f"snapshot-{snapshot.id}-{snapshot_mark(snapshot)[:8]}")
+    return dg.DataVersion(f"snapshot-{snapshot.id}-{snapshot_fingerprint(snapshot)[:8]}")
 
 
-def snapshot_mark(snapshot: Snapshot) -> str:
+def snapshot_fingerprint(snapshot: Snapshot) -> str:
     """What tells a snapshot from another of the same id: its uuid, or its time where an older writer gave none."""
     return snapshot.uuid or str(snapshot.time_millis)
 

@@ -32,7 +32,7 @@ def _cause(event: object) -> str:
     return "".join(f"\n        {line}" for line in text.splitlines())
 
 
-class _SaidOnPurpose(logging.Filter):
+class _WithoutEngineEvents(logging.Filter):
     """Drops the log lines of Dagster's own events, errors apart."""
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -49,6 +49,6 @@ def plain_log(context: dg.InitLoggerContext) -> logging.Logger:
     logger = logging.Logger("plain", level=context.logger_config["log_level"])
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(_Plain())
-    handler.addFilter(_SaidOnPurpose())
+    handler.addFilter(_WithoutEngineEvents())
     logger.addHandler(handler)
     return logger

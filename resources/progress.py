@@ -45,19 +45,19 @@ class Progress:
     every_seconds: float = EVERY_SECONDS
     clock: Callable[[], float] = time.monotonic
     done: int = 0
-    _began: float = field(init=False)
-    _said: float = field(init=False)
+    _started: float = field(init=False)
+    _last_line: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self._began = self._said = self.clock()
+        self._started = self._last_line = self.clock()
 
     def advance(self, steps: int = 1) -> None:
         """Count steps as done."""
         self.done += steps
         now = self.clock()
-        if now - self._said >= self.every_seconds:
-            self._said = now
-            self.log(progress_line(self.done, self.total, self.what, now - self._began))
+        if now - self._last_line >= self.every_seconds:
+            self._last_line = now
+            self.log(progress_line(self.done, self.total, self.what, now - self._started))
 
 
 class Pace:
@@ -67,19 +67,19 @@ class Pace:
         self._log = log
         self._what = what
         self._clock = clock
-        self._began = self._said_at = clock()
-        self._said: tuple[int, int] | None = None
+        self._started = self._last_line_at = clock()
+        self._last_state: tuple[int, int] | None = None
 
-    def tell(self, tasks: Sequence[tuple[int, int]]) -> None:
+    def report(self, tasks: Sequence[tuple[int, int]]) -> None:
         """Log done and all tasks of each running stage, if it is worth a line."""
         if not tasks:
             return
         now = self._clock()
         state = (sum(done for done, _ in tasks), sum(total for _, total in tasks))
-        silence = now - self._said_at
-        if silence >= (EVERY_SECONDS if state != self._said else STILL_SECONDS):
-            self._said, self._said_at = state, now
-            self._log(f"{self._what}: {progress_line(*state, 'Spark tasks', now - self._began)}")
+        silence = now - self._last_line_at
+        if silence >= (EVERY_SECONDS if state != self._last_state else STILL_SECONDS):
+            self._last_state, self._last_line_at = state, now
+            self._log(f"{self._what}: {progress_line(*state, 'Spark tasks', now - self._started)}")
 
 
 @contextmanager
@@ -103,7 +103,7 @@ def _follow_classic(session: SparkSession, log: Log, what: str) -> Iterator[None
     def follow() -> None:
         while not finished.wait(EVERY_SECONDS):
             stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            pace.tell([(s.numCompletedTasks, s.numTasks) for s in stages if s is not None])
+            pace.report([(s.numCompletedTasks, s.numTasks) for s in stages if s is not None])
 
     follower = threading.Thread(target=follow, name="spark-progress", daemon=True)
     follower.start()
@@ -119,7 +119,7 @@ def _follow_connect(session: SparkSession, log: Log, what: str) -> Iterator[None
 
     def follow(stages: Iterable[object] | None, inflight_tasks: int, operation_id: str | None, done: bool) -> None:  # noqa: ARG001, FBT001
         if not done:
-            pace.tell([(getattr(s, "num_completed_tasks", 0), getattr(s, "num_tasks", 0)) for s in stages or ()])
+            pace.report([(getattr(s, "num_completed_tasks", 0), getattr(s, "num_tasks", 0)) for s in stages or ()])
 
     handler = cast("Any", follow)  # any callable will do; the stubs want a class
     session.registerProgressHandler(handler)

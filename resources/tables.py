@@ -37,11 +37,11 @@ def measure(facts: TableFacts) -> TableHealth:
         files,
         snapshot_id=snapshot.id if snapshot else None,
         snapshots=len(facts.snapshots.ids()),
-        marked_rows=0 if snapshot is None else _marked_rows(facts, snapshot),
+        marked_rows=0 if snapshot is None else _deleted_rows(facts, snapshot),
     )
 
 
-def _marked_rows(facts: TableFacts, snapshot: Snapshot) -> int:
+def _deleted_rows(facts: TableFacts, snapshot: Snapshot) -> int:
     """Rows marked as deleted; vectors of older releases do not say of how many rows they are."""
     vectors = (vector for files in facts.deletion_files(snapshot).values() for vector in files.values())
     return sum(vector.range.cardinality or 0 for vector in vectors)

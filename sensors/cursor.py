@@ -1,7 +1,8 @@
 """How far a sensor has followed a table's snapshots, such that a rollback is noticed.
 
-Ids come again after a rollback or when a table is made anew, so each is remembered with its mark (uuid or time). The
-trail holds the last few: the newest of them that still exists unchanged is where history forked.
+Ids are used again after a rollback and when a table is created again, so each is remembered with the fingerprint of its
+snapshot (uuid or time). The trail holds the last few: the newest of them that still exists unchanged is where history
+forked.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
-from resources.metadata import snapshot_mark
+from resources.metadata import snapshot_fingerprint
 from table_format.model.snapshot import Snapshot
 
 TRAIL_LENGTH: Final = 20
@@ -34,14 +35,14 @@ class Snapshots(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ReportedSnapshot:
     """A snapshot that was reported."""
 
     id: int
-    mark: str
+    fingerprint: str
 
 
-Trail: TypeAlias = tuple[Seen, ...]
+Trail: TypeAlias = tuple[ReportedSnapshot, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def follow(trail: Trail, snapshots: Snapshots, *, limit: int) -> NewSnapshots:
     if latest is None or earliest is None:
         gone = trail[-1].id if trail else None
         return NewSnapshots((), (), rolled_back_from=gone)
-    kept = _still_true(trail, snapshots, earliest=earliest, latest=latest)
+    kept = _valid_part(trail, snapshots, earliest=earliest, latest=latest)
     rolled_back = len(kept) < len(trail)
     after = kept[-1].id if kept else 0
     if rolled_back and after == latest:
@@ -77,7 +78,7 @@ def follow(trail: Trail, snapshots: Snapshots, *, limit: int) -> NewSnapshots:
         if len(found) == limit:
             break
         found.append(snapshot)
-    seen = tuple(Seen(s.id, snapshot_mark(s)) for s in found)
+    seen = tuple(ReportedSnapshot(s.id, snapshot_fingerprint(s)) for s in found)
     return NewSnapshots(
         snapshots=tuple(found),
         trail=(*(k for k in kept if k.id <= after), *seen)[-TRAIL_LENGTH:],
@@ -86,7 +87,7 @@ def follow(trail: Trail, snapshots: Snapshots, *, limit: int) -> NewSnapshots:
     )
 
 
-def _still_true(trail: Trail, snapshots: Snapshots, *, earliest: int, latest: int) -> Trail:
+def _valid_part(trail: Trail, snapshots: Snapshots, *, earliest: int, latest: int) -> Trail:
     """The trail up to its last entry that the table still has, or that expiry alone may have taken."""
     for end in range(len(trail), 0, -1):
         entry = trail[end - 1]
@@ -95,7 +96,7 @@ def _still_true(trail: Trail, snapshots: Snapshots, *, earliest: int, latest: in
         if entry.id < earliest:
             return trail[:end]
         snapshot = snapshots.find(entry.id)
-        if snapshot is not None and snapshot_mark(snapshot) == entry.mark:
+        if snapshot is not None and snapshot_fingerprint(snapshot) == entry.fingerprint:
             return trail[:end]
     return ()
 
@@ -110,16 +111,19 @@ def _from(first: int, snapshots: Snapshots, latest: int) -> Iterator[Snapshot]:
 def encode_cursor(trails: Mapping[str, Trail]) -> str:
     """Trails as the text Dagster keeps.
 
-    >>> text = encode_cursor({"ext.clicks": (Seen(3, "a"), Seen(4, "b"))})
+    >>> text = encode_cursor({"ext.clicks": (ReportedSnapshot(3, "a"), ReportedSnapshot(4, "b"))})
     >>> text
     '{"ext.clicks": [[3, "a"], [4, "b"]]}'
     >>> decode_cursor(text)["ext.clicks"][-1]
-    Seen(id=4, mark='b')
+    ReportedSnapshot(id=4, fingerprint='b')
     """
-    return json.dumps({table: [[seen.id, seen.mark] for seen in trail] for table, trail in trails.items()})
+    return json.dumps({table: [[seen.id, seen.fingerprint] for seen in trail] for table, trail in trails.items()})
 
 
 def decode_cursor(text: str | None) -> dict[str, Trail]:
     """The trails in a cursor; none in an empty one."""
     stored: dict[str, list[tuple[int, str]]] = json.loads(text) if text else {}
-    return {table: tuple(Seen(int(number), str(mark)) for number, mark in trail) for table, trail in stored.items()}
+    return {
+        table: tuple(ReportedSnapshot(int(number), str(fingerprint)) for number, fingerprint in trail)
+        for table, trail in stored.items()
+    }

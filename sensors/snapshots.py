@@ -29,25 +29,27 @@ def external_snapshots(context: dg.SensorEvaluationContext, lakehouse: Lakehouse
     events: list[dg.AssetMaterialization] = []
     notes: list[str] = []
     for table in EXTERNAL_TABLES:
-        news = _news(lakehouse, table, trails.get(table, ()), limit=EVENTS_PER_TICK - len(events))
-        if news is None:
+        new = _new_snapshots(lakehouse, table, trails.get(table, ()), limit=EVENTS_PER_TICK - len(events))
+        if new is None:
             notes.append(f"{table} does not exist")
             continue
-        trails[table] = news.trail
-        events += [_event(table, snapshot, news) for snapshot in news.snapshots]
-        if news.rolled_back_from is not None:
-            context.log.warning("%s was rolled back or made anew; it was at snapshot %s", table, news.rolled_back_from)
-        if news.missed:
-            context.log.warning("%s: %s snapshots expired before they could be reported", table, news.missed)
-        if not news.snapshots:
-            notes.append(f"{table} has no snapshot after {news.trail[-1].id if news.trail else 0}")
+        trails[table] = new.trail
+        events += [_event(table, snapshot, new) for snapshot in new.snapshots]
+        if new.rolled_back_from is not None:
+            context.log.warning(
+                "%s was rolled back or created again; it was at snapshot %s", table, new.rolled_back_from
+            )
+        if new.missed:
+            context.log.warning("%s: %s snapshots expired before they could be reported", table, new.missed)
+        if not new.snapshots:
+            notes.append(f"{table} has no snapshot after {new.trail[-1].id if new.trail else 0}")
     cursor = encode_cursor(trails)
     if events:
         return dg.SensorResult(asset_events=events, cursor=cursor)
     return dg.SensorResult(skip_reason=dg.SkipReason("; ".join(notes)), cursor=cursor)
 
 
-def _news(lakehouse: LakehouseCatalog, table: str, trail: Trail, *, limit: int) -> NewSnapshots | None:
+def _new_snapshots(lakehouse: LakehouseCatalog, table: str, trail: Trail, *, limit: int) -> NewSnapshots | None:
     try:
         found = lakehouse.table(table)
     except TableNotFound:
@@ -55,7 +57,7 @@ def _news(lakehouse: LakehouseCatalog, table: str, trail: Trail, *, limit: int) 
     return follow(trail, found.facts.snapshots, limit=limit)
 
 
-def _event(table: str, snapshot: Snapshot, news: NewSnapshots) -> dg.AssetMaterialization:
+def _event(table: str, snapshot: Snapshot, new: NewSnapshots) -> dg.AssetMaterialization:
     return dg.AssetMaterialization(
         asset_key=asset_key(table),
         description=f"snapshot {snapshot.id}, {snapshot.commit_kind} by {snapshot.commit_user}",
@@ -68,7 +70,7 @@ def _event(table: str, snapshot: Snapshot, news: NewSnapshots) -> dg.AssetMateri
             "paimon/physical_rows": snapshot.total_record_count or 0,
             "paimon/added_rows": snapshot.delta_record_count or 0,
             **changelog_rows([snapshot]),
-            **({"paimon/rolled_back_from": news.rolled_back_from} if news.rolled_back_from is not None else {}),
+            **({"paimon/rolled_back_from": new.rolled_back_from} if new.rolled_back_from is not None else {}),
         },
         tags={"dagster/data_version": data_version(snapshot).value},
     )

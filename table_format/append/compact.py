@@ -54,13 +54,13 @@ def pick_groups(
         open_file_cost=options.scan.split_open_file_cost,
         delete_ratio=options.compaction.delete_ratio,
     )
-    marks = {
+    deleted_rows = {
         name: DeletedRows(found.range.cardinality, found.path)
         for name, found in (deletions.files if deletions is not None else {}).items()
         if found.range.cardinality != 0
     }
     pick = pick_in_bucket if options.bucket.count > 0 else pick_unordered
-    return pick(files, rules, marks, full=full)
+    return pick(files, rules, deleted_rows, full=full)
 
 
 def concatenate(
@@ -70,11 +70,11 @@ def concatenate(
     reader, fields = bucket.reader(), bucket.schema.fields
     rows = batch_rows_of(group, fields)
     first = group[0].min_sequence_number
-    marked = DeletionVectors(VectorReader(bucket.store.io), deletions.files if deletions is not None else {})
+    vectors = DeletionVectors(VectorReader(bucket.store.io), deletions.files if deletions is not None else {})
     with bucket.writing(level=0, source=FileSource.COMPACT, first_sequence_number=first) as writer:
         for file in group:
             batches = reader.read(
-                bucket.partition, bucket.bucket, file, fields, deleted=marked.of(file), batch_rows=rows
+                bucket.partition, bucket.bucket, file, fields, deleted=vectors.of(file), batch_rows=rows
             )
             for batch in batches:
                 writer.write(batch)
@@ -92,11 +92,11 @@ def replacement(
 
     ``live`` are all files of the bucket. Raises ``CorruptionError``.
     """
-    gone, come = _index_without(bucket, live, {file.file_name for file in before}, deletions)
+    removed, added = _index_without(bucket, live, {file.file_name for file in before}, deletions)
     return replace(
         bucket.message(compact_before=tuple(before), compact_after=tuple(after)),
-        compact_new_index_files=come,
-        compact_deleted_index_files=gone,
+        compact_new_index_files=added,
+        compact_deleted_index_files=removed,
     )
 
 

@@ -39,12 +39,12 @@ class DeletedRows:
     index_file: str
 
 
-Marks: TypeAlias = Mapping[str, DeletedRows]
+DeletedRowsByFile: TypeAlias = Mapping[str, DeletedRows]
 """Data files with deleted rows, by name."""
 
 
 def pick_unordered(
-    files: Sequence[DataFileMeta], rules: SmallFileRules, marks: Marks | None = None, *, full: bool
+    files: Sequence[DataFileMeta], rules: SmallFileRules, deleted_rows: DeletedRowsByFile | None = None, *, full: bool
 ) -> tuple[FileGroup, ...]:
     """Groups of files of a partition without buckets, each worth about two files of the target size.
 
@@ -53,21 +53,21 @@ def pick_unordered(
     that share an index file go to one group, however few they are. With ``full`` every file with deleted rows is
     taken, small files join them, and two are enough.
     """
-    marks = marks or {}
+    deleted_rows = deleted_rows or {}
     by_index: dict[str, list[DataFileMeta]] = {}
     rest: list[list[DataFileMeta]] = []
     for file in files:
-        mark = marks.get(file.file_name)
-        if mark is None:
+        deleted = deleted_rows.get(file.file_name)
+        if deleted is None:
             rest.extend([[file]] if file.file_size < rules.small_file_size else [])
-        elif full or file.file_size < rules.small_file_size or _has_too_many(file, mark, rules):
-            by_index.setdefault(mark.index_file, []).append(file)
-    marked = sorted(by_index.values(), key=lambda group: sum(file.file_size for file in group))
+        elif full or file.file_size < rules.small_file_size or _has_too_many(file, deleted, rules):
+            by_index.setdefault(deleted.index_file, []).append(file)
+    with_deletions = sorted(by_index.values(), key=lambda group: sum(file.file_size for file in group))
     if full:
-        groups, left = _packed([*marked, *rest], rules)
-        groups += [left] if len(left) >= 2 or any(file.file_name in marks for file in left) else []
+        groups, left = _packed([*with_deletions, *rest], rules)
+        groups += [left] if len(left) >= 2 or any(file.file_name in deleted_rows for file in left) else []
     else:
-        groups, left = _packed(marked, rules)
+        groups, left = _packed(with_deletions, rules)
         groups += [left] if left else []
         packed, left = _packed(rest, rules)
         groups += packed
@@ -77,22 +77,26 @@ def pick_unordered(
 
 
 def pick_in_bucket(
-    files: Sequence[DataFileMeta], rules: SmallFileRules, marks: Marks | None = None, *, full: bool
+    files: Sequence[DataFileMeta], rules: SmallFileRules, deleted_rows: DeletedRowsByFile | None = None, *, full: bool
 ) -> tuple[FileGroup, ...]:
     """Groups of neighbouring files of a bucket; a file with too many deleted rows may be one by itself."""
     ordered = sorted(files, key=lambda file: file.min_sequence_number)
-    marks = marks or {}
+    deleted_rows = deleted_rows or {}
     if full:
-        return _all_after_large(ordered, rules, marks)
+        return _all_after_large(ordered, rules, deleted_rows)
     groups = _windows(ordered, rules)
     taken = {file.file_name for group in groups for file in group}
-    due = (file for file in ordered if (mark := marks.get(file.file_name)) and _has_too_many(file, mark, rules))
+    due = (
+        file
+        for file in ordered
+        if (deleted := deleted_rows.get(file.file_name)) and _has_too_many(file, deleted, rules)
+    )
     # The reference leaves them to a full compaction; alone, a file is rewritten without touching the order.
     return (*groups, *((file,) for file in due if file.file_name not in taken))
 
 
-def _has_too_many(file: DataFileMeta, mark: DeletedRows, rules: SmallFileRules) -> bool:
-    return mark.count is None or mark.count > file.row_count * rules.delete_ratio
+def _has_too_many(file: DataFileMeta, deleted: DeletedRows, rules: SmallFileRules) -> bool:
+    return deleted.count is None or deleted.count > file.row_count * rules.delete_ratio
 
 
 def _packed(
@@ -111,13 +115,17 @@ def _packed(
     return groups, members
 
 
-def _all_after_large(files: Sequence[DataFileMeta], rules: SmallFileRules, marks: Marks) -> tuple[FileGroup, ...]:
+def _all_after_large(
+    files: Sequence[DataFileMeta], rules: SmallFileRules, deleted_rows: DeletedRowsByFile
+) -> tuple[FileGroup, ...]:
     """Everything behind the large files at the beginning, if most of it is small or any of it has deleted rows."""
-    worth = (i for i, file in enumerate(files) if file.file_size < rules.small_file_size or file.file_name in marks)
+    worth = (
+        i for i, file in enumerate(files) if file.file_size < rules.small_file_size or file.file_name in deleted_rows
+    )
     rest = tuple(files[next(worth, len(files)) :])
     small = sum(file.file_size < rules.small_file_size for file in rest)
     is_worth_it = len(rest) >= FULL_COMPACTION_MIN_FILES and 2 * small > len(rest)
-    return (rest,) if is_worth_it or any(file.file_name in marks for file in rest) else ()
+    return (rest,) if is_worth_it or any(file.file_name in deleted_rows for file in rest) else ()
 
 
 def _windows(files: Sequence[DataFileMeta], rules: SmallFileRules) -> tuple[FileGroup, ...]:

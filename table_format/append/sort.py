@@ -16,7 +16,7 @@ from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.bucket_files import BucketFiles
 from table_format.indexes.deletion_vectors import BucketDeletions, DeletionVectors, VectorReader
 from table_format.io.external_sort import ExternalSort
-from table_format.kernels.sort_keys import FirstLook, SortKey, with_sort_key
+from table_format.kernels.sort_keys import SortKey, SortKeySample, with_sort_key
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
 from table_format.model.types import DataField
@@ -40,7 +40,7 @@ def sort_append_files(
     """
     deletions = deletions or BucketDeletions()
     if key.needs_spread:
-        look = FirstLook(key)
+        look = SortKeySample(key)
         for batch in live_rows(bucket, files, bucket.schema.select(key.columns), deletions):
             look.add(batch)
         key = look.with_spread()
@@ -75,9 +75,9 @@ def live_rows(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of files one after the other, without those that are marked as deleted."""
     reader = bucket.reader()
-    marked = DeletionVectors(VectorReader(bucket.store.io), deletions.files)
+    vectors = DeletionVectors(VectorReader(bucket.store.io), deletions.files)
     batch_rows = batch_rows_of(files, fields)
     for file in files:
         yield from reader.read(
-            bucket.partition, bucket.bucket, file, fields, deleted=marked.of(file), batch_rows=batch_rows
+            bucket.partition, bucket.bucket, file, fields, deleted=vectors.of(file), batch_rows=batch_rows
         )

@@ -16,7 +16,7 @@ from sqlglot import exp, parse
 
 from table_format.codecs.filter_literals import MisfitError, literal_value
 from table_format.codecs.filter_sql import FilterDialect
-from table_format.codecs.sql_errors import told_as
+from table_format.codecs.sql_errors import parse_errors_as
 from table_format.errors import ColumnNotFound, InvalidExpression
 from table_format.model.expression import SOURCE, TARGET, Call, CastTo, ColumnOf, Constant, Expression
 from table_format.model.types import (
@@ -94,7 +94,7 @@ def parse_expression(text: str, scope: Scope) -> Expression:
         ColumnNotFound: the text names a column that there is not.
         InvalidExpression: it cannot be parsed, leaves open which relation is meant, or goes beyond what is understood.
     """
-    with told_as(InvalidExpression, "expression", text):
+    with parse_errors_as(InvalidExpression, "expression", text):
         trees = parse(text, dialect=FilterDialect)
         if len(trees) != 1 or trees[0] is None:
             message = f"an expression is one value, found {text!r}"

@@ -17,7 +17,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.tokens import Tokenizer as StandardTokenizer
 
 from table_format.codecs.filter_literals import MisfitError, is_literal, literal_value
-from table_format.codecs.sql_errors import told_as
+from table_format.codecs.sql_errors import parse_errors_as
 from table_format.errors import ColumnNotFound, InvalidFilter
 from table_format.model.like import ESCAPE, escaped, pieces
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Like, Literal, Not, Or, Predicate
@@ -83,7 +83,7 @@ def parse_filter(text: str, fields: Sequence[DataField]) -> Predicate:
         InvalidFilter: the text is no condition, goes beyond what filters know, or compares a column with a literal of
             another kind. The message tells where.
     """
-    with told_as(InvalidFilter, "filter", text):
+    with parse_errors_as(InvalidFilter, "filter", text):
         trees = parse(text, dialect=FilterDialect)
         if len(trees) != 1 or trees[0] is None:
             message = f"a filter is one condition, found {text!r}"

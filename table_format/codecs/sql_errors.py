@@ -11,7 +11,7 @@ from table_format.errors import InvalidInputError
 
 
 @contextmanager
-def told_as(error: type[InvalidInputError], what: str, text: str) -> Iterator[None]:
+def parse_errors_as(error: type[InvalidInputError], what: str, text: str) -> Iterator[None]:
     """Raise ``error`` for anything that makes the text, a ``what``, unreadable."""
     try:
         yield

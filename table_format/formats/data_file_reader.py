@@ -19,7 +19,7 @@ from table_format.codecs.binary_row import deserialize_row
 from table_format.codecs.deletion_vector import DeletionVector
 from table_format.errors import BadEncoding
 from table_format.formats.batch_rows import sliced
-from table_format.formats.decoding import watched
+from table_format.formats.decoding import raising_read_errors
 from table_format.formats.deleted_rows import with_positions as numbered
 from table_format.formats.deleted_rows import without_deleted
 from table_format.formats.evolution import BoundsEvolution, Evolution
@@ -143,7 +143,7 @@ class DataFileReader:
     def _opened(self, partition: bytes, bucket: int, file: DataFileMeta) -> Iterator[tuple[FormatReader, str]]:
         path = self._store.paths.data_file(self._partition_text(partition), bucket, file)
         file_format = format_of(file.file_name)
-        with opened_file(self._store.io, path, size=file.file_size) as opened, watched(opened) as source:
+        with opened_file(self._store.io, path, size=file.file_size) as opened, raising_read_errors(opened) as source:
             use_threads = self._use_threads and file.row_count > _MIN_ROWS_FOR_THREADS
             reader = file_format.open_reader(source, path, use_threads=use_threads)
             if reader.row_count != file.row_count:

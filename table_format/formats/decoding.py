@@ -2,7 +2,7 @@
 
 Arrow's readers lose the type and the number of an error on the way: what is thrown through the ORC library comes out as
 text. Two things bring it back. Errors of Arrow's own files state their number in the text; of files that are objects of
-Python the error itself is kept aside (``Watch``).
+Python the error itself is kept aside (``ErrorCapture``).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def decoding(path: str, format_name: str) -> Iterator[None]:
         raise BadEncoding(path, f"not a sound {format_name} file: {error}") from error
 
 
-class Watch:
+class ErrorCapture:
     """A file object that passes reads on to a source, and keeps the error of the first one that failed."""
 
     def __init__(self, source: pa.NativeFile) -> None:
@@ -57,41 +57,41 @@ class Watch:
 
     def read(self, size: int) -> bytes:
         """So many bytes, fewer at the end."""
-        data: bytes = self._kept(lambda: self._source.read(size))
+        data: bytes = self._captured(lambda: self._source.read(size))
         return data
 
     def seek(self, position: int, whence: int = 0) -> int:
         """Go to a position, and say which it is."""
-        reached: int = self._kept(lambda: self._source.seek(position, whence))
+        reached: int = self._captured(lambda: self._source.seek(position, whence))
         return reached
 
     def tell(self) -> int:
         """The position."""
-        position: int = self._kept(self._source.tell)
+        position: int = self._captured(self._source.tell)
         return position
 
     def close(self) -> None:
         """The owner of the source closes it."""
         self.closed = True
 
-    def _kept(self, ask: Callable[[], _T]) -> _T:
+    def _captured(self, read: Callable[[], _T]) -> _T:
         try:
-            return ask()
+            return read()
         except BaseException as error:  # whatever it is, Arrow would make text of it
             self.failure = self.failure or error
             raise
 
 
 @contextmanager
-def watched(source: pa.NativeFile) -> Iterator[pa.NativeFile]:
+def raising_read_errors(source: pa.NativeFile) -> Iterator[pa.NativeFile]:
     """The source as a reader should get it: what the store says when a read fails is raised in place of corruption."""
     if isinstance(source, pa.OSFile | pa.BufferReader):
         yield source
         return
-    watch = Watch(source)
+    capture = ErrorCapture(source)
     try:
-        yield PythonFile(watch, mode="r")
+        yield PythonFile(capture, mode="r")
     except CorruptionError as error:
-        if watch.failure is not None:
-            raise watch.failure from error
+        if capture.failure is not None:
+            raise capture.failure from error
         raise

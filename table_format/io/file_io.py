@@ -33,8 +33,8 @@ class FileTooLarge(OSError):
 class FileStatus:
     """What lies at a path. ``size`` is bytes, ``modified_ms`` epoch milliseconds; both 0 for directories.
 
-    A symbolic link has the facts of what it leads to, and ``is_link``. ``is_odd`` is whatever is neither a file nor a
-    directory: a pipe, a socket, a device, a link that leads nowhere.
+    A symbolic link has the facts of its target, and ``is_link``. ``is_special`` is true of anything that is neither a
+    regular file nor a directory: a pipe, a socket, a device, a link whose target does not exist.
     """
 
     name: str
@@ -42,12 +42,12 @@ class FileStatus:
     modified_ms: int
     is_directory: bool
     is_link: bool = False
-    is_odd: bool = False
+    is_special: bool = False
 
     @property
     def is_broken_link(self) -> bool:
         """Whether it is a link that leads to nothing that could be opened."""
-        return self.is_link and self.is_odd
+        return self.is_link and self.is_special
 
 
 class FileIO(Protocol):

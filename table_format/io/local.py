@@ -339,6 +339,6 @@ def _status(path: str, name: str, own: os.stat_result) -> FileStatus:
                 raise
     if stat.S_ISDIR(found.st_mode):
         return FileStatus(name, 0, 0, is_directory=True, is_link=is_link)
-    is_odd = not stat.S_ISREG(found.st_mode)
+    is_special = not stat.S_ISREG(found.st_mode)
     changed_ms = found.st_mtime_ns // 1_000_000
-    return FileStatus(name, 0 if is_odd else found.st_size, changed_ms, False, is_link, is_odd)
+    return FileStatus(name, 0 if is_special else found.st_size, changed_ms, False, is_link, is_special)

@@ -68,7 +68,7 @@ _CONSUMER: Final = "consumer-"
 _EXPIRING: Final = "expiring-"
 _REWRITING: Final = "rewriting"
 _APART: Final = "-apart"
-_TAG_GOING: Final = "del-"
+_TAG_DELETION: Final = "del-"
 _TEMPORARY_SUFFIX: Final = ".tmp"
 _DROPPED: Final = "dropped-"
 
@@ -191,7 +191,7 @@ class TablePaths:
 
     def tag_notice(self, name: str) -> str:
         """The file that says that a tag is being deleted: files that only it kept may be gone."""
-        return f"{self.tag_directory}/{_TAG_GOING}{_check_not_numeric(name, 'tag')}"
+        return f"{self.tag_directory}/{_TAG_DELETION}{_check_not_numeric(name, 'tag')}"
 
     @property
     def consumer_directory(self) -> str:
@@ -434,7 +434,7 @@ def tag_name_of(file_name: str) -> str | None:
 
 def tag_being_deleted(file_name: str) -> str | None:
     """The tag that is being deleted, as a notice of ``tag_notice`` says."""
-    return _text_after(_TAG_GOING, file_name)
+    return _text_after(_TAG_DELETION, file_name)
 
 
 def consumer_name_of(file_name: str) -> str | None:

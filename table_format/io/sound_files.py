@@ -26,7 +26,7 @@ def read_file(io: FileIO, path: str, *, size: int | None = None) -> bytes:
         BadEncoding: a directory, a pipe or something else that is no file has its name.
     """
     try:
-        with refusing_odd_files(path):
+        with refusing_special_files(path):
             data = io.read(path)
     except FileTooLarge as error:
         data = _read_large(io, path, error.size, announced=size)
@@ -45,7 +45,7 @@ def opened_file(io: FileIO, path: str, *, size: int | None = None) -> Iterator[p
         BadEncoding: a directory, a pipe or something else that is no file has its name.
     """
     try:
-        with refusing_odd_files(path):
+        with refusing_special_files(path):
             source = io.open_input(path)
     except FileNotFoundError as error:
         raise MissingFile(path) from error
@@ -64,13 +64,13 @@ def file_exists(io: FileIO, path: str) -> bool:
     found = io.status(path)
     if found is None:
         return False
-    if found.is_directory or found.is_odd:
+    if found.is_directory or found.is_special:
         raise BadEncoding(path, f"expected a file, found {_what(found)}; move it out of the table")
     return True
 
 
 @contextmanager
-def refusing_odd_files(path: str) -> Iterator[None]:
+def refusing_special_files(path: str) -> Iterator[None]:
     """Name what cannot be a file of the table as what it is."""
     try:
         yield

@@ -68,23 +68,26 @@ class Grouped:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The rows of a step, one for each key and retracts included, and of the keys with news what was and what is."""
+    """The rows of a step, one for each key, retracts included.
+
+    ``before`` and ``after`` are the rows of the keys with a new version, without and with that version.
+    """
 
     rows: pa.RecordBatch
     before: pa.RecordBatch
     after: pa.RecordBatch
 
 
-def merge_onto(versions: Grouped, before: Mask, has_news: npt.NDArray[np.bool_], spec: MergeSpec) -> Merged:
-    """Merge the versions of keys with news; a key without is as it was ``before``.
+def merge_onto(versions: Grouped, before: Mask, has_new_version: npt.NDArray[np.bool_], spec: MergeSpec) -> Merged:
+    """Merge the versions of the keys with a new version; every other key is as it was ``before``.
 
     ``before`` marks one version of a key at most. With ``spec.lowest_level_only`` other versions above level 0 are
     outdated.
     """
-    news = versions.spread(has_news)
-    current = (versions.levels == 0) | before if spec.lowest_level_only else np.ones(news.size, np.bool_)
-    after = _merged(versions, news & current, spec)
-    unchanged = versions.take(before & ~news)
+    updated = versions.spread(has_new_version)
+    current = (versions.levels == 0) | before if spec.lowest_level_only else np.ones(updated.size, np.bool_)
+    after = _merged(versions, updated & current, spec)
+    unchanged = versions.take(before & ~updated)
     if unchanged.num_rows == 0:
         rows = after
     elif after.num_rows == 0:
@@ -92,7 +95,7 @@ def merge_onto(versions: Grouped, before: Mask, has_news: npt.NDArray[np.bool_],
     else:
         order, _ = grouped([unchanged, after], _by_key(spec))
         rows = concat_batches([unchanged, after]).take(order)
-    return Merged(rows, versions.take(before & news), after)
+    return Merged(rows, versions.take(before & updated), after)
 
 
 def _merged(versions: Grouped, chosen: Mask, spec: MergeSpec) -> pa.RecordBatch:

@@ -40,7 +40,7 @@ class Spread:
     Of strings and binaries the first ``prefix`` bytes are the same.
     """
 
-    parting: UInt64Array
+    split_points: UInt64Array
     prefix: int = 0
 
 
@@ -92,9 +92,9 @@ def ordered_bytes(array: pa.Array, spread: Spread, *, width: int = WORD_BYTES) -
     [117, 0, 202, 202]
     """
     words = _words(array, spread.prefix, width)
-    if len(spread.parting):
-        rank = np.searchsorted(spread.parting, words, "right").astype(np.uint64)
-        step = 2**64 // (len(spread.parting) + 1)
+    if len(spread.split_points):
+        rank = np.searchsorted(spread.split_points, words, "right").astype(np.uint64)
+        step = 2**64 // (len(spread.split_points) + 1)
         words = rank * np.uint64(step) + (words >> np.uint64(65 - step.bit_length()))
     found = _as_bytes(words)
     if is_bytes(array.type):

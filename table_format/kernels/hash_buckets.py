@@ -98,10 +98,10 @@ class HashBuckets:
         pairs = np.empty(count, np.int64)
         start = 0
         for bucket, hashes in files:
-            mine = pairs[start : start + len(hashes)]
-            mine[:] = hashes
-            mine <<= _BUCKET_BITS
-            mine |= bucket
+            part = pairs[start : start + len(hashes)]
+            part[:] = hashes
+            part <<= _BUCKET_BITS
+            part |= bucket
             start += len(hashes)
         pairs.sort()
         buckets = pairs.astype(np.int16)
@@ -182,9 +182,9 @@ def places_of_new(counts: dict[int, int], hashes: Hashes, rules: AssignRules) ->
     buckets = np.empty(len(hashes), np.int16)
     owners = assigner_of(hashes, rules.assigners)
     for owner in range(rules.assigners):
-        mine = np.flatnonzero(owners == owner)
-        if len(mine):
-            buckets[mine] = _places(counts, hashes[mine], owner, rules)
+        owned = np.flatnonzero(owners == owner)
+        if len(owned):
+            buckets[owned] = _places(counts, hashes[owned], owner, rules)
     return buckets
 
 
@@ -222,16 +222,16 @@ def _places(counts: dict[int, int], hashes: Hashes, owner: int, rules: AssignRul
             "raise 'dynamic-bucket.target-row-num'"
         )
         raise InvalidInputError(message)
-    mine = _mine(range(rules.bucket_limit), owner, rules) or list(range(rules.bucket_limit))
+    owned = _owned_buckets(range(rules.bucket_limit), owner, rules) or list(range(rules.bucket_limit))
     # Java draws lots. Upper bits of the hash are as good, and two writers come to the same.
-    lots = np.abs(hashes[placed:].astype(np.int64)) // rules.assigners % len(mine)
-    places[placed:] = np.array(mine, np.int16)[lots]
+    chosen = np.abs(hashes[placed:].astype(np.int64)) // rules.assigners % len(owned)
+    places[placed:] = np.array(owned, np.int16)[chosen]
     return places
 
 
 def _open_buckets(counts: dict[int, int], owner: int, rules: AssignRules) -> Iterator[tuple[int, int]]:
     """Buckets of an assigner with room, and how much: those there are, then new ones."""
-    for bucket in _mine(sorted(counts), owner, rules):
+    for bucket in _owned_buckets(sorted(counts), owner, rules):
         if counts[bucket] < rules.target_rows:
             yield bucket, rules.target_rows - counts[bucket]
     for bucket in range(owner, rules.bucket_limit, rules.assigners):
@@ -239,7 +239,7 @@ def _open_buckets(counts: dict[int, int], owner: int, rules: AssignRules) -> Ite
             yield bucket, rules.target_rows
 
 
-def _mine(buckets: Iterable[int], owner: int, rules: AssignRules) -> list[int]:
+def _owned_buckets(buckets: Iterable[int], owner: int, rules: AssignRules) -> list[int]:
     return [bucket for bucket in buckets if bucket % rules.assigners == owner]
 
 

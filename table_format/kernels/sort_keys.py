@@ -62,7 +62,7 @@ class SortKey:
         return self.text_bytes if self.strategy is OrderStrategy.ZORDER else WORD_BYTES
 
 
-class FirstLook:
+class SortKeySample:
     """Looks at the columns of a key in all rows; ``with_spread`` is the key that knows them."""
 
     def __init__(self, key: SortKey) -> None:

@@ -20,19 +20,26 @@ from table_format.lsm.universal import CompactUnit
 
 @dataclass(frozen=True, slots=True)
 class RunningCompaction:
-    """A compaction that was begun on ``levels``. Until it is done, ``marks`` are its own."""
+    """A compaction that was begun on ``levels``. Until it is done, ``deletion_vectors`` are its own."""
 
     bucket: BucketFiles
     levels: Levels
-    marks: BucketVectors | None
+    deletion_vectors: BucketVectors | None
     future: Future[CompactResult]
 
     @classmethod
     def begin(
-        cls, executor: Executor, bucket: BucketFiles, levels: Levels, unit: CompactUnit, marks: BucketVectors | None
+        cls,
+        executor: Executor,
+        bucket: BucketFiles,
+        levels: Levels,
+        unit: CompactUnit,
+        deletion_vectors: BucketVectors | None,
     ) -> RunningCompaction:
         """Hand the work to the executor."""
-        return cls(bucket, levels, marks, executor.submit(run_compaction, bucket, levels, unit, marks))
+        return cls(
+            bucket, levels, deletion_vectors, executor.submit(run_compaction, bucket, levels, unit, deletion_vectors)
+        )
 
     @property
     def is_done(self) -> bool:
@@ -43,11 +50,15 @@ class RunningCompaction:
         """What came of it, waiting for it if need be; raises what it failed of, and then it has left no file."""
         return self.future.result()
 
-    def fits(self, levels: Levels, marks: BucketVectors | None) -> bool:
+    def fits(self, levels: Levels, deletion_vectors: BucketVectors | None) -> bool:
         """Whether the bucket is still as it was, but for new files on level 0."""
         now = {(file.file_name, file.level) for file in levels.files}
         then = {(file.file_name, file.level) for file in self.levels.files}
-        return then <= now and all(level == 0 for _, level in now - then) and _index_of(marks) == _index_of(self.marks)
+        return (
+            then <= now
+            and all(level == 0 for _, level in now - then)
+            and _index_of(deletion_vectors) == _index_of(self.deletion_vectors)
+        )
 
     def discard(self) -> None:
         """Forget it; the files it has made are deleted."""
@@ -59,5 +70,5 @@ class RunningCompaction:
             self.bucket.delete(file)
 
 
-def _index_of(marks: BucketVectors | None) -> tuple[str, ...]:
-    return () if marks is None else tuple(file.file_name for file in marks.index_files)
+def _index_of(deletion_vectors: BucketVectors | None) -> tuple[str, ...]:
+    return () if deletion_vectors is None else tuple(file.file_name for file in deletion_vectors.index_files)

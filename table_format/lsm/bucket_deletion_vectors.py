@@ -51,14 +51,14 @@ class BucketVectors:
             self._vectors[file.file_name] = vector
         return vector if vector is not None and vector.cardinality else None
 
-    def mark(self, file: DataFileMeta, positions: npt.NDArray[np.int64]) -> None:
+    def mark_deleted(self, file: DataFileMeta, positions: npt.NDArray[np.int64]) -> None:
         """Mark rows of a data file as deleted."""
         is_wide = self._bucket.options.deletion_vectors.bitmap64
         vector = self.of(file) or DeletionVector.of(is_wide=is_wide)
         self._vectors[file.file_name] = vector.union(positions.tolist())
         self._is_modified = True
 
-    def marked_files(self, live: Iterable[DataFileMeta]) -> tuple[DataFileMeta, ...]:
+    def files_with_deletions(self, live: Iterable[DataFileMeta]) -> tuple[DataFileMeta, ...]:
         """The files that have deleted rows."""
         return tuple(file for file in live if self.of(file) is not None)
 
@@ -68,9 +68,9 @@ class BucketVectors:
         if not self._is_modified and vectors.keys() == self._stored.keys():
             return (), ()
         store = self._bucket.store
-        come = write_deletion_vectors(store, vectors)
-        path = store.paths.index(come.file_name)
-        gone, self._index_files = self._index_files, (come,)
-        self._stored = {r.data_file: DeletionFile(path, r, come.file_size) for r in come.deletion_vector_ranges or ()}
+        added = write_deletion_vectors(store, vectors)
+        path = store.paths.index(added.file_name)
+        removed, self._index_files = self._index_files, (added,)
+        self._stored = {r.data_file: DeletionFile(path, r, added.file_size) for r in added.deletion_vector_ranges or ()}
         self._vectors, self._is_modified = vectors, False
-        return gone, (come,)
+        return removed, (added,)

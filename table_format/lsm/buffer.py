@@ -18,7 +18,7 @@ class WriteBuffer:
         """Whether the batches have as many bytes as the buffer may hold."""
         return self._bytes >= self._capacity_bytes
 
-    def take_in(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def add(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Keep the rows that there is room for, at least one, and return the others."""
         room = max(self._capacity_bytes - self._bytes, 0)
         size = max(batch.nbytes, 1)

@@ -1,4 +1,4 @@
-"""Compaction that knows what was there before a row: it tells the changes, and marks what is outdated.
+"""Compaction that knows the previous version of each row: it writes the changelog and marks outdated rows.
 
 Format chapter 07, sections 6 and 7. Java ``FullChangelogMergeTreeCompactRewriter``: a full compaction compares what is
 on the highest level with what the merge makes of it. ``LookupMergeTreeCompactRewriter``: for each key on level 0 the
@@ -39,40 +39,41 @@ Files: TypeAlias = tuple[DataFileMeta, ...]
 
 @dataclass(frozen=True, slots=True)
 class ChangeDetection:
-    """A compaction to a level above 0. With ``lookup`` its news are the keys on level 0, otherwise all below ``level``.
+    """A compaction to a level above 0.
 
-    ``tells`` says whether there is a changelog; ``marks`` are the deletion vectors of the bucket, if it has them.
+    With ``lookup`` the keys on level 0 are new, otherwise all keys below ``level``. ``deletion_vectors`` are those of
+    the bucket, if it has them.
     """
 
     bucket: BucketFiles
     level: int
     max_level: int
     lookup: Lookup | None
-    marks: BucketVectors | None
-    tells: bool
+    deletion_vectors: BucketVectors | None
+    writes_changelog: bool
 
     @classmethod
     def of(
-        cls, bucket: BucketFiles, unit: CompactUnit, levels: Levels, marks: BucketVectors | None
+        cls, bucket: BucketFiles, unit: CompactUnit, levels: Levels, deletion_vectors: BucketVectors | None
     ) -> ChangeDetection | None:
         """``None`` if it does not matter what was there before."""
         producer, options, level = bucket.changelog_producer, bucket.options, unit.output_level
         if producer is ChangelogProducer.FULL_COMPACTION:
-            return cls(bucket, level, level, None, None, tells=True) if level == levels.max_level else None
+            return cls(bucket, level, level, None, None, writes_changelog=True) if level == levels.max_level else None
         if level == 0 or options.merge.engine is MergeEngine.FIRST_ROW or not options.compacts_by_lookup:
             return None
-        tells = producer is ChangelogProducer.LOOKUP
+        writes_changelog = producer is ChangelogProducer.LOOKUP
         lookup = Lookup(
             bucket,
             [run for run in levels.higher if run.level > level],
             _fields(bucket)
-            if tells or _row_matters(bucket)
+            if writes_changelog or _row_matters(bucket)
             else bucket.schema.select(bucket.schema.trimmed_primary_keys),
-            among=[file for file in unit.files if file.level == 0],
+            key_files=[file for file in unit.files if file.level == 0],
             key_range=key_ranges(bucket.schema),
-            deletions=marks,
+            deletions=deletion_vectors,
         )
-        return cls(bucket, level, levels.max_level, lookup, marks, tells)
+        return cls(bucket, level, levels.max_level, lookup, deletion_vectors, writes_changelog)
 
     def plan(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
         """The steps, where a file of level 0 is rewritten and not merely moved if its rows may become others."""
@@ -88,7 +89,7 @@ class ChangeDetection:
             return False
         if files.at_level(0).format != files.at_level(self.level).format:
             return True
-        if self.marks is not None and file.delete_row_count != 0:
+        if self.deletion_vectors is not None and file.delete_row_count != 0:
             return True
         return self.level != self.max_level and _row_matters(self.bucket)
 
@@ -105,8 +106,8 @@ class ChangeDetection:
                     kept = rows.filter(is_add(rows.column(VALUE_KIND.name))) if drop_retracts else rows
                     if kept.num_rows:
                         data.write(physical_batch(kept, schema))
-                    for news in self._changes(merged):
-                        changelog.write(physical_batch(news, schema))
+                    for changed in self._changes(merged):
+                        changelog.write(physical_batch(changed, schema))
             return data.close(), changelog.close()
 
     def upgrade(self, file: DataFileMeta) -> Files:
@@ -115,13 +116,13 @@ class ChangeDetection:
             return ()
         with self.bucket.writing(level=self.level, source=FileSource.APPEND, changelog=True) as changelog:
             for merged in self._steps(((file,),)):
-                for news in self._changes(merged):
-                    changelog.write(physical_batch(news, self.bucket.schema))
+                for changed in self._changes(merged):
+                    changelog.write(physical_batch(changed, self.bucket.schema))
             return changelog.close()
 
     def _steps(self, section: Section) -> Iterator[Merged]:
         bucket, fields = self.bucket, _fields(self.bucket)
-        source = RunSource(bucket.reader(), bucket.partition, bucket.bucket, deletions=self.marks)
+        source = RunSource(bucket.reader(), bucket.partition, bucket.bucket, deletions=self.deletion_vectors)
         spec = merge_spec(bucket.schema, bucket.options)
         spec = replace(spec, by_sequence_number=self.lookup is not None or not has_disjoint_sequences(section))
         runs = oldest_first(section)
@@ -142,24 +143,24 @@ class ChangeDetection:
         unknown = ~versions.any_of_key(before)
         found = self.lookup.find(versions.rows.take(versions.order[versions.starts[unknown]]))
         if found is not None:
-            if self.marks is not None:
+            if self.deletion_vectors is not None:
                 for file, positions in found.by_file():
-                    self.marks.mark(file, positions)
-            if self.tells or _row_matters(self.bucket):
+                    self.deletion_vectors.mark_deleted(file, positions)
+            if self.writes_changelog or _row_matters(self.bucket):
                 versions = Grouped.of([found.rows, *parts], spec)
                 before = versions.lowest_above_0()
         return merge_onto(versions, before, versions.any_of_key(versions.levels == 0), spec)
 
     def _changes(self, merged: Merged) -> Iterator[pa.RecordBatch]:
-        if not self.tells:
+        if not self.writes_changelog:
             return
         options, compared = self.bucket.options.changelog, None
         if options.row_deduplicate:
             ignored = options.ignored_fields or ()
             compared = [name for name in self.bucket.schema.field_names if name not in ignored]
-        news = changes(merged, merge_spec(self.bucket.schema, self.bucket.options), compared=compared)
-        if news.num_rows:
-            yield news
+        changed = changes(merged, merge_spec(self.bucket.schema, self.bucket.options), compared=compared)
+        if changed.num_rows:
+            yield changed
 
 
 def _fields(bucket: BucketFiles) -> tuple[DataField, ...]:

@@ -56,9 +56,9 @@ class Changes:
         self._after.extend(result.after)
         self._compact_changelog.extend(result.changelog)
 
-    def drain(self, marks: BucketVectors | None, levels: Levels) -> CommitMessage:
+    def drain(self, deletion_vectors: BucketVectors | None, levels: Levels) -> CommitMessage:
         """All changes as one message, with the deletion vectors of what is live now; then there are none."""
-        gone, come = ((), ()) if marks is None else marks.write(levels.files)
+        removed, added = ((), ()) if deletion_vectors is None else deletion_vectors.write(levels.files)
         message = self._bucket.message(
             new_files=tuple(self._new),
             compact_before=tuple(self._before.values()),
@@ -67,7 +67,7 @@ class Changes:
             compact_changelog=tuple(self._compact_changelog),
         )
         self._clear()
-        return replace(message, compact_deleted_index_files=gone, compact_new_index_files=come)
+        return replace(message, compact_deleted_index_files=removed, compact_new_index_files=added)
 
     def forget_compactions(self) -> None:
         """Undo all compactions: delete what they made, and keep what was new."""

@@ -18,7 +18,7 @@ from table_format.lsm.bucket_deletion_vectors import BucketDeletions, BucketVect
 from table_format.lsm.change_detection import ChangeDetection
 from table_format.lsm.changes import Changes, CompactResult
 from table_format.lsm.compaction_task import Rewrite, Step, Upgrade, plan_steps
-from table_format.lsm.first_row import new_keys_only, older_runs, rewriting_what_may_repeat, rows_of_level_0
+from table_format.lsm.first_row import new_keys_only, older_runs, rewrite_possible_repeats, rows_of_level_0
 from table_format.lsm.intervals import Run, Section
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.levels import Levels, levels_of, replace_files
@@ -43,25 +43,25 @@ def compact_bucket(
     """
     key_range = key_ranges(bucket.schema)
     levels = levels_of(files, bucket.options.compaction.num_levels, key_range)
-    marks = marked_rows(bucket, deletions)
-    unit = whole_compaction(bucket, levels, marks) if full else due_compaction(bucket, levels)
+    deletion_vectors = bucket_vectors(bucket, deletions)
+    unit = whole_compaction(bucket, levels, deletion_vectors) if full else due_compaction(bucket, levels)
     if unit is None:
         return bucket.message()
     changes = Changes(bucket)
-    result = run_compaction(bucket, levels, unit, marks)
+    result = run_compaction(bucket, levels, unit, deletion_vectors)
     changes.compacted(result)
     with changes.aborting_on_failure():
-        return changes.drain(marks, replace_files(levels, result.before, result.after, key_range))
+        return changes.drain(deletion_vectors, replace_files(levels, result.before, result.after, key_range))
 
 
-def marked_rows(bucket: BucketFiles, deletions: BucketDeletions | None) -> BucketVectors | None:
+def bucket_vectors(bucket: BucketFiles, deletions: BucketDeletions | None) -> BucketVectors | None:
     """The deletion vectors of a bucket, if its table has them, or had them once."""
     if deletions is None and not bucket.options.deletion_vectors.enabled:
         return None
     return BucketVectors(bucket, deletions or BucketDeletions())
 
 
-def whole_compaction(bucket: BucketFiles, levels: Levels, marks: BucketVectors | None) -> CompactUnit | None:
+def whole_compaction(bucket: BucketFiles, levels: Levels, deletion_vectors: BucketVectors | None) -> CompactUnit | None:
     """All files to the highest level; of those that are there already, the ones with deleted rows, or all if asked."""
     unit = full_compaction(levels)
     if unit is not None:
@@ -69,7 +69,7 @@ def whole_compaction(bucket: BucketFiles, levels: Levels, marks: BucketVectors |
     if bucket.options.compaction.force_rewrite_all_files:
         files = levels.files
     else:
-        files = () if marks is None else marks.marked_files(levels.files)
+        files = () if deletion_vectors is None else deletion_vectors.files_with_deletions(levels.files)
     return CompactUnit(files, levels.max_level, in_place=True) if files else None
 
 
@@ -84,7 +84,7 @@ def due_compaction(bucket: BucketFiles, levels: Levels) -> CompactUnit | None:
 
 
 def run_compaction(
-    bucket: BucketFiles, levels: Levels, unit: CompactUnit, marks: BucketVectors | None = None
+    bucket: BucketFiles, levels: Levels, unit: CompactUnit, deletion_vectors: BucketVectors | None = None
 ) -> CompactResult:
     """Carry out one compaction; if it fails, the files it made are deleted again."""
     key_range = key_ranges(bucket.schema)
@@ -102,13 +102,13 @@ def run_compaction(
     older: Sequence[Run] = ()
     if bucket.options.merge.engine is MergeEngine.FIRST_ROW:
         older = older_runs(unit, levels)
-        steps = rewriting_what_may_repeat(tuple(steps), older, key_range)
+        steps = rewrite_possible_repeats(tuple(steps), older, key_range)
     # What is older is marked as deleted, or else has to be taken back by what is newer.
     masked = bucket.options.deletion_vectors.enabled and unit.output_level != 0
     drop = drops_deletes(unit, levels) or masked
-    news = ChangeDetection.of(bucket, unit, levels, marks)
-    if news is not None:
-        steps = news.plan(tuple(steps))
+    detection = ChangeDetection.of(bucket, unit, levels, deletion_vectors)
+    if detection is not None:
+        steps = detection.plan(tuple(steps))
     before: list[DataFileMeta] = []
     after: list[DataFileMeta] = []
     changelog: list[DataFileMeta] = []
@@ -117,20 +117,26 @@ def run_compaction(
         for step in steps:
             match step:
                 case Rewrite():
-                    if news is not None:
-                        files, told = news.rewrite(step, drop_retracts=drop)
+                    if detection is not None:
+                        files, changelog_files = detection.rewrite(step, drop_retracts=drop)
                     else:
-                        files, told = _rewrite(bucket, step, unit.output_level, older, marks, drop_retracts=drop)
-                    written.extend((*files, *told))
-                    changelog.extend(told)
+                        files, changelog_files = _rewrite(
+                            bucket, step, unit.output_level, older, deletion_vectors, drop_retracts=drop
+                        )
+                    written.extend((*files, *changelog_files))
+                    changelog.extend(changelog_files)
                     before.extend(step.files)
                     after.extend(files)
                 case Upgrade(file):
                     before.append(file)
                     after.append(file.upgrade(unit.output_level))
-                    told = news.upgrade(file) if news is not None else _told(bucket, file, unit.output_level)
-                    written.extend(told)
-                    changelog.extend(told)
+                    changelog_files = (
+                        detection.upgrade(file)
+                        if detection is not None
+                        else _changelog_of_first_rows(bucket, file, unit.output_level)
+                    )
+                    written.extend(changelog_files)
+                    changelog.extend(changelog_files)
     return CompactResult(tuple(before), tuple(after), tuple(changelog))
 
 
@@ -139,28 +145,30 @@ def _rewrite(
     step: Rewrite,
     level: int,
     older: Sequence[Run],
-    marks: BucketVectors | None,
+    deletion_vectors: BucketVectors | None,
     *,
     drop_retracts: bool,
 ) -> tuple[tuple[DataFileMeta, ...], tuple[DataFileMeta, ...]]:
     """The files that the merge makes, and the changelog files of a ``first-row`` table."""
-    tells = _tells_first_rows(bucket)
+    writes_changelog = _writes_changelog_of_first_rows(bucket)
     with (
         bucket.writing(level=level, source=FileSource.COMPACT) as writer,
         bucket.writing(level=level, source=FileSource.APPEND, changelog=True) as changelog,
     ):
         for section in step.sections:
-            rows = _merged_rows(bucket, section, older, marks, drop_retracts=drop_retracts, show_levels=tells)
+            rows = _merged_rows(
+                bucket, section, older, deletion_vectors, drop_retracts=drop_retracts, show_levels=writes_changelog
+            )
             for batch in rows:
                 writer.write(physical_batch(batch, bucket.schema))
-                for news in rows_of_level_0(batch) if tells else ():
-                    changelog.write(physical_batch(news, bucket.schema))
+                for new_rows in rows_of_level_0(batch) if writes_changelog else ():
+                    changelog.write(physical_batch(new_rows, bucket.schema))
         return writer.close(), changelog.close()
 
 
-def _told(bucket: BucketFiles, file: DataFileMeta, level: int) -> tuple[DataFileMeta, ...]:
+def _changelog_of_first_rows(bucket: BucketFiles, file: DataFileMeta, level: int) -> tuple[DataFileMeta, ...]:
     """The changelog files of a file of a ``first-row`` table that is moved up as it is."""
-    if file.level != 0 or not _tells_first_rows(bucket):
+    if file.level != 0 or not _writes_changelog_of_first_rows(bucket):
         return ()
     with bucket.writing(level=level, source=FileSource.APPEND, changelog=True) as changelog:
         for batch in _merged_rows(bucket, ((file,),), (), None, drop_retracts=False):
@@ -168,7 +176,7 @@ def _told(bucket: BucketFiles, file: DataFileMeta, level: int) -> tuple[DataFile
         return changelog.close()
 
 
-def _tells_first_rows(bucket: BucketFiles) -> bool:
+def _writes_changelog_of_first_rows(bucket: BucketFiles) -> bool:
     is_first_row = bucket.options.merge.engine is MergeEngine.FIRST_ROW
     return is_first_row and bucket.changelog_producer is ChangelogProducer.LOOKUP
 
@@ -177,13 +185,13 @@ def _merged_rows(
     bucket: BucketFiles,
     section: Section,
     older: Sequence[Run],
-    marks: BucketVectors | None,
+    deletion_vectors: BucketVectors | None,
     *,
     drop_retracts: bool,
     show_levels: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """The merged rows of a section in key order: sequence number, kind, the columns, and ``_LEVEL`` if asked."""
-    source = RunSource(bucket.reader(), bucket.partition, bucket.bucket, deletions=marks)
+    source = RunSource(bucket.reader(), bucket.partition, bucket.bucket, deletions=deletion_vectors)
     fields = (SEQUENCE_NUMBER, VALUE_KIND, *bucket.schema.fields)
     members = [file for run in section for file in run]
     spec = merge_spec(bucket.schema, bucket.options)

@@ -33,7 +33,7 @@ def older_runs(unit: CompactUnit, levels: Levels) -> tuple[Run, ...]:
     return tuple(run.files for run in levels.higher if run.level > unit.output_level)
 
 
-def rewriting_what_may_repeat(steps: Sequence[Step], older: Sequence[Run], key_range: KeyRangeOf) -> Iterator[Step]:
+def rewrite_possible_repeats(steps: Sequence[Step], older: Sequence[Run], key_range: KeyRangeOf) -> Iterator[Step]:
     """The steps, where a file of level 0 is read and not merely moved if older runs may hold some of its keys."""
     for step in steps:
         if isinstance(step, Upgrade) and step.file.level == 0 and _overlapping(step.file, older, key_range):
@@ -57,7 +57,7 @@ def new_keys_only(
         RetractNotSupported: a row takes back, and that is not ignored.
     """
     rows = _adds(batches, ignore_delete=ignore_delete)
-    overlapping = _that_may_hold_keys_of(files, older, bucket, key_range)
+    overlapping = _runs_with_possible_keys(files, older, bucket, key_range)
     if not overlapping:
         yield from rows
         return
@@ -71,14 +71,14 @@ def new_keys_only(
             yield batch
 
 
-def _that_may_hold_keys_of(
+def _runs_with_possible_keys(
     files: Sequence[DataFileMeta], older: Sequence[Run], bucket: BucketFiles, key_range: KeyRangeOf
 ) -> list[Run]:
     """The older runs with those of their files that may hold a key of some files."""
     runs = [tuple(f for f in run if any(_overlap(f, file, key_range) for file in files)) for run in older]
-    asked = KeyFilter.of(bucket, files, [f for run in runs for f in run], key_range) if any(runs) else None
-    if asked is not None:
-        kept = {f.file_name for run in runs for f in run if (k := asked.may_be_in(f)) is None or k.keys.num_rows}
+    key_filter = KeyFilter.of(bucket, files, [f for run in runs for f in run], key_range) if any(runs) else None
+    if key_filter is not None:
+        kept = {f.file_name for run in runs for f in run if (k := key_filter.may_be_in(f)) is None or k.keys.num_rows}
         runs = [tuple(f for f in run if f.file_name in kept) for run in runs]
     return [run for run in runs if run]
 

@@ -28,16 +28,16 @@ def partition_into_sections(files: Iterable[DataFileMeta], key_range: KeyRangeOf
     for file in sorted(files, key=key_range):
         first, last = key_range(file)
         if bound is not None and first > bound:
-            sections.append(_deal_out(members, key_range))
+            sections.append(_assign_to_runs(members, key_range))
             members, bound = [], None
         members.append(file)
         bound = last if bound is None or last > bound else bound
     if members:
-        sections.append(_deal_out(members, key_range))
+        sections.append(_assign_to_runs(members, key_range))
     return tuple(sections)
 
 
-def _deal_out(files: list[DataFileMeta], key_range: KeyRangeOf) -> Section:
+def _assign_to_runs(files: list[DataFileMeta], key_range: KeyRangeOf) -> Section:
     """Deal files, sorted by first key, to as few runs as possible: each to the run that ends first, if it fits."""
     arrival = count()
     open_runs: list[tuple[Key, int, list[DataFileMeta]]] = []

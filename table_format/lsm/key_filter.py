@@ -1,4 +1,4 @@
-"""Keys that are about to be looked for, as far as they are few: they tell which files can hold one of them.
+"""The keys of a lookup, when they are few: they tell which files can hold one of them.
 
 A file whose key range holds none of them, or whose indexes exclude those in it, need not be opened (format chapter 09,
 section 7). Where keys are many, nearly every file holds some, and nothing is worked out.
@@ -36,7 +36,7 @@ from table_format.model.types import (
 MAX_LISTED_KEYS: Final = 1000
 """Files and row groups are chosen by the keys themselves when no more than this may be in a file."""
 
-MAX_ASKED_KEYS: Final = 100_000
+MAX_LOOKUP_KEYS: Final = 100_000
 """More keys are not held."""
 
 _CHANGED_IN_ORC: Final = (CharType, TimestampType, LocalZonedTimestampType)
@@ -55,7 +55,7 @@ class KeysInFile:
         first = self.fields[0]
         return In(first.name, tuple(values_of(pc.unique(self.keys.column(0)), first.type)))
 
-    def are_among(self, rows: pa.RecordBatch) -> pa.BooleanArray:
+    def matches_of(self, rows: pa.RecordBatch) -> pa.BooleanArray:
         """Rows that have in each key column a value that one of the keys has, and perhaps some more."""
         exact = [f.name for f in self.fields if not _has_two_zeros(f)]
         each = (pc.is_in(rows.column(name), value_set=self.keys.column(name)) for name in exact)
@@ -63,7 +63,7 @@ class KeysInFile:
 
 
 class KeyFilter:
-    """The keys of some files, which older files are asked for."""
+    """The keys of some files, which are looked up in older files."""
 
     def __init__(self, bucket: BucketFiles, keys: pa.RecordBatch, key_range: KeyRangeOf) -> None:
         self._bucket = bucket
@@ -76,19 +76,19 @@ class KeyFilter:
     def of(
         cls,
         bucket: BucketFiles,
-        among: Sequence[DataFileMeta],
+        key_files: Sequence[DataFileMeta],
         older: Sequence[DataFileMeta],
         key_range: KeyRangeOf,
     ) -> KeyFilter | None:
-        """The keys of the files ``among``; ``None`` when they are too many to tell the ``older`` ones apart."""
+        """The keys of ``key_files``; ``None`` when they are too many to exclude any of the ``older`` files."""
         fields = bucket.schema.select(bucket.schema.trimmed_primary_keys)
-        rows = sum(file.row_count for file in among)
+        rows = sum(file.row_count for file in key_files)
         if _has_two_zeros(fields[0]):
             return None
-        if rows > min(MAX_ASKED_KEYS, MAX_LISTED_KEYS * len(older)):
+        if rows > min(MAX_LOOKUP_KEYS, MAX_LISTED_KEYS * len(older)):
             return None
         reader = bucket.reader()
-        batches = (batch for file in among for batch in reader.read(bucket.partition, bucket.bucket, file, fields))
+        batches = (batch for file in key_files for batch in reader.read(bucket.partition, bucket.bucket, file, fields))
         table = pa.Table.from_batches(batches, schema=arrow_schema(fields)).combine_chunks()
         keys = pa.RecordBatch.from_arrays(
             [pa.concat_arrays(c.chunks) if c.num_chunks else pa.array([], c.type) for c in table.columns],

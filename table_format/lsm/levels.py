@@ -80,8 +80,8 @@ def replace_files(
     levels: Levels, before: Sequence[DataFileMeta], after: Sequence[DataFileMeta], key_range: KeyRangeOf
 ) -> Levels:
     """The levels once ``before`` is gone and ``after`` is there."""
-    gone = {(file.file_name, file.level) for file in before}
-    kept = [file for file in levels.files if (file.file_name, file.level) not in gone]
+    removed = {(file.file_name, file.level) for file in before}
+    kept = [file for file in levels.files if (file.file_name, file.level) not in removed]
     return levels_of([*kept, *after], levels.number_of_levels, key_range)
 
 

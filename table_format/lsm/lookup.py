@@ -62,20 +62,20 @@ class Lookup:
         runs: Sequence[SortedRun],
         fields: Sequence[DataField],
         *,
-        among: Sequence[DataFileMeta],
+        key_files: Sequence[DataFileMeta],
         key_range: KeyRangeOf,
         deletions: Deletions | None = None,
     ) -> None:
-        """``among`` are the files whose keys may be asked for; ``fields`` is what is wanted of a row found."""
+        """``key_files`` are the files whose keys may be asked for; ``fields`` is what is wanted of a row found."""
         self._bucket = bucket
         self._key_columns = bucket.schema.trimmed_primary_keys
         self._deletions = deletions
         self._files: list[DataFileMeta] = []
-        spans = [key_range(file) for file in among]
-        chosen = [(run, files) for run in runs if (files := _touched(run.files, spans, key_range))]
-        touched = [file for _, files in chosen for file in files]
-        self._asked = KeyFilter.of(bucket, among, touched, key_range) if touched else None
-        rows = batch_rows_of(touched, fields, side_by_side=max(len(chosen), 1))
+        spans = [key_range(file) for file in key_files]
+        chosen = [(run, files) for run in runs if (files := _overlapping_files(run.files, spans, key_range))]
+        overlapping = [file for _, files in chosen for file in files]
+        self._key_filter = KeyFilter.of(bucket, key_files, overlapping, key_range) if overlapping else None
+        rows = batch_rows_of(overlapping, fields, side_by_side=max(len(chosen), 1))
         self._cursors = [RunCursor(self._walk(files, fields, rows), self._key_columns) for _, files in chosen]
         self._by_key = MergeSpec(self._key_columns, by_sequence_number=False)
 
@@ -111,12 +111,12 @@ class Lookup:
         if keys.num_rows == 0:
             return [], None
         order, starts = grouped([part, keys], self._by_key)
-        met = starts[np.diff(np.append(starts, order.size)) == 2]
-        if met.size == 0:
+        matched = starts[np.diff(np.append(starts, order.size)) == 2]
+        if matched.size == 0:
             return [], None
         left = np.ones(keys.num_rows, np.bool_)
-        left[order[met + 1] - part.num_rows] = False
-        return [part.take(order[met])], left
+        left[order[matched + 1] - part.num_rows] = False
+        return [part.take(order[matched])], left
 
     def _in_order(self, pieces: Sequence[pa.RecordBatch]) -> Found:
         rows = concat_batches(pieces)
@@ -130,7 +130,7 @@ class Lookup:
         self, files: Sequence[DataFileMeta], fields: Sequence[DataField], batch_rows: int
     ) -> Iterator[pa.RecordBatch]:
         for file in files:
-            keys = None if self._asked is None else self._asked.may_be_in(file)
+            keys = None if self._key_filter is None else self._key_filter.may_be_in(file)
             if keys is not None and keys.keys.num_rows == 0:
                 continue
             number = len(self._files)
@@ -158,31 +158,33 @@ class Lookup:
         elif file.row_count < max(_MIN_ROWS_FOR_KEYS_FIRST, _MIN_ROWS_OF_A_KEY * keys.keys.num_rows):
             yield from read(fields, predicate=keys.predicate)
         else:
-            met = [
-                found for batch in read(keys.fields, predicate=keys.predicate) if (found := _met(keys, batch)).num_rows
+            matched = [
+                found
+                for batch in read(keys.fields, predicate=keys.predicate)
+                if (found := _matching_rows(keys, batch)).num_rows
             ]
             if {f.name for f in fields} == set(self._key_columns):
-                yield from met
-            elif met:
-                yield from _only(met, lambda predicate: read(fields, predicate=predicate), keys)
+                yield from matched
+            elif matched:
+                yield from _complete_rows(matched, lambda predicate: read(fields, predicate=predicate), keys)
 
 
-def _touched(
+def _overlapping_files(
     files: Sequence[DataFileMeta], spans: Sequence[KeyRange], key_range: KeyRangeOf
 ) -> tuple[DataFileMeta, ...]:
     overlaps: Callable[[KeyRange, KeyRange], bool] = lambda a, b: a[0] <= b[1] and b[0] <= a[1]  # noqa: E731
     return tuple(file for file in files if any(overlaps(key_range(file), span) for span in spans))
 
 
-def _met(keys: KeysInFile, batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch.filter(keys.are_among(batch))
+def _matching_rows(keys: KeysInFile, batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.filter(keys.matches_of(batch))
 
 
-def _only(
-    met: Sequence[pa.RecordBatch], read: Callable[[Predicate], Iterator[pa.RecordBatch]], keys: KeysInFile
+def _complete_rows(
+    matched: Sequence[pa.RecordBatch], read: Callable[[Predicate], Iterator[pa.RecordBatch]], keys: KeysInFile
 ) -> Iterator[pa.RecordBatch]:
     """The rows that were met, with all columns: of row groups without one of them nothing is read."""
-    rows = concat_batches(met)
+    rows = concat_batches(matched)
     wanted = rows.column(POSITION).to_numpy()
     for batch in read(KeysInFile(rows, keys.fields).predicate):
         positions = batch.column(POSITION).to_numpy()

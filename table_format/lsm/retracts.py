@@ -51,11 +51,11 @@ def check_retracts(batch: pa.RecordBatch, engine: Engine) -> None:
             raise RetractNotSupported(PARTIAL_UPDATE_REFUSAL)
         case PartialUpdate(groups=groups, aggregates=aggregates):
             for group in groups:
-                if pc.any(pc.and_(retracts, _asks_functions(batch, kinds, group))).as_py():
+                if pc.any(pc.and_(retracts, _needs_retraction(batch, kinds, group))).as_py():
                     _check_functions(tuple(spec for spec in aggregates if spec.field.name in group.members))
 
 
-def _asks_functions(batch: pa.RecordBatch, kinds: pa.Array, group: SequenceGroup) -> pa.BooleanArray:
+def _needs_retraction(batch: pa.RecordBatch, kinds: pa.Array, group: SequenceGroup) -> pa.BooleanArray:
     """Rows that have a sequence in the group; most -D rows of a group that removes the record ask no function."""
     has_sequence = reduce(pc.or_, (pc.is_valid(batch.column(name)) for name in group.sequence))
     if group.removes_record:

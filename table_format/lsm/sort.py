@@ -26,7 +26,7 @@ from table_format.indexes.hash_index import write_hashes
 from table_format.io.external_sort import ExternalSort
 from table_format.kernels.hash_buckets import Hashes, distinct
 from table_format.kernels.hashing import row_hashes
-from table_format.kernels.sort_keys import FirstLook, OrderStrategy, SortKey, with_sort_key
+from table_format.kernels.sort_keys import OrderStrategy, SortKey, SortKeySample, with_sort_key
 from table_format.limits import MAX_BUCKETS
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.levels import levels_of
@@ -82,7 +82,7 @@ def sort_buckets(
 def _first_look(buckets: Sequence[CompactedBucket], key: SortKey) -> tuple[SortKey, Hashes]:
     """What has to be known of all rows before the first has its place: their spread, and the hashes that keys share."""
     files = buckets[0].files
-    look = FirstLook(key) if key.needs_spread else None
+    look = SortKeySample(key) if key.needs_spread else None
     found = [np.empty(0, np.int32)]
     wanted = dict.fromkeys((*files.schema.trimmed_primary_keys, *(key.columns if look is not None else ())))
     for batch in compacted_rows(buckets, files.schema.select(tuple(wanted))):

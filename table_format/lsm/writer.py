@@ -29,7 +29,7 @@ from table_format.lsm.background import RunningCompaction
 from table_format.lsm.bucket_deletion_vectors import BucketDeletions
 from table_format.lsm.buffer import WriteBuffer
 from table_format.lsm.changes import Changes, CompactResult
-from table_format.lsm.compact import due_compaction, marked_rows, run_compaction, whole_compaction
+from table_format.lsm.compact import bucket_vectors, due_compaction, run_compaction, whole_compaction
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.levels import levels_of, replace_files
 from table_format.lsm.merge_spec import merge_spec
@@ -94,7 +94,7 @@ class MergeTreeWriter:
         self._next_sequence = max((file.max_sequence_number for file in existing), default=-1) + 1
         self._buffer = WriteBuffer(min(options.write.buffer_size, _MAX_BUFFER_BYTES))
         self._changes = Changes(self._bucket)
-        self._marks = marked_rows(self._bucket, deletions)
+        self._deletion_vectors = bucket_vectors(self._bucket, deletions)
         self._executor = executor
         self._running: RunningCompaction | None = None
         self._is_replaced = is_replaced
@@ -122,7 +122,7 @@ class MergeTreeWriter:
         self._next_sequence += batch.num_rows
         rows = batch.append_column(SEQUENCE_NUMBER.name, pa.array(numbers))
         while rows.num_rows:
-            rows = self._buffer.take_in(rows)
+            rows = self._buffer.add(rows)
             if self._buffer.is_full:
                 self._flush()
                 if not self._bucket.options.compaction.write_only and self._waits(self._stop_trigger):
@@ -134,10 +134,10 @@ class MergeTreeWriter:
         Raises:
             CorruptionError: a file to be compacted is missing or damaged, also by a compaction begun earlier.
         """
-        self._take_in(wait=compact == "full")
+        self._finish_running(wait=compact == "full")
         self._flush()
         if compact == "full":
-            self._compact(lambda: whole_compaction(self._bucket, self._levels, self._marks))
+            self._compact(lambda: whole_compaction(self._bucket, self._levels, self._deletion_vectors))
         elif compact and self._waits(self._stop_trigger + 1):
             self._compact_due()
         return self._drain()
@@ -153,11 +153,13 @@ class MergeTreeWriter:
             return
         unit = due_compaction(self._bucket, self._levels)
         if unit is not None:
-            self._running = RunningCompaction.begin(self._executor, self._bucket, self._levels, unit, self._marks)
+            self._running = RunningCompaction.begin(
+                self._executor, self._bucket, self._levels, unit, self._deletion_vectors
+            )
 
     def finish(self) -> CommitMessage:
         """Wait for the compaction that is running, and hand over what came of it; raises as ``prepare``."""
-        self._take_in(wait=True)
+        self._finish_running(wait=True)
         return self._drain()
 
     def release(self) -> RunningCompaction | None:
@@ -167,8 +169,8 @@ class MergeTreeWriter:
 
     def resume(self, running: RunningCompaction) -> None:
         """Go on with a compaction that another writer of this bucket has begun, or discard it if it is in vain."""
-        if running.fits(self._levels, self._marks):
-            self._running, self._marks = running, running.marks
+        if running.fits(self._levels, self._deletion_vectors):
+            self._running, self._deletion_vectors = running, running.deletion_vectors
         else:
             running.discard()
 
@@ -194,11 +196,11 @@ class MergeTreeWriter:
     def _drain(self) -> CommitMessage:
         if self._running is None:
             with self._giving_up_if_replaced():
-                return self._changes.drain(self._marks, self._levels)
+                return self._changes.drain(self._deletion_vectors, self._levels)
         # The vectors are those of the compaction while it is running, and nobody's when it was given up.
         return self._changes.drain(None, self._levels)
 
-    def _take_in(self, *, wait: bool) -> None:
+    def _finish_running(self, *, wait: bool) -> None:
         if self._running is not None and (wait or self._running.is_done):
             running, self._running = self._running, None
             with self._giving_up_if_replaced():
@@ -238,7 +240,7 @@ class MergeTreeWriter:
         return rows
 
     def _compact_due(self) -> None:
-        self._take_in(wait=True)
+        self._finish_running(wait=True)
         self._compact(lambda: due_compaction(self._bucket, self._levels))
 
     def _compact(self, pick: Callable[[], CompactUnit | None]) -> None:
@@ -247,7 +249,7 @@ class MergeTreeWriter:
         with self._giving_up_if_replaced():
             unit = pick()
             if unit is not None:
-                self._compacted(run_compaction(self._bucket, self._levels, unit, self._marks))
+                self._compacted(run_compaction(self._bucket, self._levels, unit, self._deletion_vectors))
 
     @contextmanager
     def _giving_up_if_replaced(self) -> Iterator[None]:
@@ -261,7 +263,7 @@ class MergeTreeWriter:
                 raise
             # What was compacted before may have marked rows, in vectors that are lost with this compaction.
             self._changes.forget_compactions()
-            self._marks = None
+            self._deletion_vectors = None
             self._is_outdated = True
 
     def _compacted(self, result: CompactResult) -> None:

@@ -19,7 +19,7 @@ from table_format.spark.jobs.compact import compact_on_spark
 from table_format.spark.jobs.rescale import rescale_on_spark
 from table_format.spark.jobs.sort_compact import sort_compact_on_spark
 from table_format.spark.names import quoted
-from table_format.spark.read.expired_files import tell_expired
+from table_format.spark.read.expired_files import install_expiry_errors
 from table_format.spark.read.frames import frame_of
 from table_format.spark.redaction import mask_secrets
 from table_format.spark.source.data_source import PaimonDataSource
@@ -51,7 +51,7 @@ def paimon(spark: SparkSession, options: Mapping[str, str | Secret]) -> Lake:
         InvalidOption: an option of the catalog is unknown or malformed.
     """
     ship_code(spark)
-    tell_expired()
+    install_expiry_errors()
     # Spark refuses a Python data source that takes filters unless its session allows it.
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(PaimonDataSource)

@@ -92,7 +92,7 @@ def marks_of(**counts: tuple[int | None, str]) -> dict[str, DeletedRows]:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "marks", "full", "groups"),
+    ("sizes", "deleted_rows", "full", "groups"),
     [
         # of 10 rows, more than 2 have to be deleted before a large file is taken
         ([90, 90], marks_of(_0=(2, "x")), False, []),
@@ -112,12 +112,12 @@ def marks_of(**counts: tuple[int | None, str]) -> dict[str, DeletedRows]:
         ([60, 60, 99, 98], marks_of(_0=(1, "x"), _1=(1, "x"), _2=(9, "z"), _3=(9, "y")), False, ["2 3", "0 1"]),
     ],
 )
-def test_files_with_deleted_rows_are_packed_by_index_file(sizes, marks, full, groups):
-    assert names(pick_unordered(files_of(*sizes), RULES, marks, full=full)) == groups
+def test_files_with_deleted_rows_are_packed_by_index_file(sizes, deleted_rows, full, groups):
+    assert names(pick_unordered(files_of(*sizes), RULES, deleted_rows, full=full)) == groups
 
 
 @pytest.mark.parametrize(
-    ("sizes", "marks", "full", "groups"),
+    ("sizes", "deleted_rows", "full", "groups"),
     [
         ([90, 90], marks_of(_1=(3, "x")), False, ["1"]),
         ([90, 90], marks_of(_1=(2, "x")), False, []),
@@ -127,5 +127,5 @@ def test_files_with_deleted_rows_are_packed_by_index_file(sizes, marks, full, gr
         ([80, 80], marks_of(_1=(1, "x")), True, ["1"]),
     ],
 )
-def test_a_bucket_gets_rid_of_deleted_rows_without_leaving_the_order(sizes, marks, full, groups):
-    assert names(pick_in_bucket(files_of(*sizes), RULES, marks, full=full)) == groups
+def test_a_bucket_gets_rid_of_deleted_rows_without_leaving_the_order(sizes, deleted_rows, full, groups):
+    assert names(pick_in_bucket(files_of(*sizes), RULES, deleted_rows, full=full)) == groups

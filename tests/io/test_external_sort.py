@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from table_format.io.external_sort import MAX_FAN_IN, ExternalSort
-from table_format.kernels.sort_keys import FirstLook, OrderStrategy, SortKey, with_sort_key
+from table_format.kernels.sort_keys import OrderStrategy, SortKey, SortKeySample, with_sort_key
 
 SCHEMA = pa.schema(
     [("n", pa.int64()), ("s", pa.string()), ("x", pa.float64()), pa.field("i", pa.int32(), nullable=False)]
@@ -37,7 +37,7 @@ def batches_of(rows: list[tuple[Any, ...]], size: int) -> list[pa.RecordBatch]:
 
 
 def looked_at(key: SortKey, batches: list[pa.RecordBatch]) -> SortKey:
-    look = FirstLook(key)
+    look = SortKeySample(key)
     for batch in batches if key.needs_spread else ():
         look.add(batch)
     return look.with_spread()

@@ -195,7 +195,7 @@ def test_a_link_has_the_facts_of_what_it_leads_to_and_says_that_it_is_one(tmp_pa
     for name, target in (("to_d", "d"), ("to_f", "f"), ("to_nothing", "gone"), ("to_itself", "to_itself")):
         (tmp_path / name).symlink_to(target)
     os.mkfifo(tmp_path / "pipe")
-    found = {s.name: (s.size, s.is_directory, s.is_link, s.is_odd) for s in io.list(str(tmp_path))}
+    found = {s.name: (s.size, s.is_directory, s.is_link, s.is_special) for s in io.list(str(tmp_path))}
     assert found == {
         "d": (0, True, False, False),
         "f": (3, False, False, False),

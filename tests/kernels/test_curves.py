@@ -98,7 +98,7 @@ def test_a_sample_stays_small_and_takes_rows_at_equal_steps(sizes: list[int]) ->
     for size in sizes:
         sample.add(values.slice(start, size))
         start += size
-    found = sample.spread().parting ^ np.uint64(1 << 63)
+    found = sample.spread().split_points ^ np.uint64(1 << 63)
     assert min(total, SAMPLE_ROWS) <= len(found) <= 2 * SAMPLE_ROWS
     assert len(set(np.diff(found).tolist())) <= 1
 

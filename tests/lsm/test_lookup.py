@@ -38,10 +38,15 @@ def bucket_of(levels: dict[int, Sequence[int]], options: dict[str, str] | None =
     return bucket
 
 
-def lookup(bucket: Bucket, marks: BucketVectors | None = None) -> Lookup:
+def lookup(bucket: Bucket, deletion_vectors: BucketVectors | None = None) -> Lookup:
     levels = bucket.levels
     return Lookup(
-        bucket.files, levels.higher, FIELDS, among=levels.level0, key_range=key_ranges(SCHEMA), deletions=marks
+        bucket.files,
+        levels.higher,
+        FIELDS,
+        key_files=levels.level0,
+        key_range=key_ranges(SCHEMA),
+        deletions=deletion_vectors,
     )
 
 
@@ -74,11 +79,11 @@ def test_positions_are_those_in_the_file() -> None:
 
 def test_marked_rows_are_not_found() -> None:
     bucket = bucket_of({5: [1, 2, 3]})
-    marks = BucketVectors(bucket.files, BucketDeletions())
+    deletion_vectors = BucketVectors(bucket.files, BucketDeletions())
     (old,) = (file for file in bucket.live if file.level == 5)
-    marks.mark(old, np.array([1]))
-    assert marks.of(old) == DeletionVector.of([1])
-    found = lookup(bucket, marks).find(keys([2, 3]))
+    deletion_vectors.mark_deleted(old, np.array([1]))
+    assert deletion_vectors.of(old) == DeletionVector.of([1])
+    found = lookup(bucket, deletion_vectors).find(keys([2, 3]))
     assert shown(found) == [(3, 5)]
     assert found is not None
     assert found.positions.tolist() == [2]
@@ -180,9 +185,9 @@ MANY = 25_000
 
 def test_few_keys_in_a_large_file_are_found_with_all_their_columns() -> None:
     bucket = old_and_new(range(0, 2 * MANY, 2), [3, 400, 402, 30_000, 49_998], {"file.block-size": "20 kb"})
-    marks = BucketVectors(bucket.files, BucketDeletions())
-    marks.mark(next(file for file in bucket.live if file.level == 5), np.array([201]))
-    search = lookup(bucket, marks)
+    deletion_vectors = BucketVectors(bucket.files, BucketDeletions())
+    deletion_vectors.mark_deleted(next(file for file in bucket.live if file.level == 5), np.array([201]))
+    search = lookup(bucket, deletion_vectors)
     first, second = search.find(keys([3, 400, 402])), search.find(keys([30_000, 49_998]))
     assert (shown(first), shown(second)) == ([(400, 5)], [(30_000, 5), (49_998, 5)])
     assert first is not None

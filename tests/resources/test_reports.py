@@ -82,8 +82,8 @@ def test_spark_progress_speaks_when_tasks_end_and_now_and_then_while_none_do() -
     times = iter([0.0, 3.0, 6.0, 9.0, 18.0, 21.0])
     pace = Pace(lines.append, "writing t", clock=lambda: next(times))
     for done in (0, 0, 1, 1, 2):
-        pace.tell([(done, 2), (0, 0)])
-    pace.tell([])
+        pace.report([(done, 2), (0, 0)])
+    pace.report([])
     assert [line.split("] ")[1].split(",")[0:2] for line in lines] == [
         ["0/2 Spark tasks", " 3 s"],
         ["1/2 Spark tasks", " 9 s"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sensors.cursor import Seen, Trail, decode_cursor, encode_cursor, follow
+from sensors.cursor import ReportedSnapshot, Trail, decode_cursor, encode_cursor, follow
 from table_format.model.snapshot import CommitKind, Snapshot
 
 
@@ -38,7 +38,7 @@ class History:
 
 
 def trail(**marks: str) -> Trail:
-    return tuple(Seen(int(name[1:]), mark) for name, mark in marks.items())
+    return tuple(ReportedSnapshot(int(name[1:]), mark) for name, mark in marks.items())
 
 
 A_TO_E = {1: "a", 2: "b", 3: "c", 4: "d", 5: "e"}

@@ -14,17 +14,17 @@ from table_format.kernels.hash_buckets import assigner_of
 from table_format.kernels.hashing import row_hashes
 from table_format.spark.tasks.task_results import gather
 from table_format.spark.write.buckets import TASK
-from table_format.spark.write.cross_partition import Assigning, assigner, placed_twice, writer
+from table_format.spark.write.cross_partition import CrossPartitionWrite, assigner, find_repeated_assigner, writer
 from table_format.spark.write.key_bootstrap import ASSIGNER, ORDER
 
 
-def job_of(table: Table, data: pa.Table, assigners: int, tasks: int, *, replacing: bool = False) -> Assigning:
+def job_of(table: Table, data: pa.Table, assigners: int, tasks: int, *, replacing: bool = False) -> CrossPartitionWrite:
     """The job that ``Lake.write`` would start."""
     names = tuple(data.column_names)
-    return Assigning(table.facts, names, table.facts.snapshots.latest(), replacing, assigners, tasks)
+    return CrossPartitionWrite(table.facts, names, table.facts.snapshots.latest(), replacing, assigners, tasks)
 
 
-def for_assigner(job: Assigning, data: pa.Table, number: int) -> list[pa.RecordBatch]:
+def for_assigner(job: CrossPartitionWrite, data: pa.Table, number: int) -> list[pa.RecordBatch]:
     """The rows of one assigner in the order of the frame, in small batches."""
     fields = job.facts.schema.select(job.facts.schema.primary_keys)
     [batch] = data.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], schema=data.schema)]
@@ -37,12 +37,12 @@ def for_assigner(job: Assigning, data: pa.Table, number: int) -> list[pa.RecordB
     return [mine.slice(start, 3) for start in range(0, mine.num_rows, 3)]
 
 
-def assigned(job: Assigning, data: pa.Table, number: int) -> list[pa.RecordBatch]:
+def assigned(job: CrossPartitionWrite, data: pa.Table, number: int) -> list[pa.RecordBatch]:
     """One run of an assigner."""
     return list(assigner(job)(iter(for_assigner(job, data, number))))
 
 
-def answer(job: Assigning, sent: Iterable[pa.RecordBatch], task: int) -> Any:
+def answer(job: CrossPartitionWrite, sent: Iterable[pa.RecordBatch], task: int) -> Any:
     """One run of a writer, with what all assigners sent to it."""
 
     def rows() -> Iterator[pa.RecordBatch]:
@@ -56,7 +56,7 @@ def answer(job: Assigning, sent: Iterable[pa.RecordBatch], task: int) -> Any:
     return SimpleNamespace(**found.to_pylist()[0])
 
 
-def write_shared(table: Table, data: pa.Table, assigners: int, tasks: int = 2, **how: Any) -> Assigning:
+def write_shared(table: Table, data: pa.Table, assigners: int, tasks: int = 2, **how: Any) -> CrossPartitionWrite:
     """Write rows by several assigners and writers, in one commit."""
     job = job_of(table, data, assigners, tasks, **how)
     sent = [batch for number in range(assigners) for batch in assigned(job, data, number)]
@@ -65,7 +65,7 @@ def write_shared(table: Table, data: pa.Table, assigners: int, tasks: int = 2, *
     if gathered.failure is not None:
         table.new_commit().abort(gathered.messages)
         raise gathered.failure
-    assert placed_twice(job, answers) is None
+    assert find_repeated_assigner(job, answers) is None
     if job.replacing:
         table.new_commit().overwrite(gathered.messages)
     else:

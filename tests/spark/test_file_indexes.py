@@ -27,7 +27,7 @@ INDEXED = {
 def native_files(table: Table, filter: str) -> int:
     division = divide(table.scan(filter=filter).plan(), table.facts)
     assert not division.python
-    return sum(map(len, (*division.whole.values(), *division.marked.values())))
+    return sum(map(len, (*division.whole.values(), *division.with_deletions.values())))
 
 
 def write(lake: TestLake, first: int, count: int) -> None:

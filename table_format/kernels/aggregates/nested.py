@@ -44,11 +44,11 @@ def fold_nested_update(spec: AggregateSpec, segments: Segments) -> pa.Array:
         return _KeyedTable(spec, segments).fold()
     path_dependent = segments.any_of(segments.is_action(Action.RETRACT, Action.REVERSED, Action.RESET))
     if spec.count_limit is not None:
-        return singles_apart(segments, lambda s: _NestedTable(spec, s).fold())
+        return fold_single_operands(segments, lambda s: _NestedTable(spec, s).fold())
     return piecewise(
         segments,
         path_dependent,
-        lambda s: singles_apart(s, lambda several: _appended(spec, several)),
+        lambda s: fold_single_operands(s, lambda several: _appended(spec, several)),
         lambda s: _NestedTable(spec, s).fold(),
     )
 
@@ -67,7 +67,7 @@ def _appended(spec: AggregateSpec, segments: Segments) -> pa.Array:
     return collected(inputs.flat, rows, sizes, inputs.absent, segments.values.type)
 
 
-def singles_apart(segments: Segments, exact: Kernel) -> pa.Array:
+def fold_single_operands(segments: Segments, exact: Kernel) -> pa.Array:
     """Groups with one operand keep it as it is; the others go through a kernel."""
     chosen = segments.select(validity(segments.values) & (segments.actions != Action.SKIP))
     operands = np.diff(chosen.starts, append=len(chosen.rows))

@@ -18,7 +18,7 @@ from table_format.kernels.aggregates.nested import (
     key_spreads,
     null_keys,
     row_type,
-    singles_apart,
+    fold_single_operands,
     with_keys,
 )
 from table_format.kernels.aggregates.segments import Segments
@@ -29,7 +29,7 @@ def fold_nested_partial_update(spec: AggregateSpec, segments: Segments) -> pa.Ar
     """The rows of all inputs; of each nested key one row, in which nulls do not overwrite."""
     if spec.nested_key_null_strategy is not NestedKeyNullStrategy.MERGE:
         return _PartialTable(spec, segments).fold()
-    return singles_apart(segments, lambda s: _PartialTable(spec, s).fold())
+    return fold_single_operands(segments, lambda s: _PartialTable(spec, s).fold())
 
 
 @dataclass(frozen=True, slots=True)

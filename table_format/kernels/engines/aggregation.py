@@ -48,7 +48,7 @@ def _chosen(versions: Versions, spec: AggregateSpec, last: Source) -> Source | N
             valid = versions.valid(spec.field.name)
             if valid is None:
                 return last
-            return versions.row_ids(versions.last_marked_row(valid, versions.starts - 1))
+            return versions.row_ids(versions.last_row_where(valid, versions.starts - 1))
         case "first_value":
             return versions.order[versions.starts]
         case _:

@@ -15,7 +15,7 @@ import numpy as np
 from table_format.errors import InvalidData, RetractNotSupported
 from table_format.kernels.compiled import Int64Array
 from table_format.kernels.engines.outcome import Outcome, Source, check_required, value_columns
-from table_format.kernels.engines.sequence_groups import Beginnings, TracedGroup, last_removals, trace
+from table_format.kernels.engines.sequence_groups import MergeStarts, TracedGroup, last_removals, trace
 from table_format.kernels.engines.spec import PartialUpdate
 from table_format.kernels.engines.versions import Versions
 from table_format.kernels.merge_order import Mask
@@ -40,21 +40,21 @@ def partial_update(versions: Versions, engine: PartialUpdate) -> Outcome:
         raise RetractNotSupported(PARTIAL_UPDATE_REFUSAL)
     present = set(value_columns(versions))
     groups = [trace(versions, g) for g in engine.groups if present & {*g.sequence, *g.members}]
-    begins = Beginnings.of(versions, _removals(versions, engine, groups) if has_retracts else None)
+    merge_starts = MergeStarts.of(versions, _removals(versions, engine, groups) if has_retracts else None)
     grouped = {name for g in engine.groups for name in (*g.sequence, *g.members)}
     columns: dict[str, Source] = {}
     for name in sorted(present - grouped):
-        _add_free_column(columns, name, versions, engine, begins)
+        _add_free_column(columns, name, versions, engine, merge_starts)
     for group in groups:
-        columns.update(group.sources(begins, engine, present))
+        columns.update(group.sources(merge_starts, engine, present))
     check_required(versions, engine.required, columns)
-    removed = (begins.is_reset & (begins.base == versions.ends)) | ~versions.has_add
+    removed = (merge_starts.is_reset & (merge_starts.base == versions.ends)) | ~versions.has_add
     return Outcome(versions.order[_last_counted(versions, engine)], versions.result_kinds(removed), columns)
 
 
 def _removals(versions: Versions, engine: PartialUpdate, groups: Iterable[TracedGroup]) -> Int64Array | None:
     if engine.remove_on_delete:
-        return versions.last_marked(versions.is_delete, versions.starts - 1)
+        return versions.last_where(versions.is_delete, versions.starts - 1)
     removing = [group for group in groups if group.group.removes_record]
     return last_removals(versions, removing) if removing else None
 
@@ -63,12 +63,12 @@ def _last_counted(versions: Versions, engine: PartialUpdate) -> Int64Array:
     """The version whose sequence number the result has: an ignored one does not count."""
     if versions.kinds is None or not engine.ignore_delete:
         return versions.ends
-    last = versions.last_marked(~versions.is_retract, versions.starts - 1)
+    last = versions.last_where(~versions.is_retract, versions.starts - 1)
     return np.where(last < 0, versions.ends, last)
 
 
 def _add_free_column(
-    columns: dict[str, Source], name: str, versions: Versions, engine: PartialUpdate, begins: Beginnings
+    columns: dict[str, Source], name: str, versions: Versions, engine: PartialUpdate, merge_starts: MergeStarts
 ) -> None:
     """A column of no group: the last value that is not null, of versions that add."""
     valid = versions.valid(name)
@@ -77,11 +77,11 @@ def _add_free_column(
     if versions.kinds is None:
         # Without nulls it comes from the last version, as everything does that is not named here.
         if valid is not None:
-            columns[name] = versions.row_ids(versions.last_marked_row(valid, versions.starts - 1))
+            columns[name] = versions.row_ids(versions.last_row_where(valid, versions.starts - 1))
         return
-    marked = ~versions.is_retract if valid is None else ~versions.is_retract & valid[versions.order]
-    found = versions.last_marked(marked, begins.floor(versions))
-    columns[name] = versions.row_ids(np.where(found < 0, begins.base, found))
+    mask = ~versions.is_retract if valid is None else ~versions.is_retract & valid[versions.order]
+    found = versions.last_where(mask, merge_starts.floor(versions))
+    columns[name] = versions.row_ids(np.where(found < 0, merge_starts.base, found))
 
 
 def _check_adds(versions: Versions, name: str, valid: Mask) -> None:

@@ -28,7 +28,7 @@ _MAX_ROUNDS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Beginnings:
+class MergeStarts:
     """Where the row of each key last began with the values of a version that takes back: its position, else -1.
 
     ``is_reset``: that version removed the row; else it is the first version of the key, and is merged as well.
@@ -38,7 +38,7 @@ class Beginnings:
     is_reset: Mask
 
     @classmethod
-    def of(cls, versions: Versions, removals: Int64Array | None) -> Beginnings:
+    def of(cls, versions: Versions, removals: Int64Array | None) -> MergeStarts:
         """From the position of the last version that removed the row of each key, -1 where none did."""
         base = np.where(versions.is_retract[versions.starts], versions.starts, -1)
         if removals is None:
@@ -49,7 +49,7 @@ class Beginnings:
         """The positions up to which nothing is searched: those before the key, or up to its beginning."""
         return np.where(self.base < 0, versions.starts - 1, self.base)
 
-    def marks(self, versions: Versions, which: Mask | None = None) -> Mask:
+    def mask(self, versions: Versions, which: Mask | None = None) -> Mask:
         """The positions of the beginnings (of some keys) as a mask."""
         marked = np.zeros(versions.order.size, dtype=bool)
         there = self.base >= 0
@@ -66,21 +66,27 @@ class TracedGroup:
     rank: Int64Array
     has_sequence: Mask
 
-    def sources(self, begins: Beginnings, engine: PartialUpdate, present: set[str]) -> dict[str, Source]:
+    def sources(self, merge_starts: MergeStarts, engine: PartialUpdate, present: set[str]) -> dict[str, Source]:
         """Where the columns of the group come from."""
         versions = self.versions
-        part = self._taking_part(begins, engine)
+        part = self._participating(merge_starts, engine)
         highest = np.maximum.reduceat(np.where(part, self.rank, _BELOW_ALL), versions.starts)
-        chosen = versions.last_marked(part & (self.rank == highest[versions.key_of]), versions.starts - 1)
-        at = np.where(chosen < 0, begins.base, chosen)
+        chosen = versions.last_where(part & (self.rank == highest[versions.key_of]), versions.starts - 1)
+        at = np.where(chosen < 0, merge_starts.base, chosen)
         rows = versions.row_ids(at)
         sources: dict[str, Source] = {name: rows for name in self.group.sequence if name in present}
         plain = rows
         if versions.kinds is not None and not engine.ignore_delete:
-            takes_back = (chosen >= 0) & versions.is_retract[chosen] & ~(begins.is_reset & (chosen == begins.base))
+            takes_back = (
+                (chosen >= 0) & versions.is_retract[chosen] & ~(merge_starts.is_reset & (chosen == merge_starts.base))
+            )
             plain = np.where(takes_back, -1, rows)
         functions = {spec.field.name: spec for spec in engine.aggregates}
-        steps = _Steps.of(self, part, begins, engine) if functions.keys() & set(self.group.members) & present else None
+        steps = (
+            _Steps.of(self, part, merge_starts, engine)
+            if functions.keys() & set(self.group.members) & present
+            else None
+        )
         for name in self.group.members:
             if name in functions and steps is not None and name in present:
                 sources[name] = steps.fold(functions[name], versions.values(name))
@@ -104,13 +110,13 @@ class TracedGroup:
         on_time[part] = packed >= np.maximum.accumulate(packed)
         return on_time
 
-    def _taking_part(self, begins: Beginnings, engine: PartialUpdate) -> Mask:
+    def _participating(self, merge_starts: MergeStarts, engine: PartialUpdate) -> Mask:
         versions = self.versions
         if versions.kinds is None:
             return self.has_sequence
-        bases = begins.marks(versions)
+        bases = merge_starts.mask(versions)
         counted = (~versions.is_retract | bases) if engine.ignore_delete else True
-        return self.has_sequence & counted & (np.arange(versions.order.size) >= begins.base[versions.key_of])
+        return self.has_sequence & counted & (np.arange(versions.order.size) >= merge_starts.base[versions.key_of])
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +128,7 @@ class _Steps:
     twice: Int64Array
 
     @classmethod
-    def of(cls, group: TracedGroup, part: Mask, begins: Beginnings, engine: PartialUpdate) -> _Steps:
+    def of(cls, group: TracedGroup, part: Mask, merge_starts: MergeStarts, engine: PartialUpdate) -> _Steps:
         versions = group.versions
         actions = np.zeros(versions.order.size, dtype=np.int8)
         on_time = group.on_time(part)
@@ -132,12 +138,12 @@ class _Steps:
             return cls(versions.starts, actions, np.empty(0, dtype=np.int64))
         retracts = part & versions.is_retract
         actions[retracts] = Action.RETRACT
-        before = np.arange(versions.order.size) < begins.base[versions.key_of]
+        before = np.arange(versions.order.size) < merge_starts.base[versions.key_of]
         # What happened before the row was removed leaves no value, but functions know that they have begun.
         actions[before & group.has_sequence] = Action.AGG
         actions[before & group.has_sequence & versions.is_retract] = Action.RETRACT
-        resets = begins.marks(versions, begins.is_reset)
-        firsts = begins.marks(versions, ~begins.is_reset)
+        resets = merge_starts.mask(versions, merge_starts.is_reset)
+        firsts = merge_starts.mask(versions, ~merge_starts.is_reset)
         twice = firsts & retracts if not engine.ignore_delete else np.zeros_like(firsts)
         actions[(resets | firsts) & ~twice] = Action.RESET
         return cls(versions.starts, actions, np.flatnonzero(twice))

@@ -93,17 +93,17 @@ class Versions:
         """Row ids of positions; -1 stays -1."""
         return np.where(positions < 0, -1, self.order[positions])
 
-    def last_marked(self, marked: Mask, floor: Int64Array) -> Int64Array:
+    def last_where(self, mask: Mask, floor: Int64Array) -> Int64Array:
         """For each key the last position above ``floor`` that is marked, else -1; marks are by position."""
-        return _search_back(marked, None, self.ends, floor)
+        return _search_back(mask, None, self.ends, floor)
 
-    def last_marked_row(self, marked: Mask, floor: Int64Array) -> Int64Array:
+    def last_row_where(self, mask: Mask, floor: Int64Array) -> Int64Array:
         """The same with marks by row id."""
-        return _search_back(marked, self.order, self.ends, floor)
+        return _search_back(mask, self.order, self.ends, floor)
 
 
-def _search_back(marked: Mask, order: Int64Array | None, ends: Int64Array, floor: Int64Array) -> Int64Array:
-    hits = marked[ends if order is None else order[ends]]
+def _search_back(mask: Mask, order: Int64Array | None, ends: Int64Array, floor: Int64Array) -> Int64Array:
+    hits = mask[ends if order is None else order[ends]]
     inside = ends > floor
     if not inside.all():
         hits &= inside
@@ -116,7 +116,7 @@ def _search_back(marked: Mask, order: Int64Array | None, ends: Int64Array, floor
             keys, at, low = keys[inside], at[inside], low[inside]
         if keys.size == 0:
             return found
-        is_found = marked[at if order is None else order[at]]
+        is_found = mask[at if order is None else order[at]]
         found[keys[is_found]] = at[is_found]
         is_left = ~is_found
         keys, at, low = keys[is_left], at[is_left] - 1, low[is_left]
@@ -127,6 +127,6 @@ def _search_back(marked: Mask, order: Int64Array | None, ends: Int64Array, floor
         return found
     begins = np.cumsum(lengths) - lengths
     positions = np.arange(int(lengths.sum())) + np.repeat(low + 1 - begins, lengths)
-    hits = marked[positions if order is None else order[positions]]
+    hits = mask[positions if order is None else order[positions]]
     found[keys] = np.maximum.reduceat(np.where(hits, positions, -1), begins)
     return found

@@ -286,7 +286,7 @@ class _Places:
         for child in self._store.io.list(directory):
             if child.is_link:
                 self.links.add(f"{directory}/{child.name}")
-            elif not child.is_odd:
+            elif not child.is_special:
                 yield child
 
     def _everything(self, directory: str) -> list[FileStatus]:

@@ -9,7 +9,7 @@ from table_format.errors import BucketLost
 from table_format.model.commit import CommitMessage
 from table_format.spark.tasks.table_work import performer
 from table_format.spark.tasks.task_inputs import TaskInputs
-from table_format.spark.tasks.task_results import ANSWER_DDL, TaskResults, gather
+from table_format.spark.tasks.task_results import RESULT_DDL, TaskResults, gather
 from table_format.spark.tasks.worker import map_in_workers
 
 if TYPE_CHECKING:
@@ -26,33 +26,33 @@ def in_tasks(
     Raises:
         TableFormatError: what stopped one of the tasks.
     """
-    answers = _answers(spark, works, perform)
+    results = _results(spark, works, perform)
     # What succeeded beside a failure has to be known where it is deleted.
-    yield from answers.messages
-    if answers.failure is not None:
-        raise answers.failure
+    yield from results.messages
+    if results.failure is not None:
+        raise results.failure
 
 
 def buckets_in_tasks(
     spark: SparkSession, works: Sequence[T], perform: Callable[[T], Sequence[CommitMessage]]
 ) -> Iterator[CommitMessage | BucketLost]:
     """Do the work of buckets that do not need each other, as ``in_tasks``; those that were lost come out as such."""
-    answers = _answers(spark, works, perform, dropping_lost=True)
-    yield from answers.messages
-    yield from answers.lost
-    if answers.failure is not None:
-        raise answers.failure
+    results = _results(spark, works, perform, drop_lost_buckets=True)
+    yield from results.messages
+    yield from results.lost
+    if results.failure is not None:
+        raise results.failure
 
 
-def _answers(
+def _results(
     spark: SparkSession,
     works: Sequence[T],
     perform: Callable[[T], Sequence[CommitMessage]],
     *,
-    dropping_lost: bool = False,
+    drop_lost_buckets: bool = False,
 ) -> TaskResults:
     numbers = spark.range(0, len(works), 1, len(works))
     return gather(
-        map_in_workers(numbers, performer(TaskInputs.of(works), perform), ANSWER_DDL).collect(),
-        dropping_lost=dropping_lost,
+        map_in_workers(numbers, performer(TaskInputs.of(works), perform), RESULT_DDL).collect(),
+        drop_lost_buckets=drop_lost_buckets,
     )

@@ -31,21 +31,21 @@ from table_format.lsm.sort import (
 from table_format.model.arrow_calls import nulls, schema
 from table_format.model.commit import CommitMessage
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
-from table_format.spark.tasks.task_results import ANSWER_DDL, decode_error, encode_error, gather, messages_of_all
+from table_format.spark.tasks.task_results import RESULT_DDL, decode_error, encode_error, gather, messages_of_all
 from table_format.spark.tasks.worker import Batches, map_in_workers
 from table_format.spark.write.ranges import (
     RANGE,
     ROWS_DDL,
     Piece,
     Ranges,
-    a_task_for_each,
-    dealt,
-    failing,
+    error_row,
     for_each_piece,
     of_one_part,
+    one_task_per_piece,
     part_writer,
     pieces_of,
     ranges_of,
+    rows_by_part,
     rows_for,
 )
 from table_format.table.facts import TableFacts
@@ -117,7 +117,7 @@ def _shared_hashes(
     found: list[list[int]] = [[] for _ in members]
     # A single bucket is shared by all.
     if may_have_more_buckets(files_of(facts, members[0][0])):
-        hashes = map_in_workers(a_task_for_each(spark, pieces), _hasher(facts, pieces), _FIGURES_DDL)
+        hashes = map_in_workers(one_task_per_piece(spark, pieces), _hasher(facts, pieces), _FIGURES_DDL)
         for row in (
             hashes.groupBy("part", "figure", "failure").count().filter("count > 1 OR failure IS NOT NULL").collect()
         ):
@@ -132,7 +132,7 @@ def _counted(
 ) -> list[_Partition]:
     """The partitions with the rows of each of their ranges, and with numbers for their buckets."""
     counts: dict[int, int] = {}
-    counted = map_in_workers(a_task_for_each(spark, pieces), _counter(facts, partitions, pieces), _FIGURES_DDL)
+    counted = map_in_workers(one_task_per_piece(spark, pieces), _counter(facts, partitions, pieces), _FIGURES_DDL)
     for row in counted.collect():
         if row.failure is not None:
             raise decode_error(row.failure)
@@ -151,9 +151,9 @@ def _written(
 ) -> Sequence[CommitMessage]:
     parts = sum(partition.cut.count + 1 for partition in partitions)
     buckets = max(sum(partition.bucket_count for partition in partitions), 1)
-    rows = map_in_workers(a_task_for_each(spark, pieces), _dealer(facts, partitions, pieces), ROWS_DDL)
-    placed = map_in_workers(rows.repartitionById(parts, RANGE), _placer(facts, partitions), ROWS_DDL)
-    written = map_in_workers(placed.repartitionById(buckets, RANGE), bucket_writer(facts, partitions), ANSWER_DDL)
+    rows = map_in_workers(one_task_per_piece(spark, pieces), _splitter(facts, partitions, pieces), ROWS_DDL)
+    placed = map_in_workers(rows.repartitionById(parts, RANGE), _bucket_router(facts, partitions), ROWS_DDL)
+    written = map_in_workers(placed.repartitionById(buckets, RANGE), bucket_writer(facts, partitions), RESULT_DDL)
     return messages_of_all(facts, gather(written.collect()))
 
 
@@ -184,21 +184,21 @@ def _counter(
     return for_each_piece(pieces, counts, _failed)
 
 
-def _dealer(
+def _splitter(
     facts: TableFacts, partitions: Sequence[_Partition], pieces: Sequence[Piece]
 ) -> Callable[[Batches], Batches]:
     fields = (SEQUENCE_NUMBER, VALUE_KIND, *facts.schema.fields)
 
-    def deal(piece: Piece) -> Batches:
+    def split(piece: Piece) -> Batches:
         partition = partitions[piece.partition]
         for batch in piece.read(facts, fields):
             parts = partition.parts_of(facts, batch)
-            yield from dealt(batch, parts, count=partition.cut.count + 1, first=partition.cut.first)
+            yield from rows_by_part(batch, parts, count=partition.cut.count + 1, first=partition.cut.first)
 
-    return for_each_piece(pieces, deal, failing)
+    return for_each_piece(pieces, split, error_row)
 
 
-def _placer(facts: TableFacts, partitions: Sequence[_Partition]) -> Callable[[Batches], Batches]:
+def _bucket_router(facts: TableFacts, partitions: Sequence[_Partition]) -> Callable[[Batches], Batches]:
     """Put the rows of one range in order, and send each to its bucket."""
     owners = [(p, number) for p in partitions for number in range(p.cut.count + 1)]
 
@@ -221,13 +221,13 @@ def _placer(facts: TableFacts, partitions: Sequence[_Partition]) -> Callable[[Ba
                 place += batch.num_rows
                 lowest = int(buckets[0])
                 count = int(buckets[-1]) - lowest + 1
-                yield from dealt(batch, buckets - lowest, count=count, first=partition.first + lowest)
+                yield from rows_by_part(batch, buckets - lowest, count=count, first=partition.first + lowest)
 
     def place(batches: Batches) -> Batches:
         try:
             yield from placed(batches)
         except TableFormatError as error:
-            yield failing(error)
+            yield error_row(error)
 
     return place
 

@@ -22,20 +22,20 @@ from table_format.model.data_file import DataFileMeta
 from table_format.model.snapshot import Snapshot
 from table_format.spark.jobs.compact import compact_on_spark
 from table_format.spark.jobs.sort_buckets import sort_buckets_on_spark
-from table_format.spark.tasks.task_results import ANSWER_DDL, gather, messages_of_all
+from table_format.spark.tasks.task_results import RESULT_DDL, gather, messages_of_all
 from table_format.spark.tasks.worker import Batches, map_in_workers
 from table_format.spark.write.ranges import (
     RANGE,
     ROWS_DDL,
     Piece,
     Ranges,
-    a_task_for_each,
-    dealt,
-    failing,
+    error_row,
     for_each_piece,
+    one_task_per_piece,
     part_writer,
     pieces_of,
     ranges_of,
+    rows_by_part,
 )
 from table_format.table.facts import TableFacts
 from table_format.table.table import Table
@@ -100,8 +100,8 @@ def _sorted(
     pieces = pieces_of(facts, partitions)
     ranges = ranges_of(spark, facts, partitions, pieces, key)
     total = sum(cut.count for cut in ranges)
-    rows = map_in_workers(a_task_for_each(spark, pieces), _dealer(facts, pieces, ranges), ROWS_DDL)
-    written = map_in_workers(rows.repartitionById(total, RANGE), _range_writer(facts, works, ranges), ANSWER_DDL)
+    rows = map_in_workers(one_task_per_piece(spark, pieces), _splitter(facts, pieces, ranges), ROWS_DDL)
+    written = map_in_workers(rows.repartitionById(total, RANGE), _range_writer(facts, works, ranges), RESULT_DDL)
     messages = messages_of_all(facts, gather(written.collect()))
     try:
         return list(_replacements(facts, works, messages))
@@ -130,13 +130,13 @@ def _replacements(
 # --- inside the tasks -------------------------------------------------------------------------------------------------
 
 
-def _dealer(facts: TableFacts, pieces: Sequence[Piece], ranges: Sequence[Ranges]) -> Callable[[Batches], Batches]:
-    def deal(piece: Piece) -> Batches:
+def _splitter(facts: TableFacts, pieces: Sequence[Piece], ranges: Sequence[Ranges]) -> Callable[[Batches], Batches]:
+    def split(piece: Piece) -> Batches:
         cut = ranges[piece.partition]
         for batch in piece.read(facts, facts.schema.fields):
-            yield from dealt(batch, cut.of(batch), count=cut.count, first=cut.first)
+            yield from rows_by_part(batch, cut.of(batch), count=cut.count, first=cut.first)
 
-    return for_each_piece(pieces, deal, failing)
+    return for_each_piece(pieces, split, error_row)
 
 
 def _range_writer(

@@ -50,7 +50,7 @@ class FileWithDeletedRows:
     vector: DeletionVector | None
 
 
-class MarkBudget:
+class DeletionVectorBudget:
     """Which files may be read so: vectors of so many rows and files, and no two files whose names look alike."""
 
     def __init__(self, rows: int = MAX_ROWS, files: int = MAX_FILES) -> None:
@@ -60,13 +60,13 @@ class MarkBudget:
 
     def takes(self, file: DataFileMeta) -> bool:
         """Whether the file, which has deleted rows, is one of those; if so, it counts."""
-        if file.row_count > self._rows or self._files == 0 or not self.tells_apart(file):
+        if file.row_count > self._rows or self._files == 0 or not self.has_unique_name(file):
             return False
         self._rows -= file.row_count
         self._files -= 1
         return True
 
-    def tells_apart(self, file: DataFileMeta) -> bool:
+    def has_unique_name(self, file: DataFileMeta) -> bool:
         """Whether Spark can find the file among all those before it by its name."""
         key = _key(file.file_name)
         if _PLAIN_NAME.fullmatch(file.file_name) is None or key in self._keys:
@@ -75,7 +75,7 @@ class MarkBudget:
         return True
 
 
-def without_marked(
+def without_deleted_rows(
     spark: SparkSession,
     rows: DataFrame,
     files: Sequence[FileWithDeletedRows],
@@ -102,9 +102,9 @@ def without_marked(
         found = rows.select("*", *(c.alias(n) for c, n in zip((key, position, bits), names, strict=True)))
         place = f"get({words_name}, cast(pmod({key_name}, {places}) AS int))"
         return found.where(_is_kept(f"if({place}.key = {key_name}, {place}.words, null)", position_name))
-    marks = pa.table({key_name: pa.array(keys, pa.int64()), words_name: _words(files)})
+    vectors = pa.table({key_name: pa.array(keys, pa.int64()), words_name: _words(files)})
     numbered = rows.select("*", key.alias(key_name), position.alias(position_name))
-    joined = numbered.join(F.broadcast(spark.createDataFrame(marks)), key_name, "left")
+    joined = numbered.join(F.broadcast(spark.createDataFrame(vectors)), key_name, "left")
     return joined.where(_is_kept(words_name, position_name))
 
 

@@ -23,7 +23,7 @@ from table_format.metastore.references.expired_reads import explain_missing
 from table_format.table.read.plan import Plan
 
 _MISSING: Final = re.compile(r"FILE_NOT_EXIST|FileNotFoundException|does not exist", re.IGNORECASE)
-_TOLD: Final = re.compile(r"^table_format\.errors\.SnapshotExpired: (.*)$", re.MULTILINE)
+_EXPIRED: Final = re.compile(r"^table_format\.errors\.SnapshotExpired: (.*)$", re.MULTILINE)
 """What a task of the library's own readers was told, at the end of its stack trace."""
 _PATH: Final = re.compile(r"(?:file:)?(/[^\s,;\"'\]]+)")
 _PLANS: Final = 1024
@@ -50,9 +50,9 @@ class PlannedSnapshots:
 
     def explained(self, text: str) -> SnapshotExpired | None:
         """The error of a frame whose snapshot was expired meanwhile, if that is what the text of Spark's is about."""
-        told = _TOLD.search(text)
-        if told is not None:
-            return SnapshotExpired(told.group(1))
+        expired = _EXPIRED.search(text)
+        if expired is not None:
+            return SnapshotExpired(expired.group(1))
         if _MISSING.search(text) is None:
             return None
         paths = ["/" + unquote(path).lstrip("/") for path in _PATH.findall(text)]
@@ -70,15 +70,15 @@ class PlannedSnapshots:
 planned: Final = PlannedSnapshots()
 
 
-def tell_expired() -> None:
+def install_expiry_errors() -> None:
     """From now on let Spark's errors about files of expired snapshots be ``SnapshotExpired``; twice is once."""
     convert: Callable[[Any], Any] = captured.convert_exception
-    if getattr(convert, "tells_expired", False):
+    if getattr(convert, "explains_expiry", False):
         return
 
     def converted(e: Any) -> Any:  # noqa: ANN401 - whatever the JVM raised
         plain = convert(e)
         return planned.explained(str(plain)) or plain
 
-    converted.tells_expired = True  # type: ignore[attr-defined]  # a mark on the function
+    converted.explains_expiry = True  # type: ignore[attr-defined]  # a mark on the function
     captured.convert_exception = converted

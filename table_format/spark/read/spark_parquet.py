@@ -3,7 +3,7 @@
 The schema and the file list are given, so that Spark infers nothing: neither types nor partition columns from paths.
 Columns are matched by the names they have in the file's own schema and cast to the schema that is read; where that
 needs more than a safe cast, the files go through the library's reader instead. Rows that deletion vectors mark are left
-out by Spark too: see ``marked_rows``.
+out by Spark too: see ``read/deletion_vectors.py``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from table_format.model.types import (
     VarCharType,
 )
 from table_format.spark.names import quoted
-from table_format.spark.read.deletion_vectors import FileWithDeletedRows, MarkBudget, without_marked
+from table_format.spark.read.deletion_vectors import DeletionVectorBudget, FileWithDeletedRows, without_deleted_rows
 from table_format.spark.types import spark_schema, spark_type
 from table_format.table.facts import TableFacts
 from table_format.table.read.plan import Plan
@@ -51,11 +51,14 @@ _WIDENING: Final = (TinyIntType, SmallIntType, IntType, BigIntType)
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """Splits by who reads them: Spark the files of ``whole`` and ``marked``, by schema id, the library ``python``."""
+    """Splits by who reads them: Spark reads the files of ``whole`` and ``with_deletions``, the library ``python``.
+
+    The files are given by schema id.
+    """
 
     whole: dict[int, list[str]]
     """Full paths of files whose rows are all there."""
-    marked: dict[int, list[FileWithDeletedRows]]
+    with_deletions: dict[int, list[FileWithDeletedRows]]
     """Files some of whose rows are deleted, and those read in one scan with them: a union of two scans costs more."""
     python: tuple[DataSplit, ...]
 
@@ -67,10 +70,10 @@ def divide(plan: Plan, facts: TableFacts) -> Division:
         CorruptionError: a deletion vector is missing or damaged, or does not fit its data file.
     """
     whole: dict[int, list[FileWithDeletedRows]] = defaultdict(list)
-    marked: dict[int, list[FileWithDeletedRows]] = defaultdict(list)
+    with_deletions: dict[int, list[FileWithDeletedRows]] = defaultdict(list)
     python: list[DataSplit] = []
     simple = {i: _is_simple(schema, plan.fields) for i, schema in plan.schemas.items()}
-    budget = MarkBudget()
+    budget = DeletionVectorBudget()
     for split in plan.splits:
         if not (_is_state(split) and all(simple[f.schema_id] and _is_parquet(f) for f in split.files)):
             python.append(split)
@@ -84,18 +87,18 @@ def divide(plan: Plan, facts: TableFacts) -> Division:
                 whole[file.schema_id].append(FileWithDeletedRows(path, file, None))
             elif budget.takes(file):
                 found = FileWithDeletedRows(path, file, vectors.of(file))
-                (whole if found.vector is None else marked)[file.schema_id].append(found)
+                (whole if found.vector is None else with_deletions)[file.schema_id].append(found)
             else:
                 left.append(i)
         if left:
             python.append(_only(split, left))
-    for schema_id, together in marked.items():
+    for schema_id, together in with_deletions.items():
         alone: list[FileWithDeletedRows] = []
         for found in whole.pop(schema_id, []):
-            (together if budget.tells_apart(found.file) else alone).append(found)
+            (together if budget.has_unique_name(found.file) else alone).append(found)
         if alone:
             whole[schema_id] = alone
-    return Division({i: [f.path for f in files] for i, files in whole.items()}, dict(marked), tuple(python))
+    return Division({i: [f.path for f in files] for i, files in whole.items()}, dict(with_deletions), tuple(python))
 
 
 def _is_state(split: DataSplit) -> bool:
@@ -118,7 +121,7 @@ def read_native(spark: SparkSession, division: Division, plan: Plan) -> DataFram
     frames = [_frame(spark, plan.schemas[i], paths, plan.fields) for i, paths in sorted(division.whole.items())]
     frames += [
         _frame(spark, plan.schemas[i], [file.path for file in files], plan.fields, files)
-        for i, files in sorted(division.marked.items())
+        for i, files in sorted(division.with_deletions.items())
     ]
     return reduce(lambda left, right: left.unionByName(right), frames) if frames else None
 
@@ -128,13 +131,13 @@ def _frame(
     schema: TableSchema,
     paths: list[str],
     fields: Sequence[DataField],
-    marked: Sequence[FileWithDeletedRows] = (),
+    with_deletions: Sequence[FileWithDeletedRows] = (),
 ) -> DataFrame:
     by_id = {f.id: f for f in schema.fields}
     present = [by_id[f.id] for f in fields if f.id in by_id]
     rows = spark.read.schema(spark_schema([nullable(f) for f in present])).parquet(*map(literal_path, paths))
-    if marked:
-        rows = without_marked(spark, rows, marked)
+    if with_deletions:
+        rows = without_deleted_rows(spark, rows, with_deletions)
     pairs = [(by_id.get(f.id), f) for f in fields]
     if all(source is not None and (source.name, source.type) == (f.name, f.type) for source, f in pairs):
         # A name costs less than a column: each of those is several calls of the JVM.

@@ -101,11 +101,11 @@ def write_rows(write: TableWrite, batches: Batches) -> tuple[CommitMessage, ...]
 def performer(works: TaskInputs[T], perform: Callable[[T], Sequence[CommitMessage]]) -> Callable[[Batches], Batches]:
     """Do the work whose numbers come in; the answer is one row for each."""
 
-    def answers(numbers: Batches) -> Batches:
+    def results(numbers: Batches) -> Batches:
         for number in numbers_in(numbers):
             yield result_of(partial(perform, works[number]))
 
-    return answers
+    return results
 
 
 def in_larger_batches(batches: Batches) -> Batches:

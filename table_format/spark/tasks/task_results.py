@@ -20,8 +20,8 @@ from table_format.model.arrow_calls import schema
 from table_format.model.commit import CommitMessage
 from table_format.table.facts import TableFacts
 
-ANSWER: Final = schema([("messages", pa.binary()), ("failure", pa.string())])
-ANSWER_DDL: Final = "messages binary, failure string"
+RESULT_SCHEMA: Final = schema([("messages", pa.binary()), ("failure", pa.string())])
+RESULT_DDL: Final = "messages binary, failure string"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +49,23 @@ def result_of(work: Callable[[], Sequence[CommitMessage]]) -> pa.RecordBatch:
     """Do the work of a task and put its outcome into the one row that travels back."""
     messages, failure = outcome_of(work)
     columns: list[pa.Array] = [pa.array([messages], pa.binary()), pa.array([failure], pa.string())]
-    return pa.RecordBatch.from_arrays(columns, schema=ANSWER)
+    return pa.RecordBatch.from_arrays(columns, schema=RESULT_SCHEMA)
 
 
-def gather(answers: Iterable[Any], *, dropping_lost: bool = False) -> TaskResults:
+def gather(results: Iterable[Any], *, drop_lost_buckets: bool = False) -> TaskResults:
     """Read what the tasks of a job answered: anything with ``messages`` and ``failure``.
 
-    With ``dropping_lost`` a ``BucketLost`` is no failure.
+    With ``drop_lost_buckets`` a ``BucketLost`` is no failure.
     """
     messages: list[CommitMessage] = []
     failures: list[TableFormatError] = []
     lost: list[BucketLost] = []
-    for answer in answers:
-        if answer.failure is None:
-            messages.extend(decode_messages(bytes(answer.messages)))
+    for result in results:
+        if result.failure is None:
+            messages.extend(decode_messages(bytes(result.messages)))
             continue
-        failure = decode_error(answer.failure)
-        if dropping_lost and isinstance(failure, BucketLost):
+        failure = decode_error(result.failure)
+        if drop_lost_buckets and isinstance(failure, BucketLost):
             lost.append(failure)
         else:
             failures.append(failure)
@@ -73,18 +73,18 @@ def gather(answers: Iterable[Any], *, dropping_lost: bool = False) -> TaskResult
 
 
 def messages_of_all(
-    facts: TableFacts, answers: TaskResults, failure: TableFormatError | None = None
+    facts: TableFacts, results: TaskResults, failure: TableFormatError | None = None
 ) -> tuple[CommitMessage, ...]:
     """The messages of a job whose tasks need each other.
 
     Raises:
         TableFormatError: what stopped one of them, or else ``failure``; all files of the job are deleted.
     """
-    failure = answers.failure or failure
+    failure = results.failure or failure
     if failure is not None:
-        facts.committer("").abort(answers.messages)
+        facts.committer("").abort(results.messages)
         raise failure
-    return answers.messages
+    return results.messages
 
 
 def encode_error(error: TableFormatError) -> str:

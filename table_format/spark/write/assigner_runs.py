@@ -2,7 +2,7 @@
 
 Spark runs a task again when what it sent is lost. The bucket of a new key depends on the keys before it, so the second
 run may send a key elsewhere: one that a writer got from the first run another may get from the second, or none. Writers
-therefore tell the driver of which runs they heard.
+therefore tell the driver whose runs their rows came from.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from table_format.spark.tasks.task_results import ANSWER, ANSWER_DDL
+from table_format.spark.tasks.task_results import RESULT_DDL, RESULT_SCHEMA
 
-HEARD: Final = ANSWER.append(pa.field("runs", pa.list_(pa.string())))
-HEARD_DDL: Final = f"{ANSWER_DDL}, runs array<string>"
+RESULT_WITH_RUNS: Final = RESULT_SCHEMA.append(pa.field("runs", pa.list_(pa.string())))
+RESULT_WITH_RUNS_DDL: Final = f"{RESULT_DDL}, runs array<string>"
 
 
 def run_name(assigner: int, token: str) -> str:
@@ -23,21 +23,21 @@ def run_name(assigner: int, token: str) -> str:
     return f"{assigner}:{token}"
 
 
-def heard(outcome: tuple[bytes | None, str | None], runs: Iterable[str]) -> pa.RecordBatch:
-    """The outcome of a writer's work and the runs it heard of, as the one row that travels back."""
+def result_with_runs(outcome: tuple[bytes | None, str | None], runs: Iterable[str]) -> pa.RecordBatch:
+    """The outcome of a writer's work and the runs its rows came from, as the one row that is sent back."""
     messages, failure = outcome
     columns: list[pa.Array] = [
         pa.array([messages], pa.binary()),
         pa.array([failure], pa.string()),
         pa.array([sorted(runs)], pa.list_(pa.string())),
     ]
-    return pa.RecordBatch.from_arrays(columns, schema=HEARD)
+    return pa.RecordBatch.from_arrays(columns, schema=RESULT_WITH_RUNS)
 
 
-def ran_twice(answers: Iterable[Any]) -> tuple[str, ...]:
-    """The numbers of the assigners of which writers heard two runs; from answers that have ``runs``."""
+def repeated_assigners(results: Iterable[Any]) -> tuple[str, ...]:
+    """The numbers of the assigners whose rows came from two runs, by the ``runs`` of the results."""
     found: dict[str, set[str]] = {}
-    for answer in answers:
-        for name in answer.runs:
+    for result in results:
+        for name in result.runs:
             found.setdefault(name.partition(":")[0], set()).add(name)
     return tuple(sorted((number for number, runs in found.items() if len(runs) > 1), key=int))

@@ -29,7 +29,7 @@ from table_format.model.snapshot import Snapshot
 from table_format.spark.tasks.table_work import in_larger_batches, write_rows
 from table_format.spark.tasks.task_results import decode_error, encode_error, gather, messages_of_all, outcome_of
 from table_format.spark.tasks.worker import Batches, map_in_workers
-from table_format.spark.write.assigner_runs import HEARD_DDL, heard, ran_twice, run_name
+from table_format.spark.write.assigner_runs import RESULT_WITH_RUNS_DDL, repeated_assigners, result_with_runs, run_name
 from table_format.spark.write.buckets import TASK, with_number
 from table_format.spark.write.key_bootstrap import (
     ASSIGNER,
@@ -54,7 +54,7 @@ _NOTE: Final = "__note__"
 
 
 @dataclass(frozen=True, slots=True)
-class Assigning:
+class CrossPartitionWrite:
     """What all assigners of a job go by. ``names`` are the columns of the frame, ``tasks`` the number of writers."""
 
     facts: TableFacts
@@ -66,7 +66,9 @@ class Assigning:
     bootstrap: Bootstrap = NO_BOOTSTRAP
 
 
-def write_moving(frame: DataFrame, job: Assigning, commit_user: str | None) -> tuple[CommitMessage, ...]:
+def write_across_partitions(
+    frame: DataFrame, job: CrossPartitionWrite, commit_user: str | None
+) -> tuple[CommitMessage, ...]:
     """Write the rows of a frame, by several tasks, and return the messages that make them visible.
 
     Raises:
@@ -76,11 +78,11 @@ def write_moving(frame: DataFrame, job: Assigning, commit_user: str | None) -> t
     placed = _with_places(frame, job)
     names = placed.columns
     plain = placed.toDF(*(f"c{number}" for number in range(len(names))))
-    rows = map_in_workers(plain, writer(job, names, commit_user), HEARD_DDL).collect()
-    return messages_of_all(job.facts, gather(rows), placed_twice(job, rows))
+    rows = map_in_workers(plain, writer(job, names, commit_user), RESULT_WITH_RUNS_DDL).collect()
+    return messages_of_all(job.facts, gather(rows), find_repeated_assigner(job, rows))
 
 
-def _with_places(frame: DataFrame, job: Assigning) -> DataFrame:
+def _with_places(frame: DataFrame, job: CrossPartitionWrite) -> DataFrame:
     """The rows with the places their keys were given, each in the task that is to write them."""
     facts = job.facts
     fields = facts.schema.select(facts.schema.primary_keys)
@@ -106,7 +108,7 @@ _NOTE_FIELD: Final = StructField(_NOTE, from_arrow_type(pa.string()))
 # --- assigners --------------------------------------------------------------------------------------------------------
 
 
-def assigner(job: Assigning) -> Callable[[Batches], Batches]:
+def assigner(job: CrossPartitionWrite) -> Callable[[Batches], Batches]:
     """Place the rows of one assigner, in the order of ``ORDER``; they leave with the number of their writer."""
 
     def assign(batches: Batches) -> Batches:
@@ -128,7 +130,7 @@ def assigner(job: Assigning) -> Callable[[Batches], Batches]:
     return assign
 
 
-def _assigned(job: Assigning, number: int, batches: Batches) -> Batches:
+def _assigned(job: CrossPartitionWrite, number: int, batches: Batches) -> Batches:
     facts = job.facts
     schema = facts.schema
     rules = RowRules(schema, facts.options.merge)
@@ -188,7 +190,7 @@ def _notes(columns: Sequence[pa.Field], text: str, tasks: Iterable[int]) -> pa.R
 # --- writers ----------------------------------------------------------------------------------------------------------
 
 
-def writer(job: Assigning, names: Sequence[str], commit_user: str | None) -> Callable[[Batches], Batches]:
+def writer(job: CrossPartitionWrite, names: Sequence[str], commit_user: str | None) -> Callable[[Batches], Batches]:
     """Write the rows that come in; the answer is one row for the task."""
     given = GivenBuckets(_PLACE, job.base)
 
@@ -197,7 +199,7 @@ def writer(job: Assigning, names: Sequence[str], commit_user: str | None) -> Cal
         named = (batch.rename_columns(list(names)) for batch in batches)
         write_to = partial(TableWrite, job.facts, replacing=job.replacing, given=given, commit_user=commit_user)
         outcome = outcome_of(lambda: write_rows(write_to(), _without_notes(named, notes)))
-        yield heard(outcome, notes)
+        yield result_with_runs(outcome, notes)
 
     return write
 
@@ -217,11 +219,11 @@ def _without_notes(batches: Batches, notes: list[str]) -> Batches:
             yield rows
 
 
-def placed_twice(job: Assigning, answers: Iterable[Any]) -> KeyPlacesChanged | None:
+def find_repeated_assigner(job: CrossPartitionWrite, results: Iterable[Any]) -> KeyPlacesChanged | None:
     """The failure of work in which writers got the rows of different runs of an assigner."""
-    twice = ran_twice(answers)
-    if not twice:
+    repeated = repeated_assigners(results)
+    if not repeated:
         return None
-    which = f"{', '.join(twice)} of {job.assigners}"
+    which = f"{', '.join(repeated)} of {job.assigners}"
     text = f"{job.facts.name}: Spark ran assigner {which} twice, and writers got rows of both runs"
     return KeyPlacesChanged(f"{text}; nothing was committed, write the rows again")

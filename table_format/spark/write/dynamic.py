@@ -29,7 +29,7 @@ from table_format.spark.names import column
 from table_format.spark.tasks.table_work import gathered, write_rows
 from table_format.spark.tasks.task_results import decode_error, encode_error, outcome_of
 from table_format.spark.tasks.worker import Batches, settle
-from table_format.spark.write.assigner_runs import heard, ran_twice, run_name
+from table_format.spark.write.assigner_runs import repeated_assigners, result_with_runs, run_name
 from table_format.spark.write.buckets import TASK, one_task_for_each_bucket, task_of, with_number
 from table_format.table.facts import TableFacts
 from table_format.table.placement.dynamic import DynamicBuckets, are_apart
@@ -59,7 +59,7 @@ DEFAULT_ASSIGNERS: Final = 4
 """Each assigner fills buckets of its own: more of them make more buckets than the rows need."""
 
 
-def can_write_what_they_assign(
+def can_assigners_write(
     facts: TableFacts, base: Snapshot | None, assigners: int, *, replacing: bool, parallelism: int | None
 ) -> bool:
     """Whether each assigner writes its rows itself, without a second shuffle.
@@ -88,13 +88,15 @@ def with_dynamic_buckets(
 
     Each task also gets a row of each assigner that only tells it of the run.
     """
-    told = frame.sparkSession.range(0, assigners * tasks, 1, 1)
-    told = told.select(
+    run_rows = frame.sparkSession.range(0, assigners * tasks, 1, 1)
+    run_rows = run_rows.select(
         F.pmod("id", F.lit(assigners)).cast("int").alias(_ASSIGNER),
         F.floor(column("id") / assigners).cast("int").alias(_WRITER),
     )
     numbered = _with_assigner(frame, facts, assigners).withColumn(_WRITER, F.lit(None).cast("int"))
-    routed = numbered.unionByName(told, allowMissingColumns=True).repartitionById(assigners, _ASSIGNER).drop(_ASSIGNER)
+    routed = (
+        numbered.unionByName(run_rows, allowMissingColumns=True).repartitionById(assigners, _ASSIGNER).drop(_ASSIGNER)
+    )
     fields = facts.schema.select((*facts.schema.partition_keys, *facts.schema.trimmed_primary_keys))
     function = bucket_chooser(facts, fields, base, replacing=replacing, assigners=assigners)
     # Nondeterministic, or Spark might assign twice and get two answers. Only keys leave the JVM, as one column: an
@@ -118,17 +120,17 @@ def assigner_count(bucketing: BucketOptions, parallelism: int | None) -> int:
     return assigners
 
 
-def chosen_twice(facts: TableFacts, answers: Iterable[Any]) -> HashIndexChanged | None:
+def find_repeated_assigner(facts: TableFacts, results: Iterable[Any]) -> HashIndexChanged | None:
     """The failure of work in which writers heard of two runs of an assigner."""
-    twice = ran_twice(answers)
-    if not twice:
+    repeated = repeated_assigners(results)
+    if not repeated:
         return None
-    which = ", ".join(twice)
+    which = ", ".join(repeated)
     text = f"{facts.name}: Spark ran assigner {which} twice, and writers got rows of both runs; write the rows again"
     return HashIndexChanged(text)
 
 
-def met_in_a_bucket(facts: TableFacts, messages: Iterable[CommitMessage]) -> HashIndexChanged | None:
+def find_shared_bucket(facts: TableFacts, messages: Iterable[CommitMessage]) -> HashIndexChanged | None:
     """The failure of work of whose tasks two wrote to one bucket; a commit would keep the hashes of one of them."""
     found: set[tuple[bytes, int]] = set()
     for message in messages:
@@ -149,7 +151,7 @@ def placed_writer(
         runs: set[str] = set()
         rows = _without_runs((batch.rename_columns(list(names)) for batch in batches), runs)
         write_to = partial(TableWrite, facts, replacing=replacing, given=given, commit_user=commit_user)
-        yield heard(outcome_of(lambda: write_rows(write_to(), rows)), runs)
+        yield result_with_runs(outcome_of(lambda: write_rows(write_to(), rows)), runs)
 
     return write
 

@@ -21,17 +21,17 @@ from table_format.spark.names import column
 from table_format.spark.read.conditions import literal
 from table_format.spark.tasks.code_shipping import is_connect
 from table_format.spark.tasks.table_work import bucket_writer
-from table_format.spark.tasks.task_results import ANSWER_DDL, gather, messages_of_all
+from table_format.spark.tasks.task_results import RESULT_DDL, gather, messages_of_all
 from table_format.spark.tasks.worker import map_in_workers
-from table_format.spark.write.assigner_runs import HEARD_DDL
+from table_format.spark.write.assigner_runs import RESULT_WITH_RUNS_DDL
 from table_format.spark.write.buckets import TASK, one_task_for_each_bucket, with_bucket
 from table_format.spark.write.dynamic import (
     BUCKET,
     DEFAULT_ASSIGNERS,
     assigner_count,
-    can_write_what_they_assign,
-    chosen_twice,
-    met_in_a_bucket,
+    can_assigners_write,
+    find_repeated_assigner,
+    find_shared_bucket,
     one_task_for_each_assigner,
     placed_writer,
     with_dynamic_buckets,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 SMALL_BYTES: Final = 16 << 20
 """A frame that Spark expects to be smaller is written by one task: a shuffle costs more than it gains."""
 
-SMALL_MOVING_BYTES: Final = 128 << 20
+SMALL_CROSS_PARTITION_BYTES: Final = 128 << 20
 """The same where keys may change their partition: each assigner then keeps an index of its own."""
 
 
@@ -71,8 +71,10 @@ def write_frame(
         UnsupportedFeature: the table has a feature that this version cannot write.
     """
     check_frame(frame.schema, facts)
-    if facts.schema.is_cross_partition and _is_shared(frame, parallelism, SMALL_MOVING_BYTES):
-        return _write_moving(frame, facts, replacing=replacing, parallelism=parallelism, commit_user=commit_user)
+    if facts.schema.is_cross_partition and _is_shared(frame, parallelism, SMALL_CROSS_PARTITION_BYTES):
+        return _write_across_partitions(
+            frame, facts, replacing=replacing, parallelism=parallelism, commit_user=commit_user
+        )
     given: GivenBuckets | OwnHashes | None = None
     if facts.has_dynamic_buckets and _is_shared(frame, parallelism):
         routed, given = _assigned(frame, facts, replacing=replacing, parallelism=parallelism)
@@ -83,26 +85,26 @@ def write_frame(
     plain = routed.toDF(*(f"c{number}" for number in range(len(names))))
     if isinstance(given, GivenBuckets):
         write = placed_writer(facts, names, given, replacing=replacing, commit_user=commit_user)
-        rows = map_in_workers(plain, write, HEARD_DDL).collect()
+        rows = map_in_workers(plain, write, RESULT_WITH_RUNS_DDL).collect()
     else:
         write = bucket_writer(facts, names, replacing=replacing, given=given, commit_user=commit_user)
-        rows = map_in_workers(plain, write, ANSWER_DDL).collect()
-    answers = gather(rows)
-    failure = chosen_twice(facts, rows) if isinstance(given, GivenBuckets) else None
+        rows = map_in_workers(plain, write, RESULT_DDL).collect()
+    results = gather(rows)
+    failure = find_repeated_assigner(facts, rows) if isinstance(given, GivenBuckets) else None
     if failure is None and facts.has_dynamic_buckets:
-        failure = met_in_a_bucket(facts, answers.messages)
-    return messages_of_all(facts, answers, failure)
+        failure = find_shared_bucket(facts, results.messages)
+    return messages_of_all(facts, results, failure)
 
 
-def _write_moving(
+def _write_across_partitions(
     frame: DataFrame, facts: TableFacts, *, replacing: bool, parallelism: int | None, commit_user: str | None
 ) -> tuple[CommitMessage, ...]:
     from table_format.spark.write.cross_partition import (  # only tables whose keys move need DuckDB
-        Assigning,
-        write_moving,
+        CrossPartitionWrite,
+        write_across_partitions,
     )
 
-    job = Assigning(
+    job = CrossPartitionWrite(
         facts,
         tuple(frame.columns),
         facts.snapshots.latest(),
@@ -110,7 +112,7 @@ def _write_moving(
         assigner_count(facts.options.bucket, parallelism),
         parallelism or _shuffle_partitions(frame) or DEFAULT_ASSIGNERS,
     )
-    return write_moving(frame, job, commit_user)
+    return write_across_partitions(frame, job, commit_user)
 
 
 def check_frame(schema: StructType, facts: TableFacts) -> None:
@@ -146,7 +148,7 @@ def _assigned(
     base = facts.snapshots.latest()
     assigners = assigner_count(facts.options.bucket, parallelism)
     tasks = parallelism or _shuffle_partitions(frame) or DEFAULT_ASSIGNERS
-    if can_write_what_they_assign(facts, base, assigners, replacing=replacing, parallelism=parallelism):
+    if can_assigners_write(facts, base, assigners, replacing=replacing, parallelism=parallelism):
         return one_task_for_each_assigner(frame, facts, assigners, tasks), OwnHashes(assigners, base)
     assigned = with_dynamic_buckets(frame, facts, base, replacing=replacing, assigners=assigners, tasks=tasks)
     return assigned, GivenBuckets(BUCKET, base)

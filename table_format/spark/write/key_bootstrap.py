@@ -66,8 +66,8 @@ def plan_bootstrap(spark: SparkSession, facts: TableFacts, base: Snapshot | None
     if base is None or assigners < MANY_ASSIGNERS or (base.total_record_count or 0) < MANY_KEYS:
         return NO_BOOTSTRAP
     numbers = spark.range(0, assigners, 1, assigners)
-    asked = map_in_workers(numbers, _asker(facts, base, assigners), "shard int").collect()
-    shards = frozenset(row.shard for row in asked)
+    missing = map_in_workers(numbers, _missing_index_finder(facts, base, assigners), "shard int").collect()
+    shards = frozenset(row.shard for row in missing)
     return Bootstrap(all_splits(facts, base), shards) if shards else NO_BOOTSTRAP
 
 
@@ -104,15 +104,15 @@ def _stored_types(facts: TableFacts) -> list[pa.DataType]:
     return [stored_key(pa.array([], arrow_type(f.type))).type for f in fields]
 
 
-def _asker(facts: TableFacts, base: Snapshot, assigners: int) -> Callable[[Batches], Batches]:
+def _missing_index_finder(facts: TableFacts, base: Snapshot, assigners: int) -> Callable[[Batches], Batches]:
     """Answer with the numbers of those shards that would have to read all keys."""
 
-    def ask(numbers: Batches) -> Batches:
+    def find(numbers: Batches) -> Batches:
         for batch in numbers:
             lacking = [n for n in numbers_in([batch]) if _must_be_built(facts, base, KeyShard(n, assigners))]
             yield pa.RecordBatch.from_arrays([pa.array(lacking, pa.int32())], names=["shard"])
 
-    return ask
+    return find
 
 
 def _must_be_built(facts: TableFacts, base: Snapshot, shard: KeyShard) -> bool:

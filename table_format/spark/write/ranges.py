@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from table_format.append.sort import live_rows
 from table_format.errors import TableFormatError
-from table_format.kernels.sort_keys import FirstLook, SortKey, bounds_of, parts_of, with_sort_key
+from table_format.kernels.sort_keys import SortKey, SortKeySample, bounds_of, parts_of, with_sort_key
 from table_format.lsm.sort import compacted_rows
 from table_format.model.arrow_calls import concat_batches, schema
 from table_format.model.arrow_types import arrow_schema
@@ -109,21 +109,21 @@ def ranges_of(
     key: SortKey,
 ) -> tuple[Ranges, ...]:
     """The ranges of each partition, of about a file of the target size each. Raises as ``Piece.read``."""
-    samples = map_in_workers(a_task_for_each(spark, pieces), _sampler(facts, pieces, key), _SAMPLE_DDL).collect()
-    looked: list[list[pa.RecordBatch]] = [[] for _ in partitions]
+    samples = map_in_workers(one_task_per_piece(spark, pieces), _sampler(facts, pieces, key), _SAMPLE_DDL).collect()
+    samples_of: list[list[pa.RecordBatch]] = [[] for _ in partitions]
     for row in samples:
         if row.failure is not None:
             raise decode_error(row.failure)
-        looked[row.part].extend(_unpacked(bytes(row.sample)))
+        samples_of[row.part].extend(_unpacked(bytes(row.sample)))
     most = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     found: list[Ranges] = []
     first = 0
     empty = pa.RecordBatch.from_pylist([], schema=arrow_schema(facts.schema.select(key.columns)))
-    for works, batches in zip(partitions, looked, strict=True):
+    for works, batches in zip(partitions, samples_of, strict=True):
         sample = concat_batches([empty, *batches])
-        look = FirstLook(key)
-        look.add(sample)
-        own = look.with_spread()
+        sample_key = SortKeySample(key)
+        sample_key.add(sample)
+        own = sample_key.with_spread()
         size = sum(file.file_size for work in works for file in work.files)
         count = max(min(math.ceil(size / files_of(facts, works[0]).target_file_bytes), most), 1)
         found.append(Ranges(own, bounds_of(with_sort_key(sample, own), count), first))
@@ -131,7 +131,7 @@ def ranges_of(
     return tuple(found)
 
 
-def a_task_for_each(spark: SparkSession, pieces: Sequence[Piece]) -> DataFrame:
+def one_task_per_piece(spark: SparkSession, pieces: Sequence[Piece]) -> DataFrame:
     """A task for each piece, which gets its number."""
     return spark.range(0, len(pieces), 1, len(pieces))
 
@@ -144,14 +144,14 @@ def for_each_piece(
 ) -> Callable[[Batches], Batches]:
     """Do the work of the pieces whose numbers come in; what stops it is told as ``failed`` makes it travel."""
 
-    def answer(numbers: Batches) -> Batches:
+    def result(numbers: Batches) -> Batches:
         for number in numbers_in(numbers):
             try:
                 yield from work(pieces[number])
             except TableFormatError as error:
                 yield failed(error)
 
-    return answer
+    return result
 
 
 def part_writer(write_part: Callable[[int, Batches], Sequence[CommitMessage]]) -> Callable[[Batches], Batches]:
@@ -167,7 +167,7 @@ def part_writer(write_part: Callable[[int, Batches], Sequence[CommitMessage]]) -
     return write
 
 
-def dealt(rows: pa.RecordBatch, parts: npt.NDArray[np.int64], *, count: int, first: int = 0) -> Batches:
+def rows_by_part(rows: pa.RecordBatch, parts: npt.NDArray[np.int64], *, count: int, first: int = 0) -> Batches:
     """Rows for the tasks of their parts, of which there are so many; those count from ``first``."""
     ordered = rows.take(np.argsort(parts, kind="stable"))
     ends = np.cumsum(np.bincount(parts, minlength=count)).tolist()
@@ -181,7 +181,7 @@ def rows_for(part: int, rows: pa.RecordBatch) -> pa.RecordBatch:
     return _row(_ROWS, part, _packed([rows]), None)
 
 
-def failing(error: TableFormatError) -> pa.RecordBatch:
+def error_row(error: TableFormatError) -> pa.RecordBatch:
     """An error that travels as rows do: the task of part 0 says so, in its answer."""
     return _row(_ROWS, 0, None, encode_error(error))
 

@@ -73,11 +73,11 @@ def append_buckets(facts: TableFacts, plan: Plan) -> Iterator[AppendBucket]:
             total_buckets=total,
         )
         known = {entry.file.file_name: entry.file for entry in live.get((partition, number), ())}
-        marks = deletions.get((partition, number), BucketDeletions())
-        yield AppendBucket(bucket, tuple(candidates), marks, known, VectorReader(facts.store.io))
+        stored = deletions.get((partition, number), BucketDeletions())
+        yield AppendBucket(bucket, tuple(candidates), stored, known, VectorReader(facts.store.io))
 
 
-def marked(bucket: AppendBucket, found: dict[DataFileMeta, Positions]) -> CommitMessage:
+def deletion_message(bucket: AppendBucket, found: dict[DataFileMeta, Positions]) -> CommitMessage:
     """What to commit to have rows of these files deleted, by position; the index file is written."""
     is_wide = bucket.files.options.deletion_vectors.bitmap64
     names = {file.file_name for file in found}
@@ -97,5 +97,5 @@ def marked(bucket: AppendBucket, found: dict[DataFileMeta, Positions]) -> Commit
     for file, positions in found.items():
         vector = vectors.get(file.file_name) or DeletionVector.of(is_wide=is_wide)
         vectors[file.file_name] = vector.union(positions.tolist())
-    come = write_vectors(bucket.files, vectors)
-    return replace(bucket.files.message(), new_index_files=come, deleted_index_files=replaced)
+    added = write_vectors(bucket.files, vectors)
+    return replace(bucket.files.message(), new_index_files=added, deleted_index_files=replaced)

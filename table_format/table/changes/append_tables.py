@@ -22,7 +22,7 @@ from table_format.model.data_file import DataFileMeta, FileSource
 from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
 from table_format.options.declare import Operation
-from table_format.table.changes.append_rows import AppendBucket, append_buckets, marked
+from table_format.table.changes.append_rows import AppendBucket, append_buckets, deletion_message
 from table_format.table.changes.row_changes import Changed, Mask, Positions, RowChanges, RowStatement, table_rows
 from table_format.table.facts import TableFacts
 from table_format.table.read.plan import Plan
@@ -37,15 +37,15 @@ class AppendTableChanges:
     that of a batch and of the positions in one bucket.
     """
 
-    def __init__(self, facts: TableFacts, plan: Plan, work: RowStatement) -> None:
+    def __init__(self, facts: TableFacts, plan: Plan, statement: RowStatement) -> None:
         facts.require(Operation.WRITE)
         self._facts = facts
         self._plan = plan
-        self._work = work
+        self._statement = statement
         self._rules = RowRules(facts.schema, facts.options.merge)
-        self._marks = facts.options.deletion_vectors.enabled
+        self._uses_deletion_vectors = facts.options.deletion_vectors.enabled
         placing = {*facts.schema.partition_keys, *facts.schema.bucket_keys}
-        self._stays = not (work.assigned & placing)
+        self._stays = not (statement.assigned & placing)
         self._messages: list[CommitMessage] = []
         self.counts = RowChanges()
 
@@ -59,7 +59,7 @@ class AppendTableChanges:
         rows, complete = self._new_rows(), False
         written: tuple[CommitMessage, ...] = ()
         try:
-            if self._work.removes_only:
+            if self._statement.removes_only:
                 for _ in rows:
                     pass  # there are none
             else:
@@ -76,10 +76,10 @@ class AppendTableChanges:
     def _new_rows(self) -> Generator[pa.RecordBatch]:
         """Rows for new files; the messages about the files there are come along."""
         for bucket in append_buckets(self._facts, self._plan):
-            message = yield from (self._mark(bucket) if self._marks else self._rewrite(bucket))
+            message = yield from (self._mark_deleted(bucket) if self._uses_deletion_vectors else self._rewrite(bucket))
             if message is not None:
                 self._messages.append(message)
-        for rows in self._work.inserts():
+        for rows in self._statement.inserts():
             self._count(inserted=rows.num_rows)
             yield rows
 
@@ -89,32 +89,32 @@ class AppendTableChanges:
 
     # --- rows are marked --------------------------------------------------------------------------------------------
 
-    def _mark(self, bucket: AppendBucket) -> Generator[pa.RecordBatch, None, CommitMessage | None]:
+    def _mark_deleted(self, bucket: AppendBucket) -> Generator[pa.RecordBatch, None, CommitMessage | None]:
         found: dict[DataFileMeta, Positions] = {}
         for file in bucket.candidates:
-            positions = self._found(bucket, file)
-            if self._work.removes_only:
+            positions = self._positions_found(bucket, file)
+            if self._statement.removes_only:
                 self._count(deleted=len(positions))
             elif positions.size:
                 positions = yield from self._moved(bucket, file, positions)
             if positions.size:
                 found[file] = positions
-        return marked(bucket, found) if found else None
+        return deletion_message(bucket, found) if found else None
 
     def _moved(
-        self, bucket: AppendBucket, file: DataFileMeta, wanted: Positions
+        self, bucket: AppendBucket, file: DataFileMeta, selected: Positions
     ) -> Generator[pa.RecordBatch, None, Positions]:
         """Hand over the rows that change, and tell which rows of the file are gone with it."""
-        gone = [np.empty(0, np.int64)]
-        for rows, positions in _numbered(bucket, file, self._facts.schema.field_names, self._work.where):
-            here = _among(positions, wanted)
-            if not here.any():
+        removed = [np.empty(0, np.int64)]
+        for rows, positions in _numbered(bucket, file, self._facts.schema.field_names, self._statement.where):
+            is_selected = _selected(positions, selected)
+            if not is_selected.any():
                 continue
-            changed = self._changed(rows.filter(pa.array(here)))
-            gone.append(positions[here][changed.deleted | changed.updated])
+            changed = self._changed(rows.filter(pa.array(is_selected)))
+            removed.append(positions[is_selected][changed.deleted | changed.updated])
             if changed.rows.num_rows:
                 yield changed.rows
-        return np.concatenate(gone)
+        return np.concatenate(removed)
 
     # --- files are rewritten ----------------------------------------------------------------------------------------
 
@@ -123,7 +123,7 @@ class AppendTableChanges:
         old: list[DataFileMeta] = []
         with bucket.files.deleting_on_failure(new):
             for file in bucket.candidates:
-                positions = self._found(bucket, file)
+                positions = self._positions_found(bucket, file)
                 if not positions.size:
                     continue
                 made = yield from self._rewritten(bucket, file, positions)
@@ -133,22 +133,22 @@ class AppendTableChanges:
         return replace(bucket.files.message(new_files=tuple(new)), deleted_files=tuple(old)) if old else None
 
     def _rewritten(
-        self, bucket: AppendBucket, file: DataFileMeta, wanted: Positions
+        self, bucket: AppendBucket, file: DataFileMeta, selected: Positions
     ) -> Generator[pa.RecordBatch, None, tuple[DataFileMeta, ...] | None]:
         """New files with the rows as they are now, which keep their order among those of the bucket."""
         files, first = bucket.files, file.min_sequence_number
         changes = False
         with files.writing(level=0, source=FileSource.APPEND, first_sequence_number=first) as writer:
             for rows, positions in _numbered(bucket, file, self._facts.schema.field_names):
-                here = _among(positions, wanted)
-                if not here.any():
+                is_selected = _selected(positions, selected)
+                if not is_selected.any():
                     writer.write(table_rows(rows, self._facts.schema))
                     continue
-                changed = self._changed(rows.filter(pa.array(here)))
+                changed = self._changed(rows.filter(pa.array(is_selected)))
                 changes = changes or bool(changed.deleted.any() or changed.updated.any())
                 if changed.rows.num_rows and not self._stays:
                     yield changed.rows
-                writer.write(_in_place(rows, here, changed, self._facts.schema, keep=self._stays))
+                writer.write(_in_place(rows, is_selected, changed, self._facts.schema, keep=self._stays))
             if changes:
                 return writer.close()
             writer.abort()
@@ -156,15 +156,15 @@ class AppendTableChanges:
 
     # --- rows -------------------------------------------------------------------------------------------------------
 
-    def _found(self, bucket: AppendBucket, file: DataFileMeta) -> Positions:
+    def _positions_found(self, bucket: AppendBucket, file: DataFileMeta) -> Positions:
         """The positions of the rows that are there and concerned."""
         parts = [np.empty(0, np.int64)]
-        for rows, positions in _numbered(bucket, file, self._work.columns, self._work.where):
-            parts.append(positions[self._work.find(rows)])
+        for rows, positions in _numbered(bucket, file, self._statement.columns, self._statement.where):
+            parts.append(positions[self._statement.find(rows)])
         return np.concatenate(parts)
 
     def _changed(self, rows: pa.RecordBatch) -> Changed:
-        changed = self._work.change(rows)
+        changed = self._statement.change(rows)
         self._count(updated=int(changed.updated.sum()), deleted=int(changed.deleted.sum()))
         return replace(changed, rows=self._rules.conform(changed.rows)) if changed.rows.num_rows else changed
 
@@ -188,16 +188,18 @@ def _numbered(
         yield batch, batch.column(at).to_numpy()
 
 
-def _among(positions: Positions, wanted: Positions) -> Mask:
+def _selected(positions: Positions, selected: Positions) -> Mask:
     """Which positions of a batch are wanted; both ascend."""
-    first, last = np.searchsorted(wanted, (positions[0], positions[-1] + 1)) if len(positions) else (0, 0)
-    return np.isin(positions, wanted[first:last], assume_unique=True)
+    first, last = np.searchsorted(selected, (positions[0], positions[-1] + 1)) if len(positions) else (0, 0)
+    return np.isin(positions, selected[first:last], assume_unique=True)
 
 
-def _in_place(rows: pa.RecordBatch, here: Mask, changed: Changed, schema: TableSchema, *, keep: bool) -> pa.RecordBatch:
+def _in_place(
+    rows: pa.RecordBatch, is_selected: Mask, changed: Changed, schema: TableSchema, *, keep: bool
+) -> pa.RecordBatch:
     """The rows of a batch as they are now: without those that go, and with changed ones where they were."""
     plain = table_rows(rows, schema)
-    at = np.flatnonzero(here)
+    at = np.flatnonzero(is_selected)
     order = np.arange(rows.num_rows)
     order[at[changed.updated]] = rows.num_rows + np.arange(changed.rows.num_rows)
     stays = np.ones(rows.num_rows, np.bool_)

@@ -37,16 +37,16 @@ class PrimaryKeyChanges:
     finds out when others have written the same keys since.
     """
 
-    def __init__(self, facts: TableFacts, scan: Scan, work: RowStatement) -> None:
+    def __init__(self, facts: TableFacts, scan: Scan, statement: RowStatement) -> None:
         self._facts = facts
         self._scan = scan
-        self._work = work
+        self._statement = statement
         merge = facts.options.merge
         self._kind_column = merge.rowkind_field or ROW_KIND_COLUMN
         self._shows_before = (
             facts.options.stream.changelog_producer is ChangelogProducer.INPUT
             and merge.engine is MergeEngine.DEDUPLICATE
-            and not work.assigned.intersection(merge.sequence_fields)
+            and not statement.assigned.intersection(merge.sequence_fields)
         )
         self.counts = RowChanges()
 
@@ -62,10 +62,10 @@ class PrimaryKeyChanges:
 
     def _rows(self) -> Generator[pa.RecordBatch]:
         for batch in self._scan.to_batches(threads=1):
-            rows = batch.filter(pa.array(self._work.find(batch)))
+            rows = batch.filter(pa.array(self._statement.find(batch)))
             if not rows.num_rows:
                 continue
-            changed = self._work.change(rows)
+            changed = self._statement.change(rows)
             before = self.counts
             self.counts = RowChanges(
                 updated=before.updated + int(changed.updated.sum()), deleted=before.deleted + int(changed.deleted.sum())
@@ -76,7 +76,7 @@ class PrimaryKeyChanges:
                 if self._shows_before:
                     yield self._of_kind(rows.filter(pa.array(changed.updated)), RowKind.UPDATE_BEFORE)
                 yield self._of_kind(changed.rows, RowKind.UPDATE_AFTER)
-        for rows in self._work.inserts():
+        for rows in self._statement.inserts():
             self.counts = RowChanges(self.counts.inserted + rows.num_rows, self.counts.updated, self.counts.deleted)
             yield self._of_kind(rows, RowKind.INSERT)
 

@@ -58,8 +58,8 @@ _REPAIRED: Final = (HashIndexChanged, KeyPlacesChanged, RowsChanged, SnapshotExp
 
 
 @dataclass(frozen=True, slots=True)
-class _Landing:
-    """Which statement it is, and under which name it lands."""
+class _StatementCommit:
+    """Which statement it is, and the user, identifier and properties it is committed with."""
 
     operation: str
     commit_user: str | None
@@ -90,8 +90,8 @@ def delete(
         if facts.schema.is_primary_key_table:
             check_deletable(facts, "delete")
         predicate = bound_filter(where, facts.schema.fields)
-        landing = _Landing("DELETE", commit_user, identifier, properties)
-        return _changed(facts, lambda: DeleteStatement(facts.schema, predicate), landing)
+        commit_as = _StatementCommit("DELETE", commit_user, identifier, properties)
+        return _changed(facts, lambda: DeleteStatement(facts.schema, predicate), commit_as)
 
 
 def update(
@@ -128,8 +128,8 @@ def update(
         if facts.schema.is_primary_key_table:
             check_updatable(facts, "update", assignments.names)
         predicate = bound_filter(where, facts.schema.fields)
-        landing = _Landing("UPDATE", commit_user, identifier, properties)
-        return _changed(facts, lambda: UpdateStatement(facts.schema, predicate, assignments), landing)
+        commit_as = _StatementCommit("UPDATE", commit_user, identifier, properties)
+        return _changed(facts, lambda: UpdateStatement(facts.schema, predicate, assignments), commit_as)
 
 
 def merge(
@@ -181,8 +181,8 @@ def merge(
             check_updatable(facts, "merge", bound.assigned)
             if bound.deletes:
                 check_deletable(facts, "merge with a delete clause")
-        landing = _Landing("MERGE", commit_user, identifier, properties)
-        return _changed(facts, lambda: MergeStatement(bound), landing)
+        commit_as = _StatementCommit("MERGE", commit_user, identifier, properties)
+        return _changed(facts, lambda: MergeStatement(bound), commit_as)
 
 
 def _listed(clauses: _C | Sequence[_C], argument: str, *kinds: type) -> tuple[_C, ...]:
@@ -193,22 +193,22 @@ def _listed(clauses: _C | Sequence[_C], argument: str, *kinds: type) -> tuple[_C
     return listed
 
 
-def _changed(facts: TableFacts, begin: Callable[[], RowStatement], landing: _Landing) -> RowChanges:
-    CommitArguments.of(landing.identifier, properties=landing.properties)
-    commit = BatchCommit(facts, landing.commit_user)
-    if landing.identifier is not None and commit.is_committed(landing.identifier):
+def _changed(facts: TableFacts, bind_statement: Callable[[], RowStatement], commit_as: _StatementCommit) -> RowChanges:
+    CommitArguments.of(commit_as.identifier, properties=commit_as.properties)
+    commit = BatchCommit(facts, commit_as.commit_user)
+    if commit_as.identifier is not None and commit.is_committed(commit_as.identifier):
         return RowChanges()
     counts = RowChanges()
 
     def write() -> Messages:
         nonlocal counts
-        work = begin()
+        statement = bind_statement()
         keyed = facts.schema.is_primary_key_table
         latest = _latest(facts)
-        scan = whole_state(latest, work.where) if keyed else Scan(latest, None, work.where)
+        scan = whole_state(latest, statement.where) if keyed else Scan(latest, None, statement.where)
         plan = scan.plan()
         _refuse_newer(facts, plan)
-        changes = PrimaryKeyChanges(facts, scan, work) if keyed else AppendTableChanges(facts, plan, work)
+        changes = PrimaryKeyChanges(facts, scan, statement) if keyed else AppendTableChanges(facts, plan, statement)
         with telling_expired(facts.store, *(() if plan.snapshot is None else (plan.snapshot.id,))):
             messages = changes.write()
         counts = changes.counts
@@ -220,9 +220,9 @@ def _changed(facts: TableFacts, begin: Callable[[], RowStatement], landing: _Lan
         write=write,
         publish=lambda messages: commit.commit(
             messages,
-            identifier=landing.identifier,
-            properties=landing.properties,
-            operation=landing.operation if facts.schema.is_primary_key_table else None,
+            identifier=commit_as.identifier,
+            properties=commit_as.properties,
+            operation=commit_as.operation if facts.schema.is_primary_key_table else None,
         ),
         is_repeatable=True,
         repaired=_REPAIRED if facts.schema.is_primary_key_table else (FileConflict, SnapshotExpired),

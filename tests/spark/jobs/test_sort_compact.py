@@ -21,7 +21,7 @@ from table_format.model.types import BigIntType
 from table_format.spark.jobs.sort_buckets import bucket_writer
 from table_format.spark.jobs.sort_compact import sort_performer
 from table_format.spark.tasks.task_results import gather
-from table_format.spark.write.ranges import failing
+from table_format.spark.write.ranges import error_row
 from table_format.table.upkeep.bucket_compaction import BucketCompaction
 from table_format.table.upkeep.sort_compact import sort_compact
 from tests.spark.lakes import TestLake, jobs_of
@@ -251,7 +251,7 @@ def test_a_partition_that_another_took_is_left_and_the_others_are_sorted(lake: T
 
 def test_what_stopped_another_task_is_told_though_no_bucket_is_left() -> None:
     write = bucket_writer(memory_warehouse().table().facts, [])
-    [answer] = write(iter([failing(FileConflict("others were faster"))]))
+    [answer] = write(iter([error_row(FileConflict("others were faster"))]))
     failure = gather(SimpleNamespace(**row) for row in answer.to_pylist()).failure
     assert isinstance(failure, FileConflict)
     assert str(failure) == "others were faster"

@@ -14,7 +14,7 @@ from table_format.io.paths import without_scheme
 from table_format.model.data_file import DataFileMeta
 from table_format.model.schema_change import AddColumn, AlterColumnType, RenameColumn
 from table_format.model.types import BigIntType, VarCharType
-from table_format.spark.read.deletion_vectors import FileWithDeletedRows, MarkBudget, without_marked
+from table_format.spark.read.deletion_vectors import DeletionVectorBudget, FileWithDeletedRows, without_deleted_rows
 from table_format.spark.read.spark_parquet import divide
 from table_format.table.table import Table
 from tests.spark.lakes import TestLake, plan_of, rows_of
@@ -121,7 +121,7 @@ def test_a_row_that_no_vector_speaks_of_fails_the_query(lake: TestLake, changed:
         other = FileWithDeletedRows(path, replace(file, **changed), vector)
         for limit in (0, 1_000):
             with pytest.raises(Exception, match="that the table has deletion vectors for"):
-                without_marked(lake.spark, told, [other], in_tasks_up_to=limit).select("id").collect()
+                without_deleted_rows(lake.spark, told, [other], in_tasks_up_to=limit).select("id").collect()
 
 
 @pytest.mark.parametrize("limit", [0, 1_000])
@@ -130,11 +130,11 @@ def test_files_of_one_size_are_told_apart_by_their_names(lake: TestLake, limit: 
     told = lake.spark.read.parquet(path)
     twin = FileWithDeletedRows("", replace(file, file_name="data-twin.parquet"), None)
     found = FileWithDeletedRows(path, file, DeletionVector.of([1, 7]))
-    left = without_marked(lake.spark, told, [twin, found], in_tasks_up_to=limit)
+    left = without_deleted_rows(lake.spark, told, [twin, found], in_tasks_up_to=limit)
     assert left.count() == told.count() - 2
     unknown = FileWithDeletedRows(path, replace(file, file_name="data-another.parquet"), found.vector)
     with pytest.raises(Exception, match="that the table has deletion vectors for"):
-        without_marked(lake.spark, told, [twin, unknown], in_tasks_up_to=limit).select("id").collect()
+        without_deleted_rows(lake.spark, told, [twin, unknown], in_tasks_up_to=limit).select("id").collect()
 
 
 def _a_file(lake: TestLake) -> tuple[str, DataFileMeta]:
@@ -147,10 +147,10 @@ def _a_file(lake: TestLake) -> tuple[str, DataFileMeta]:
 def test_broadcast_vectors_leave_out_the_same_rows(lake: TestLake) -> None:
     table = marked_table(lake)
     table.append(rows("c", 600, 100))
-    (found,) = divide(table.scan().plan(), table.facts).marked.values()
+    (found,) = divide(table.scan().plan(), table.facts).with_deletions.values()
     assert [file.vector is None for file in found].count(True) == 1
     told = lake.spark.read.parquet(*(file.path for file in found))
-    left = without_marked(lake.spark, told, found, in_tasks_up_to=0)
+    left = without_deleted_rows(lake.spark, told, found, in_tasks_up_to=0)
     assert "BroadcastHashJoin" in plan_of(left)
     assert rows_of(left.select(*SCHEMA.names)) == lake.rows()
     assert len(lake.rows()) == 694
@@ -158,13 +158,13 @@ def test_broadcast_vectors_leave_out_the_same_rows(lake: TestLake) -> None:
 
 def test_only_so_many_rows_and_files_are_left_to_spark_and_none_with_names_that_may_mislead(lake: TestLake) -> None:
     first, second = live_data_files(marked_table(lake))
-    budget = MarkBudget()
+    budget = DeletionVectorBudget()
     assert [budget.takes(file) for file in (first, first, second)] == [True, False, True]
-    assert not MarkBudget().takes(replace(first, file_name="my 100%-0.parquet"))
-    assert MarkBudget(rows=0).tells_apart(first)
-    budget = MarkBudget(rows=599)
+    assert not DeletionVectorBudget().takes(replace(first, file_name="my 100%-0.parquet"))
+    assert DeletionVectorBudget(rows=0).has_unique_name(first)
+    budget = DeletionVectorBudget(rows=599)
     assert [budget.takes(first), budget.takes(second)] == [True, False]
-    budget = MarkBudget(files=1)
+    budget = DeletionVectorBudget(files=1)
     assert [budget.takes(first), budget.takes(second)] == [True, False]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from table_format.errors import SnapshotExpired
 from table_format.spark.read import expired_files
-from table_format.spark.read.expired_files import PlannedSnapshots, tell_expired
+from table_format.spark.read.expired_files import PlannedSnapshots, install_expiry_errors
 from tests.support.tables import keyed, memory_warehouse
 
 MISSING = "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file file://{}. File does not exist."
@@ -61,8 +61,8 @@ def test_the_errors_of_a_session_are_looked_at_once(monkeypatch: pytest.MonkeyPa
         return error
 
     monkeypatch.setattr(expired_files.captured, "convert_exception", convert)
-    tell_expired()
-    tell_expired()
+    install_expiry_errors()
+    install_expiry_errors()
     text = "table_format.errors.SnapshotExpired: gone"
     assert isinstance(expired_files.captured.convert_exception(text), SnapshotExpired)
     assert expired_files.captured.convert_exception("other") == "other"

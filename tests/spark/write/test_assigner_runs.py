@@ -8,12 +8,12 @@ import pyarrow as pa
 
 from table_format.errors import HashIndexChanged, InvalidData
 from table_format.spark.tasks.task_results import gather
-from table_format.spark.write.assigner_runs import ran_twice
+from table_format.spark.write.assigner_runs import repeated_assigners
 from table_format.spark.write.dynamic import (
     BUCKET,
     bucket_chooser,
-    chosen_twice,
-    met_in_a_bucket,
+    find_repeated_assigner,
+    find_shared_bucket,
     placed_writer,
 )
 from table_format.table.table import Table
@@ -52,8 +52,8 @@ def test_writers_of_one_run_of_an_assigner_give_its_buckets() -> None:
     buckets = _buckets(placed)
     assert np.bincount(buckets).tolist() == [4, 4]
     answers = [_answer(table, placed, np.flatnonzero(buckets == bucket).tolist()) for bucket in (0, 1)]
-    assert ran_twice(answers) == ()
-    assert chosen_twice(table.facts, answers) is None
+    assert repeated_assigners(answers) == ()
+    assert find_repeated_assigner(table.facts, answers) is None
     table.new_commit().commit(gather(answers).messages)
     assert sorted(table.scan().to_arrow()["id"].to_pylist()) == list(range(8))
     assert {m.bucket: len(m.new_index_files) for m in gather(answers).messages} == {0: 1, 1: 1}
@@ -62,16 +62,16 @@ def test_writers_of_one_run_of_an_assigner_give_its_buckets() -> None:
 def test_writers_of_two_runs_of_an_assigner_are_refused() -> None:
     table = memory_warehouse().table("t", SCHEMA, primary_keys=["id"], options=OPTIONS)
     answers = [_answer(table, _a_run(table), rows) for rows in ([0, 1, 2, 3], [4, 5, 6, 7])]
-    assert ran_twice(answers) == ("0",)
-    failure = chosen_twice(table.facts, answers)
+    assert repeated_assigners(answers) == ("0",)
+    failure = find_repeated_assigner(table.facts, answers)
     assert isinstance(failure, HashIndexChanged)
     assert "assigner 0 twice" in str(failure)
 
 
 def test_runs_of_two_assigners_are_no_two_runs_of_one() -> None:
     answers = [SimpleNamespace(runs=["0:a", "10:b"]), SimpleNamespace(runs=["0:a", "2:a"]), SimpleNamespace(runs=[])]
-    assert ran_twice(answers) == ()
-    assert ran_twice([*answers, SimpleNamespace(runs=["10:c", "2:b"])]) == ("2", "10")
+    assert repeated_assigners(answers) == ()
+    assert repeated_assigners([*answers, SimpleNamespace(runs=["10:c", "2:b"])]) == ("2", "10")
 
 
 def _told(table: Table) -> Any:
@@ -91,7 +91,7 @@ def test_a_writer_without_rows_hears_of_the_run_and_writes_nothing() -> None:
     answer = SimpleNamespace(**found.to_pylist()[0])
     assert (len(answer.runs), gather([answer]).messages) == (1, ())
     placed = _a_run(table)
-    assert chosen_twice(table.facts, [answer, _answer(table, placed, list(range(8)))]) is not None
+    assert find_repeated_assigner(table.facts, [answer, _answer(table, placed, list(range(8)))]) is not None
 
 
 def test_what_stops_an_assigner_is_raised_by_the_writer() -> None:
@@ -107,7 +107,7 @@ def test_two_tasks_with_rows_of_one_bucket_are_refused() -> None:
     table = memory_warehouse().table("t", SCHEMA, primary_keys=["id"], options=OPTIONS)
     placed = _a_run(table)
     one, other = (gather([_answer(table, placed, rows)]).messages for rows in ([0, 1], [2, 3]))
-    assert met_in_a_bucket(table.facts, one) is None
-    failure = met_in_a_bucket(table.facts, (*one, *other))
+    assert find_shared_bucket(table.facts, one) is None
+    failure = find_shared_bucket(table.facts, (*one, *other))
     assert isinstance(failure, HashIndexChanged)
     assert str(failure) == "db.t: the table, bucket 0 was written by two tasks; write the rows again"

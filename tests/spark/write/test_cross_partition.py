@@ -16,7 +16,7 @@ from table_format.errors import InvalidData, KeyPlacesChanged, UnsupportedFeatur
 from table_format.kernels.key_shards import KeyShard
 from table_format.runtime import Runtime
 from table_format.spark.tasks.task_results import gather
-from table_format.spark.write.cross_partition import assigner, placed_twice
+from table_format.spark.write.cross_partition import assigner, find_repeated_assigner
 from tests.spark.lakes import TestLake, a_lake, jobs_of
 from tests.spark.shuffles import answer, assigned, for_assigner, job_of, write_shared
 from tests.support.moving_keys import (
@@ -119,9 +119,9 @@ def test_rows_of_two_runs_of_an_assigner_are_not_committed(warehouse: Warehouse)
     job = job_of(table, data, 2, 2)
     runs = [[*assigned(job, data, 0), *assigned(job, data, 1)] for _ in range(2)]
     once = [answer(job, runs[0], task) for task in range(2)]
-    assert placed_twice(job, once) is None
+    assert find_repeated_assigner(job, once) is None
     twice = [answer(job, runs[task], task) for task in range(2)]
-    failure = placed_twice(job, twice)
+    failure = find_repeated_assigner(job, twice)
     assert isinstance(failure, KeyPlacesChanged)
     assert "assigner 0, 1 of 2 twice" in str(failure)
     # A writer that gets no rows is told as well: what the other run sent to it is missing.
@@ -130,7 +130,7 @@ def test_rows_of_two_runs_of_an_assigner_are_not_committed(warehouse: Warehouse)
     parts = [assigned(job, lone, 0) for _ in range(3)]
     answers = [answer(job, parts[task], task) for task in range(3)]
     assert sum(len(gather([a]).messages) for a in answers) == 1
-    assert isinstance(placed_twice(job, answers), KeyPlacesChanged)
+    assert isinstance(find_repeated_assigner(job, answers), KeyPlacesChanged)
 
 
 def test_rows_that_were_placed_by_an_older_snapshot_are_refused(warehouse: Warehouse) -> None:
