@@ -23,8 +23,8 @@ from table_format.metastore.manifest.manifest_store import ManifestStore, NewFil
 from table_format.metastore.manifest.partitions import Partitions
 from table_format.metastore.manifest.replay import ReplayError
 from table_format.metastore.manifest.statistics_file import read_statistics
-from table_format.metastore.scan.file_plan import may_hold_partitions
 from table_format.metastore.scan.live_state import LiveState
+from table_format.metastore.scan.partition_test import may_hold_partitions
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
