@@ -24,10 +24,11 @@ from table_format.lsm.keys import key_ranges
 from table_format.lsm.merge_spec import merge_spec
 from table_format.lsm.runs import RunSource, has_disjoint_sequences, is_add, merge_section
 from table_format.model.data_file import DataFileMeta
-from table_format.model.predicate import Predicate, columns_of, only_on
+from table_format.model.predicate import Predicate, columns_of
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from table_format.model.types import DataField
 from table_format.options.table_options import TableOptions
+from table_format.pruning.pruning import Pruning
 
 
 def read_bucket(
@@ -38,13 +39,13 @@ def read_bucket(
     schema: TableSchema,
     options: TableOptions,
     fields: Sequence[DataField],
-    predicate: Predicate | None,
+    pruning: Pruning | None,
     *,
     drop_retracts: bool = True,
     decode_ahead: bool = False,
     deletions: DeletionVectors | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """One row for each key of the files, if it matches the predicate, with exactly ``fields`` (system fields too).
+    """One row for each key of the files, if the filter selects it, with exactly ``fields`` (system fields too).
 
     ``files`` must hold every file of the bucket that may overlap another of them. ``decode_ahead`` uses threads;
     ``deletions`` mark rows that are not there any more.
@@ -54,7 +55,7 @@ def read_bucket(
     """
     spec = merge_spec(schema, options)
     source = RunSource(reader, partition, bucket, decode_ahead, deletions)
-    request = _Request(schema, tuple(fields), predicate, drop_retracts)
+    request = _Request(schema, tuple(fields), pruning, drop_retracts)
     for section in partition_into_sections(files, key_ranges(schema)):
         if len(section) == 1:
             yield from _pass_through(source, section[0], request)
@@ -69,36 +70,35 @@ def read_raw(
     files: Sequence[DataFileMeta],
     schema: TableSchema,
     fields: Sequence[DataField],
-    predicate: Predicate | None,
+    pruning: Pruning | None,
     deletions: DeletionVectors | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of the files one after the other that match the predicate, with exactly ``fields``.
+    """The rows of the files one after the other that the filter selects, with exactly ``fields``.
 
     For files where ``is_raw_convertible`` holds, and for append tables.
     """
-    request = _Request(schema, tuple(fields), predicate, drop_retracts=False)
+    request = _Request(schema, tuple(fields), pruning, drop_retracts=False)
     yield from _pass_through(RunSource(reader, partition, bucket, deletions=deletions), files, request)
 
 
-def is_raw_convertible(files: Sequence[DataFileMeta], *, is_merged: bool = False) -> bool:
+def is_raw_convertible(files: Sequence[DataFileMeta], *, has_each_key_once: bool = False) -> bool:
     """Whether concatenating these files of one bucket is the answer: compacted, without retracts, on one level.
 
-    With ``is_merged`` each key is live in one of them at most, on whatever level.
+    With ``has_each_key_once`` each key is live in one of them at most, on whatever level.
     """
     settled = all(file.level != 0 and file.delete_row_count == 0 for file in files)
-    return settled and (is_merged or len({file.level for file in files}) <= 1)
+    return settled and (has_each_key_once or len({file.level for file in files}) <= 1)
 
 
-def pushed_predicates(
-    files: Sequence[DataFileMeta], schema: TableSchema, predicate: Predicate | None, *, raw_convertible: bool
-) -> Iterator[tuple[DataFileMeta, Predicate | None]]:
-    """Each file with the part of a condition that row groups are left out by when the files are read together."""
-    on_key = only_on(predicate, frozenset(schema.primary_keys))
+def merged_files(
+    files: Sequence[DataFileMeta], schema: TableSchema, *, raw_convertible: bool
+) -> Iterator[tuple[DataFileMeta, bool]]:
+    """Each file, and whether its rows are merged with those of others when the files are read together."""
     sections = ((tuple(files),),) if raw_convertible else partition_into_sections(files, key_ranges(schema))
     for section in sections:
         for run in section:
             for file in run:
-                yield file, predicate if len(section) == 1 else on_key
+                yield file, len(section) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +107,22 @@ class _Request:
 
     schema: TableSchema
     fields: tuple[DataField, ...]
-    predicate: Predicate | None
+    pruning: Pruning | None
     drop_retracts: bool
+
+    @property
+    def residual(self) -> Predicate | None:
+        """The condition that rows are tested by."""
+        return None if self.pruning is None else self.pruning.residual
+
+    def row_group_condition(self, *, merged: bool) -> Predicate | None:
+        """The condition that row groups may be skipped by."""
+        return None if self.pruning is None else self.pruning.row_group_condition(merged=merged)
 
     @property
     def columns(self) -> frozenset[str]:
         """The names of the fields, and of those that the condition reads."""
-        further = columns_of(self.predicate) if self.predicate is not None else frozenset()
+        further = columns_of(self.residual) if self.residual is not None else frozenset()
         return further | {f.name for f in self.fields}
 
     def fields_with(self, names: Sequence[str], *, sequence: bool = False, kind: bool = False) -> tuple[DataField, ...]:
@@ -129,8 +138,8 @@ class _Request:
     def answer(self, batch: pa.RecordBatch, *, may_hold_retracts: bool) -> pa.RecordBatch:
         """The rows and columns that are left of a batch of final rows."""
         mask = is_add(batch.column(VALUE_KIND.name)) if self.drop_retracts and may_hold_retracts else None
-        if self.predicate is not None:
-            chosen = matches(self.predicate, batch, self.schema.fields)
+        if self.residual is not None:
+            chosen = matches(self.residual, batch, self.schema.fields)
             mask = chosen if mask is None else pc.and_(mask, chosen)
         if mask is not None and mask.true_count < len(mask):
             # The mask is applied while there is a column left to apply it to: a count asks for none.
@@ -140,11 +149,12 @@ class _Request:
 
 
 def _pass_through(source: RunSource, files: Sequence[DataFileMeta], request: _Request) -> Iterator[pa.RecordBatch]:
+    condition = request.row_group_condition(merged=False)
     for file in files:
         retracts = file.delete_row_count != 0
         fields = request.fields_with((), kind=request.drop_retracts and retracts)
         rows = batch_rows_of((file,), fields)
-        for batch in source.run((file,), fields, predicate=request.predicate, batch_rows=rows):
+        for batch in source.run((file,), fields, predicate=condition, batch_rows=rows):
             answer = request.answer(batch, may_hold_retracts=retracts)
             if answer.num_rows:
                 yield answer
@@ -162,7 +172,7 @@ def _merged(source: RunSource, section: Section, request: _Request, spec: MergeS
         sequence=spec.by_sequence_number,
         kind=retracts,
     )
-    on_key = only_on(request.predicate, frozenset(request.schema.primary_keys))
+    on_key = request.row_group_condition(merged=True)
     for batch in merge_section(source, section, fields, spec, predicate=on_key, ordered=False):
         answer = request.answer(batch, may_hold_retracts=retracts)
         if answer.num_rows:

@@ -26,6 +26,8 @@ from table_format.model.row_kind import RowKind
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from table_format.model.types import BigIntType, DataField, IntType, VarCharType
 from table_format.options.table_options import TableOptions
+from table_format.pruning.pruning import Pruning
+from table_format.pruning.read_kind import ReadKind
 from table_format.runtime import Runtime
 
 A, UB, UA, D = RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE
@@ -164,6 +166,10 @@ class Bucket:
     def reader(self) -> DataFileReader:
         return DataFileReader(self.store, self.schemas, self.schema, self.parsed)
 
+    def pruning(self, predicate: Predicate | None) -> Pruning:
+        """The filter of a scan of the bucket."""
+        return Pruning.of(ReadKind.of_state(self.schema, self.parsed), self.schema, self.parsed, predicate)
+
     def read(
         self,
         *columns: str,
@@ -182,7 +188,7 @@ class Bucket:
             self.schema,
             self.parsed,
             fields,
-            predicate,
+            self.pruning(predicate),
             **switches,
         )
         return sorted_rows(batches, fields)

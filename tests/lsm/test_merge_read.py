@@ -58,7 +58,9 @@ def test_a_count_needs_no_column():
 def _read_nothing(bucket, predicate):
     from table_format.lsm.merge_read import read_bucket
 
-    return read_bucket(bucket.reader(), EMPTY_ROW, 0, bucket.live, bucket.schema, bucket.parsed, (), predicate)
+    return read_bucket(
+        bucket.reader(), EMPTY_ROW, 0, bucket.live, bucket.schema, bucket.parsed, (), bucket.pruning(predicate)
+    )
 
 
 def test_a_condition_on_a_value_does_not_bring_back_an_old_row():
@@ -180,7 +182,7 @@ def test_a_compacted_bucket_is_read_without_a_merge():
     assert is_raw_convertible(bucket.live)
     fields = bucket.schema.select(["k", "v"])
     predicate = Compare("s", CompareOp.GT, 10)
-    batches = read_raw(bucket.reader(), EMPTY_ROW, 0, bucket.live, bucket.schema, fields, predicate)
+    batches = read_raw(bucket.reader(), EMPTY_ROW, 0, bucket.live, bucket.schema, fields, bucket.pruning(predicate))
     assert sorted_rows(batches, fields) == [(3, "C"), (4, "d"), (9, "i")]
 
 

@@ -18,7 +18,7 @@ from table_format.metastore.manifest.manifest_changes import Changes
 from table_format.metastore.manifest.manifest_merge import MergedManifests, MergeRules, merge_manifests
 from table_format.metastore.manifest.manifest_store import NewFiles, WrittenList
 from table_format.metastore.manifest.replay import ReplayError
-from table_format.metastore.scan.file_plan import may_hold_partitions
+from table_format.metastore.scan.partition_test import may_hold_partitions
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.manifest import ManifestEntry, ManifestFileMeta
 from table_format.model.snapshot import Snapshot

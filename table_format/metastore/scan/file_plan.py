@@ -1,8 +1,8 @@
 """Which files of a snapshot a scan must read (format chapter 04, section 7; Java ``AbstractFileStoreScan``).
 
 Pruning goes from coarse to fine: manifests by their partition and bucket ranges, entries by what identifies a file
-(partition, bucket, level), and, after replay, live files by key statistics and value statistics. Only what identifies a
-file may be tested before replay: an ADD and its DELETE must meet the same fate.
+(partition, bucket, level), and, after replay, live files by the bucket of their keys and by statistics. Only what
+identifies a file may be tested before replay: an ADD and its DELETE must meet the same fate.
 """
 
 from __future__ import annotations
@@ -10,24 +10,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import pairwise
 
-import pyarrow as pa
-
-from table_format.kernels.predicate import matches
-from table_format.kernels.pruning import may_match
-from table_format.kernels.values import array_of
-from table_format.lsm.keys import key_ranges
+from table_format.lsm.keys import KeyRangeOf, key_ranges
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions
 from table_format.metastore.manifest.replay import MergedEntries, ReplayError, live_entries, merge_entries
-from table_format.metastore.scan.file_bounds import FileBounds, partition_bounds
 from table_format.metastore.scan.file_filter import ALL_FILES, FileFilter
+from table_format.metastore.scan.partition_test import PartitionTest
+from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import ManifestEntry, ManifestFileMeta
-from table_format.model.predicate import columns_of
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
-from table_format.options.merge import MergeEngine
+from table_format.pruning.pruning import Pruning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +58,9 @@ def live_files(
     schema: TableSchema,
     schemas: Mapping[int, TableSchema],
     filter: FileFilter = ALL_FILES,
+    pruning: Pruning | None = None,
 ) -> FilePlan:
-    """The files of a snapshot that may hold rows a filter selects; nothing is dropped that may match.
+    """The wanted files of a snapshot that may hold rows a filter over rows selects; none is dropped that may.
 
     ``schema`` is the one the scan reads with, ``schemas`` has every schema of the table by id.
 
@@ -74,85 +70,47 @@ def live_files(
     if snapshot is None:
         return FilePlan()
     counts: Counter[str] = Counter()
-    partitions = PartitionTest(Partitions(schema, manifests.options), filter)
-    chosen = _choose_manifests(manifests.data_manifests(snapshot), partitions, filter, counts)
+    wanted = filter if pruning is None else filter.in_partitions(pruning.partition_condition)
+    partitions = PartitionTest(Partitions(schema, manifests.options), wanted)
+    chosen = _choose_manifests(manifests.data_manifests(snapshot), partitions, wanted, counts)
     merged: MergedEntries = {}
     try:
         for manifest in chosen:
-            merge_entries(_choose_entries(manifests.read(manifest), partitions, filter, counts), merged)
-        entries = live_entries(merged)
+            merge_entries(_choose_entries(manifests.read(manifest), partitions, wanted, counts), merged)
+        entries: Sequence[ManifestEntry] = live_entries(merged)
     except ReplayError as e:
         raise manifests.contradiction(snapshot, e) from e
     read = counts["entries_read"]
     dropped = sum(number for name, number in counts.items() if name.startswith("entries_dropped"))
     counts["entries_cancelled"] = read - dropped - len(entries)
-    engine = manifests.options.merge.engine
-    kept = _drop_by_stats(entries, filter, counts, schema=schema, schemas=schemas, engine=engine)
+    if pruning is not None:
+        entries = _keep_admitted(entries, pruning, counts)
+        entries = _drop_by_statistics(entries, pruning, counts, schemas)
+    counts["files"] = len(entries)
+    return FilePlan(tuple(entries), PlanCounts(**counts))
+
+
+def changed_files(
+    manifests: ManifestStore,
+    changed: Sequence[ManifestFileMeta],
+    *,
+    pruning: Pruning,
+) -> FilePlan:
+    """The entries of some manifests, additions and removals as they stand, pruned by what identifies a file.
+
+    For lists of changes (deltas, changelogs), where no entry cancels another.
+
+    Raises:
+        CorruptionError: a manifest is missing or broken.
+    """
+    counts: Counter[str] = Counter()
+    wanted = ALL_FILES.in_partitions(pruning.partition_condition)
+    partitions = PartitionTest(Partitions(pruning.schema, manifests.options), wanted)
+    chosen = _choose_manifests(changed, partitions, wanted, counts)
+    entries = [e for manifest in chosen for e in _choose_entries(manifests.read(manifest), partitions, wanted, counts)]
+    kept = _keep_admitted(entries, pruning, counts)
     counts["files"] = len(kept)
     return FilePlan(tuple(kept), PlanCounts(**counts))
-
-
-class PartitionTest:
-    """The partition conditions of a filter; each distinct partition is decoded and tested once."""
-
-    def __init__(self, partitions: Partitions, filter: FileFilter) -> None:
-        self._partitions = partitions
-        self._filter = filter
-        self._accepted: set[bytes] = set()
-        self._refused: set[bytes] = set()
-        self.is_needed = filter.partitions is not None or filter.partition_predicate is not None
-
-    def accepted(self, found: Iterable[bytes]) -> set[bytes]:
-        """The partitions accepted so far, these included."""
-        fresh = set(found) - self._accepted - self._refused
-        passed = self._test(sorted(fresh)) if fresh else set()
-        self._accepted |= passed
-        self._refused |= fresh - passed
-        return self._accepted
-
-    def may_hold(self, manifest: ManifestFileMeta) -> bool:
-        """Whether the manifest's partition range admits an accepted partition."""
-        fields = self._partitions.fields
-        if not fields:
-            return True
-        if self._filter.partitions is not None and not may_hold_partitions(
-            self._partitions, manifest, self._filter.partitions
-        ):
-            return False
-        predicate = self._filter.partition_predicate
-        return predicate is None or may_match(predicate, partition_bounds(fields, manifest))
-
-    def _test(self, fresh: Sequence[bytes]) -> set[bytes]:
-        wanted = self._filter.partitions
-        candidates = [p for p in fresh if wanted is None or p in wanted]
-        predicate = self._filter.partition_predicate
-        fields = self._partitions.fields
-        if predicate is None or not candidates or not fields:
-            return set(candidates)
-        columns = zip(*(self._partitions.values(p) for p in candidates), strict=True)
-        arrays = [array_of(column, f.type) for column, f in zip(columns, fields, strict=True)]
-        batch = pa.RecordBatch.from_arrays(arrays, names=[f.name for f in fields])
-        passed = matches(predicate, batch, fields).to_pylist()
-        return {p for p, is_match in zip(candidates, passed, strict=True) if is_match}
-
-
-def may_hold_partitions(partitions: Partitions, manifest: ManifestFileMeta, wanted: Iterable[bytes]) -> bool:
-    """Whether a manifest's partition range admits one of some partitions."""
-    bounds = partition_bounds(partitions.fields, manifest)
-    columns = [bounds[f.name] for f in partitions.fields]
-    for partition in wanted:
-        for value, column in zip(partitions.values(partition), columns, strict=True):
-            if value is None:
-                if column.null_count == 0:
-                    break
-            elif column.minimum is None or column.maximum is None:
-                if column.null_count == column.row_count:
-                    break
-            elif value == value and not column.minimum <= value <= column.maximum:  # type: ignore[operator]  # values of one column
-                break
-        else:
-            return True
-    return False
 
 
 def _choose_manifests(
@@ -209,66 +167,33 @@ def _keep(
     return kept
 
 
-def _drop_by_stats(
-    entries: Sequence[ManifestEntry],
-    wanted: FileFilter,
-    counts: Counter[str],
-    *,
-    schema: TableSchema,
-    schemas: Mapping[int, TableSchema],
-    engine: MergeEngine,
+def _keep_admitted(entries: Sequence[ManifestEntry], pruning: Pruning, counts: Counter[str]) -> Sequence[ManifestEntry]:
+    def test(entry: ManifestEntry) -> bool:
+        return pruning.admits_bucket(entry.bucket, entry.total_buckets)
+
+    return _keep(entries, test, "files_dropped_by_bucket", counts)
+
+
+def _drop_by_statistics(
+    entries: Sequence[ManifestEntry], pruning: Pruning, counts: Counter[str], schemas: Mapping[int, TableSchema]
 ) -> Sequence[ManifestEntry]:
-    if wanted.key_hashes is not None:
-        entries = _keep(
-            entries, lambda e: wanted.admits_bucket(e.bucket, e.total_buckets), "files_dropped_by_bucket", counts
-        )
-    keys, values = wanted.key_predicate, wanted.value_predicate
-    if keys is not None:
-        key_bounds = FileBounds(schema, schemas, columns_of(keys))
-        entries = _keep(
-            entries, lambda e: may_match(keys, key_bounds.of_keys(e.file)), "files_dropped_by_key_stats", counts
-        )
-    if values is not None:
-        value_bounds = FileBounds(schema, schemas, columns_of(values))
-
-        def test(entry: ManifestEntry) -> bool:
-            return may_match(values, value_bounds.of_values(entry.file))
-
-        before = len(entries)
-        if schema.is_primary_key_table:
-            entries = _drop_by_bucket(entries, test, schema, engine, is_merged=wanted.is_merged)
-        else:
-            entries = [entry for entry in entries if test(entry)]
-        counts["files_dropped_by_value_stats"] = before - len(entries)
+    by_keys = pruning.key_statistics_test(schemas)
+    if by_keys is not None:
+        entries = _keep(entries, lambda e: by_keys(e.file), "files_dropped_by_key_stats", counts)
+    by_values = pruning.value_statistics_test(schemas)
+    if by_values is not None:
+        range_of = key_ranges(pruning.schema)
+        kept: set[int] = set()
+        for group in by_bucket(entries).values():
+            files = [entry.file for entry in group]
+            merged = pruning.merges(files) and _overlap(files, range_of)
+            kept.update(map(id, pruning.kept_files(files, by_values, merged=merged)))
+        entries = _keep(entries, lambda e: id(e.file) in kept, "files_dropped_by_value_stats", counts)
     return entries
 
 
-def _drop_by_bucket(
-    entries: Sequence[ManifestEntry],
-    test: Callable[[ManifestEntry], bool],
-    schema: TableSchema,
-    engine: MergeEngine,
-    *,
-    is_merged: bool,
-) -> list[ManifestEntry]:
-    """Value statistics of files whose keys overlap decide for the bucket as a whole, or not at all.
-
-    To drop one of two files that hold a key would bring back what the other holds of it; and a merge that computes
-    values makes some that no file has.
-    """
-    range_of = key_ranges(schema)
-    keep: set[int] = set()
-    numbered = sorted(enumerate(entries), key=lambda item: (item[1].partition, item[1].bucket))
-    for _, group in groupby(numbered, key=lambda item: (item[1].partition, item[1].bucket)):
-        members = list(group)
-        ranges = sorted(range_of(entry.file) for _, entry in members)
-        # A retract row takes back what another file holds, so it has to be merged.
-        apart = is_merged and all(entry.file.delete_row_count == 0 for _, entry in members)
-        if apart or all(left[1] < right[0] for left, right in pairwise(ranges)):
-            keep.update(i for i, entry in members if test(entry))
-        elif engine not in (MergeEngine.DEDUPLICATE, MergeEngine.FIRST_ROW) or any(test(e) for _, e in members):
-            keep.update(i for i, _ in members)
-    return [entry for i, entry in enumerate(entries) if i in keep]
+def _overlap(files: Sequence[DataFileMeta], range_of: KeyRangeOf) -> bool:
+    return any(left[1] >= right[0] for left, right in pairwise(sorted(map(range_of, files))))
 
 
 def by_bucket(entries: Iterable[ManifestEntry]) -> dict[tuple[bytes, int], list[ManifestEntry]]:
@@ -281,26 +206,3 @@ def by_bucket(entries: Iterable[ManifestEntry]) -> dict[tuple[bytes, int], list[
     for entry in entries:
         groups.setdefault((entry.partition, entry.bucket), []).append(entry)
     return groups
-
-
-def changed_files(
-    manifests: ManifestStore,
-    changed: Sequence[ManifestFileMeta],
-    *,
-    schema: TableSchema,
-    filter: FileFilter = ALL_FILES,
-) -> FilePlan:
-    """The entries of some manifests, additions and removals as they stand, pruned by what identifies a file.
-
-    For lists of changes (deltas, changelogs), where no entry cancels another.
-
-    Raises:
-        CorruptionError: a manifest is missing or broken.
-    """
-    counts: Counter[str] = Counter()
-    partitions = PartitionTest(Partitions(schema, manifests.options), filter)
-    chosen = _choose_manifests(changed, partitions, filter, counts)
-    entries = [e for manifest in chosen for e in _choose_entries(manifests.read(manifest), partitions, filter, counts)]
-    kept = _keep(entries, lambda e: filter.admits_bucket(e.bucket, e.total_buckets), "files_dropped_by_bucket", counts)
-    counts["files"] = len(kept)
-    return FilePlan(tuple(kept), PlanCounts(**counts))

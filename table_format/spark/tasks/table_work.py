@@ -36,11 +36,11 @@ def split_reader(
     facts: TableFacts, plan: Plan, groups: TaskInputs[Sequence[DataSplit]], *, zone: str
 ) -> Callable[[Batches], Batches]:
     """Read the groups of splits whose numbers come in; rows leave with exactly the plan's columns."""
-    schemas, schema, fields, predicate = dict(plan.schemas), plan.schema, plan.fields, plan.predicate
+    schemas, schema, fields, pruning = dict(plan.schemas), plan.schema, plan.fields, plan.pruning
 
     def read(numbers: Batches) -> Batches:
         for split in chain.from_iterable(groups[number] for number in numbers_in(numbers)):
-            rows = read_split(facts.store, schemas, schema, facts.options, split, fields, predicate)
+            rows = read_split(facts.store, schemas, schema, facts.options, split, fields, pruning)
             for found in telling_expired_rows(facts.store, split, rows):
                 yield for_spark(found, zone=zone)
 

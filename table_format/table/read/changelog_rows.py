@@ -32,6 +32,7 @@ from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from table_format.model.split import DataSplit, DeletionFile, SplitContent
 from table_format.model.types import DataField
 from table_format.options.table_options import TableOptions
+from table_format.pruning.pruning import Pruning
 
 _REVERSED = np.array([RowKind.DELETE, RowKind.UPDATE_AFTER, RowKind.UPDATE_BEFORE, RowKind.INSERT], dtype=np.int8)
 
@@ -43,11 +44,11 @@ def read_changes(
     options: TableOptions,
     split: DataSplit,
     fields: Sequence[DataField],
-    predicate: Predicate | None = None,
+    pruning: Pruning | None = None,
     *,
     keep_deletes: bool = True,
 ) -> Generator[pa.RecordBatch]:
-    """The rows of a split that match the predicate: ``fields``, and last their kinds, ``_VALUE_KIND``.
+    """The rows of a split that the filter selects: ``fields``, and last their kinds, ``_VALUE_KIND``.
 
     ``keep_deletes`` shows of a state, or of the difference between two, also the keys whose last version is a delete.
 
@@ -58,7 +59,7 @@ def read_changes(
             cannot.
     """
     reader = DataFileReader(store, schemas, read_schema, options)
-    reading = _Reading(store, reader, read_schema, options, split, tuple(fields), predicate)
+    reading = _Reading(store, reader, read_schema, options, split, tuple(fields), pruning)
     yield from telling_expired_rows(store, split, _rows(reading, split, keep_deletes=keep_deletes))
 
 
@@ -87,11 +88,11 @@ def read_rows(
     options: TableOptions,
     split: DataSplit,
     fields: Sequence[DataField],
-    predicate: Predicate | None = None,
+    pruning: Pruning | None = None,
 ) -> Generator[pa.RecordBatch]:
     """The rows that a split of changes adds, with exactly ``fields``: rows it takes back are left out."""
     names = [f.name for f in fields]
-    rows = read_changes(store, schemas, read_schema, options, split, fields, predicate, keep_deletes=False)
+    rows = read_changes(store, schemas, read_schema, options, split, fields, pruning, keep_deletes=False)
     for batch in _adds(rows):
         yield batch.select(names)
 
@@ -114,14 +115,14 @@ class _Reading:
     options: TableOptions
     split: DataSplit
     fields: tuple[DataField, ...]
-    predicate: Predicate | None
+    pruning: Pruning | None
 
     def inserts(self) -> Iterator[pa.RecordBatch]:
         """The rows of an append table, each of which adds one."""
         split = self.split
         deletions = vectors_of(self.store.io, split.files, split.deletion_files)
         for batch in read_raw(
-            self.reader, split.partition, split.bucket, split.files, self.schema, self.fields, self.predicate, deletions
+            self.reader, split.partition, split.bucket, split.files, self.schema, self.fields, self.pruning, deletions
         ):
             yield with_kinds(batch, np.zeros(batch.num_rows, dtype=np.int8))
 
@@ -130,9 +131,10 @@ class _Reading:
         split = self.split
         needed = self._fields_with_filter()
         source = RunSource(self.reader, split.partition, split.bucket)
+        condition = None if self.pruning is None else self.pruning.row_group_condition(merged=False)
         for file in split.files:
             rows = batch_rows_of((file,), needed)
-            yield from self._answers(source.run((file,), needed, predicate=self.predicate, batch_rows=rows))
+            yield from self._selected(source.run((file,), needed, predicate=condition, batch_rows=rows))
 
     def state(
         self, files: Sequence[DataFileMeta], deletion_files: Sequence[DeletionFile | None], *, keep_deletes: bool
@@ -147,7 +149,7 @@ class _Reading:
                 files,
                 self.schema,
                 self.fields,
-                self.predicate,
+                self.pruning,
                 vectors_of(self.store.io, files, deletion_files),
             )
             for batch in rows:
@@ -161,7 +163,7 @@ class _Reading:
             self.schema,
             self.options,
             (*self.fields, VALUE_KIND),
-            self.predicate,
+            self.pruning,
             drop_retracts=not keep_deletes,
             deletions=vectors_of(self.store.io, files, deletion_files),
         )
@@ -171,7 +173,7 @@ class _Reading:
         split = self.split
         before = self._sorted_state(split.before_files, split.before_deletion_files)
         after = self._sorted_state(split.files, split.deletion_files)
-        yield from self._answers(difference(before, after, self.schema.trimmed_primary_keys))
+        yield from self._selected(difference(before, after, self.schema.trimmed_primary_keys))
 
     def _sorted_state(
         self, files: Sequence[DataFileMeta], deletion_files: Sequence[DeletionFile | None]
@@ -189,19 +191,20 @@ class _Reading:
             for batch in merge_section(source, section, (SEQUENCE_NUMBER, *fields), spec):
                 yield batch.select(names)
 
+    @property
+    def _residual(self) -> Predicate | None:
+        return None if self.pruning is None else self.pruning.residual
+
     def _fields_with_filter(self) -> tuple[DataField, ...]:
         wanted = {f.name: f for f in self.fields}
-        for name in sorted(columns_of(self.predicate)) if self.predicate is not None else ():
+        for name in sorted(columns_of(self._residual)) if self._residual is not None else ():
             wanted.setdefault(name, self.schema.field(name))
         return (*wanted.values(), VALUE_KIND)
 
-    def _answers(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        names = [*(f.name for f in self.fields), VALUE_KIND.name]
+    def _selected(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        names, residual = [*(f.name for f in self.fields), VALUE_KIND.name], self._residual
         for batch in batches:
-            if self.predicate is not None:
-                chosen = batch.filter(matches(self.predicate, batch, self.schema.fields))
-            else:
-                chosen = batch
+            chosen = batch if residual is None else batch.filter(matches(residual, batch, self.schema.fields))
             if chosen.num_rows:
                 yield chosen.select(names)
 

@@ -18,7 +18,6 @@ from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.arrow_types import arrow_schema
-from table_format.model.predicate import only_on
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID
 from table_format.model.split import DataSplit
@@ -71,7 +70,7 @@ def read_planned(facts: TableFacts, plan: Plan, split: DataSplit) -> Generator[p
     """The rows of a split of a plan, with exactly the plan's columns; ``facts`` are those of the scan."""
     part = plan.part_of(split)
     options = facts.options if part is plan or part.facts is None else part.facts.options
-    read = read_split(facts.store, part.schemas, part.schema, options, split, part.fields, part.predicate)
+    read = read_split(facts.store, part.schemas, part.schema, options, split, part.fields, part.pruning)
     rows = telling_expired_rows(facts.store, split, read)
     if part is plan:
         yield from rows
@@ -121,10 +120,8 @@ def _partitions(facts: TableFacts, plan: Plan) -> frozenset[bytes]:
     if plan.snapshot is None:
         return frozenset()
     schema = plan.schema
-    is_merged = schema.is_primary_key_table and facts.options.skips_level_0
-    wanted = FileFilter(
-        partition_predicate=only_on(plan.predicate, frozenset(schema.partition_keys)), min_level=1 if is_merged else 0
-    )
+    min_level = int(schema.is_primary_key_table and facts.options.skips_level_0)
+    wanted = FileFilter(partition_predicate=plan.pruning.partition_condition, min_level=min_level)
     with telling_expired(facts.store, plan.snapshot.id):
         found = live_files(facts.manifests, plan.snapshot, schema=schema, schemas=facts.schemas, filter=wanted)
     return frozenset(entry.partition for entry in found.entries if entry.bucket != POSTPONE_BUCKET)

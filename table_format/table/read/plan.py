@@ -12,6 +12,7 @@ from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 from table_format.model.split import DataSplit, DeletionFile, SplitContent
 from table_format.model.types import DataField
+from table_format.pruning.pruning import Pruning
 from table_format.table.facts import TableFacts
 from table_format.table.read.filters import filter_text
 from table_format.table.read.row_groups import RowGroupCounts, row_group_counts
@@ -24,20 +25,26 @@ class Plan:
     ``schema`` is the one rows are shown in, ``fields`` are the columns asked for, and ``schemas`` holds, by id, those
     the files were written with: with the table's options that is all a task needs to read a split. ``changes_of`` names
     the snapshots whose changes, instead of a state, are read. ``facts`` is the table, for what is explained by reading.
-    ``fallback`` is the plan of the splits that come from the fallback branch, which are among ``splits``.
+    ``fallback`` is the plan of the splits that come from the fallback branch, which are among ``splits``. ``pruning``
+    is the filter of the scan.
     """
 
     table: str
     snapshot: Snapshot | None
     schema: TableSchema
     fields: tuple[DataField, ...]
-    predicate: Predicate | None = None
+    pruning: Pruning
     splits: tuple[DataSplit, ...] = ()
     counts: PlanCounts = field(default_factory=PlanCounts)
     schemas: Mapping[int, TableSchema] = field(default_factory=dict)
     changes_of: tuple[int, ...] | None = None
     facts: TableFacts | None = field(default=None, repr=False, compare=False)
     fallback: Plan | None = None
+
+    @property
+    def predicate(self) -> Predicate | None:
+        """The condition that every row has to meet."""
+        return self.pruning.residual
 
     def __iter__(self) -> Iterator[DataSplit]:
         return iter(self.splits)
@@ -87,7 +94,7 @@ class Plan:
         return tuple(found for split in self.splits for found in split.deletion_files if found is not None)
 
     def row_groups(self) -> RowGroupCounts:
-        """What the filter makes of the row groups of those files, whose footers are read for it.
+        """What the filter leaves of the row groups of those files, whose footers are read for it.
 
         Raises:
             CorruptionError: a file is missing or damaged.
@@ -98,7 +105,7 @@ class Plan:
             return RowGroupCounts.total(part.row_groups() for part in self.parts)
         ids = {snapshot_id for split in self.splits for snapshot_id in split.snapshot_ids}
         with telling_expired(self.facts.store, *sorted(ids)):
-            return row_group_counts(self.facts, self.splits, self.schemas, self.schema, self.predicate)
+            return row_group_counts(self.facts, self.splits, self.schemas, self.pruning)
 
     def explain(self, *, row_groups: bool = False) -> str:
         """What each stage of pruning kept and dropped; with ``row_groups`` the last one too, for which the footers of

@@ -1,6 +1,6 @@
-"""The last stage of pruning: which row groups of the planned files the filter leaves, told from their footers.
+"""The last stage of pruning: which row groups of the planned files the filter leaves, by their footers.
 
-Planning reads no data file, so this is asked for explicitly. What is counted here is what reading leaves out.
+Planning reads no data file, so the caller asks for this explicitly.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 
 from table_format.formats.data_file_reader import DataFileReader
-from table_format.lsm.merge_read import pushed_predicates
-from table_format.model.predicate import Predicate
+from table_format.lsm.merge_read import merged_files
 from table_format.model.schema import TableSchema
 from table_format.model.split import DataSplit, SplitContent
+from table_format.pruning.pruning import Pruning
 from table_format.table.facts import TableFacts
 
 
@@ -33,25 +33,23 @@ class RowGroupCounts:
 
 
 def row_group_counts(
-    facts: TableFacts,
-    splits: Iterable[DataSplit],
-    schemas: Mapping[int, TableSchema],
-    schema: TableSchema,
-    predicate: Predicate | None,
+    facts: TableFacts, splits: Iterable[DataSplit], schemas: Mapping[int, TableSchema], pruning: Pruning
 ) -> RowGroupCounts:
     """Read the footers of the files of some splits.
+
+    Of changes all row groups count as kept.
 
     Raises:
         CorruptionError: a file is missing or damaged.
         UnsupportedFeature: a file has a format that this version cannot read.
     """
+    schema = pruning.schema
     reader = DataFileReader(facts.store, schemas, schema, facts.options)
     row_groups = row_groups_kept = rows = rows_kept = 0
     for split in splits:
-        # Changes are compared or shown one by one, which takes all of them.
-        pushed = predicate if split.content is SplitContent.STATE else None
         files = (*split.before_files, *split.files)
-        for file, condition in pushed_predicates(files, schema, pushed, raw_convertible=split.raw_convertible):
+        for file, merged in merged_files(files, schema, raw_convertible=split.raw_convertible):
+            condition = pruning.row_group_condition(merged=merged) if split.content is SplitContent.STATE else None
             found = reader.row_groups(split.partition, split.bucket, file, condition)
             row_groups += found.count
             row_groups_kept += len(found.kept)

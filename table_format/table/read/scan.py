@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 
 from table_format.errors import UnsupportedFeature
-from table_format.formats.newer_schemas import refuse_newer
-from table_format.io.paths import POSTPONE_BUCKET
-from table_format.metastore.references.expired_reads import again_if_expired, telling_expired
-from table_format.metastore.scan.file_filter import FileFilter
-from table_format.metastore.scan.file_plan import live_files
+from table_format.metastore.references.expired_reads import again_if_expired
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arguments import name_or_names
 from table_format.model.arrow_types import arrow_schema
-from table_format.model.manifest import ManifestEntry
-from table_format.model.predicate import Predicate, columns_of
+from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
 from table_format.model.split import DataSplit
 from table_format.options.declare import Operation
 from table_format.options.startup import StartupMode, startup_mode
 from table_format.table.facts import TableFacts
 from table_format.table.read.fallback_branch import read_planned, with_fallback
-from table_format.table.read.file_indexes import excluded_files
-from table_format.table.read.file_tests import bucket_key_hashes, check_whole_plan, file_test, is_made_since
-from table_format.table.read.filters import bound_filter
 from table_format.table.read.incremental import incremental_plan
-from table_format.table.read.key_buckets import without_other_keys
 from table_format.table.read.plan import Plan
 from table_format.table.read.split_reader import read_in_order
-from table_format.table.read.splits import make_splits
-from table_format.table.read.time_travel import Starting, named_snapshot, starting_point
+from table_format.table.read.state_plan import state_plan
+from table_format.table.read.time_travel import named_snapshot, starting_point
 from table_format.table.rows.arrow_rows import ArrowRows
 
 
@@ -111,104 +102,6 @@ def _make_plan(scan: Scan) -> Plan:
             ),
         )
     )
-
-
-def state_plan(
-    facts: TableFacts,
-    start: Starting,
-    columns: Sequence[str] | None,
-    filter: str | Predicate | None,
-    *,
-    min_level: int | None = None,
-    levels: frozenset[int] | None = None,
-) -> Plan:
-    """The splits of one state of the table as a batch sees it, or of what of it lies on ``min_level`` and above.
-
-    With ``levels`` only what lies on these levels.
-
-    Raises:
-        SnapshotExpired: the snapshot was expired meanwhile.
-        UnsupportedFeature: the state has a feature without which its rows would be wrong.
-        SchemaChanged: files were written under a newer schema, and the older one would cut their values.
-    """
-    with telling_expired(facts.store, *(() if start.snapshot is None else (start.snapshot.id,))):
-        return _state_plan(facts, start, columns, filter, min_level=min_level, levels=levels)
-
-
-def _state_plan(
-    facts: TableFacts,
-    start: Starting,
-    columns: Sequence[str] | None,
-    filter: str | Predicate | None,
-    *,
-    min_level: int | None,
-    levels: frozenset[int] | None,
-) -> Plan:
-    schema = start.schema
-    fields = schema.fields if columns is None else schema.select(columns)
-    predicate = bound_filter(filter, schema.fields)
-    plan = partial(
-        Plan,
-        table=facts.name,
-        snapshot=start.snapshot,
-        schema=schema,
-        fields=fields,
-        predicate=predicate,
-        facts=facts,
-    )
-    if start.snapshot is None:
-        # So does a table look that was dropped after the first look at it.
-        require_same_table(facts.store)
-        return plan()
-    keyed, options = schema.is_primary_key_table, facts.options
-    lowest = int(keyed and options.skips_level_0) if min_level is None else min_level
-    is_merged = keyed and lowest > 0 and options.merges_on_write
-    key_hashes = bucket_key_hashes(schema, predicate)
-    wanted = FileFilter.of(
-        schema,
-        predicate,
-        key_hashes=key_hashes,
-        levels=levels,
-        min_level=lowest,
-        is_merged=is_merged,
-    )
-    found = live_files(facts.manifests, start.snapshot, schema=schema, schemas=facts.schemas, filter=wanted)
-    shown = fields if predicate is None else (*fields, *schema.select(sorted(columns_of(predicate))))
-    newer = sorted({e.file.schema_id for e in found.entries if e.file.schema_id > schema.id})
-    refuse_newer((facts.schemas[i] for i in newer), schema, shown, where=facts.name, rewriting=False)
-    deletion_files = facts.deletion_files(start.snapshot)
-    if predicate is None and levels is None and lowest <= 1:
-        check_whole_plan(facts, start.snapshot, found, deletion_files)
-    planned: Sequence[ManifestEntry] = found.entries
-    if key_hashes is not None and facts.has_dynamic_buckets:
-        planned = without_other_keys(facts, start.snapshot, planned, key_hashes)
-    # Postponed rows are not part of the table until a compaction gives them their bucket.
-    entries = [entry for entry in planned if entry.bucket != POSTPONE_BUCKET]
-    if start.files_since_ms is not None:
-        entries = [entry for entry in entries if is_made_since(entry.file, start.files_since_ms)]
-    by_statistics = file_test(predicate, schema, facts)
-    excluded = excluded_files(facts, schema, predicate, entries)
-    splits = make_splits(
-        [entry for entry in entries if entry.file.file_name not in excluded.alone],
-        schema,
-        options.scan,
-        snapshot_id=start.snapshot.id,
-        may_match=lambda file: file.file_name not in excluded.together and by_statistics(file),
-        is_merged=is_merged,
-        deletion_files=deletion_files,
-    )
-    kept = [file for split in splits for file in split.files]
-    left_out = {entry.file.file_name for entry in entries}.difference(file.file_name for file in kept)
-    by_index = len(left_out & (excluded.alone | excluded.together))
-    counts = replace(
-        found.counts,
-        files=len(kept),
-        files_dropped_by_bucket=found.counts.files_dropped_by_bucket + len(found.entries) - len(planned),
-        files_dropped_by_value_stats=found.counts.files_dropped_by_value_stats + len(left_out) - by_index,
-        files_dropped_by_index=by_index,
-    )
-    needed = sorted({file.schema_id for file in kept})
-    return plan(splits=splits, counts=counts, schemas={schema_id: facts.schemas[schema_id] for schema_id in needed})
 
 
 def shown_schema(facts: TableFacts) -> TableSchema:

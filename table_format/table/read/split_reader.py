@@ -21,11 +21,11 @@ from table_format.formats.data_file_reader import DataFileReader
 from table_format.indexes.deletion_vectors import vectors_of
 from table_format.io.table_store import TableStore
 from table_format.lsm.merge_read import read_bucket, read_raw
-from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
 from table_format.model.split import DataSplit, SplitContent
 from table_format.model.types import DataField
 from table_format.options.table_options import TableOptions
+from table_format.pruning.pruning import Pruning
 from table_format.table.read.changelog_rows import read_rows
 
 MAX_THREADS: Final = 8
@@ -42,11 +42,11 @@ def read_split(
     options: TableOptions,
     split: DataSplit,
     fields: Sequence[DataField],
-    predicate: Predicate | None = None,
+    pruning: Pruning | None = None,
     *,
     rewriting: bool = False,
 ) -> Generator[pa.RecordBatch]:
-    """The rows of a split that match the predicate, with exactly ``fields``.
+    """The rows of a split that the filter selects, with exactly ``fields``.
 
     ``schemas`` holds, by id, the schemas its files were written with; ``read_schema`` is the one rows are shown in.
     With ``rewriting`` the rows are written back.
@@ -58,14 +58,12 @@ def read_split(
         SchemaChanged: a file was written under a newer schema, and values would be lost.
     """
     if split.content is not SplitContent.STATE:
-        yield from read_rows(store, schemas, read_schema, options, split, fields, predicate)
+        yield from read_rows(store, schemas, read_schema, options, split, fields, pruning)
         return
     reader = DataFileReader(store, schemas, read_schema, options, rewriting=rewriting)
     deletions = vectors_of(store.io, split.files, split.deletion_files)
     if split.raw_convertible:
-        yield from read_raw(
-            reader, split.partition, split.bucket, split.files, read_schema, fields, predicate, deletions
-        )
+        yield from read_raw(reader, split.partition, split.bucket, split.files, read_schema, fields, pruning, deletions)
     else:
         yield from read_bucket(
             reader,
@@ -75,7 +73,7 @@ def read_split(
             read_schema,
             options,
             fields,
-            predicate,
+            pruning,
             deletions=deletions,
         )
 

@@ -7,6 +7,7 @@ each file counts at least the cost of opening it. The order is by partition, buc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TypeAlias, TypeVar
 
 from table_format.lsm.intervals import Section, partition_into_sections
@@ -19,6 +20,8 @@ from table_format.model.schema import TableSchema
 from table_format.model.split import DataSplit, DeletionFile
 from table_format.options.scan import ScanOptions
 from table_format.options.table_options import TableOptions
+from table_format.pruning.pruning import FileTest, Pruning
+from table_format.pruning.read_kind import ReadKind
 
 T = TypeVar("T")
 
@@ -35,21 +38,21 @@ def make_splits(
     options: ScanOptions,
     *,
     snapshot_id: int,
-    may_match: Callable[[DataFileMeta], bool] = lambda _file: True,
-    is_merged: bool = False,
+    pruning: Pruning | None = None,
+    may_match: FileTest = lambda _file: True,
     deletion_files: DeletionFiles | None = None,
 ) -> tuple[DataSplit, ...]:
     """Cut live files into splits, buckets in ascending order of serialised partition and bucket.
 
-    ``may_match`` tells whether a file may hold a row that is asked for; of files whose keys overlap all are left out or
-    none, since the last row of a key is one of those stored. With ``is_merged`` each key of a primary-key table is live
-    in one file at most, and a bucket without retract rows is cut as files are. ``deletion_files`` go with their files.
+    ``may_match`` tells of a file of a primary-key table whether it may hold a stored row that the filter selects;
+    ``pruning`` decides which files are left out for it. ``deletion_files`` go with their files.
     """
+    rules = pruning or _no_filter(schema)
     splits: list[DataSplit] = []
     for (partition, bucket), group in sorted(by_bucket(entries).items()):
         files = [entry.file for entry in group]
         pieces: Iterable[_Piece] = (
-            _merge_pieces(files, schema, options, may_match, is_merged=is_merged)
+            _merge_pieces(files, options, rules, may_match)
             if schema.primary_keys
             else ((piece, True) for piece in _raw_pieces(files, options))
         )
@@ -84,26 +87,24 @@ def _raw_pieces(files: Sequence[DataFileMeta], options: ScanOptions) -> Iterator
         yield tuple(group)
 
 
+def _no_filter(schema: TableSchema) -> Pruning:
+    options = TableOptions.parse(schema.options)
+    return Pruning.of(ReadKind.of_state(schema, options), schema, options, None)
+
+
 def _merge_pieces(
-    files: Sequence[DataFileMeta],
-    schema: TableSchema,
-    options: ScanOptions,
-    may_match: Callable[[DataFileMeta], bool],
-    *,
-    is_merged: bool,
+    files: Sequence[DataFileMeta], options: ScanOptions, pruning: Pruning, may_match: FileTest
 ) -> Iterator[_Piece]:
-    range_of = key_ranges(schema)
-    if is_raw_convertible(files, is_merged=is_merged):
-        wanted = [file for file in sorted(files, key=range_of) if may_match(file)]
+    range_of = key_ranges(pruning.schema)
+    if is_raw_convertible(files, has_each_key_once=pruning.has_each_key_once):
+        wanted = pruning.kept_files(sorted(files, key=range_of), may_match, merged=False)
         for piece in pack(wanted, lambda file: file.file_size, options):
             yield tuple(piece), True
         return
-    # What is computed from rows that overlap may match where no row of theirs does.
-    computes_values = TableOptions.parse(schema.options).merge.computes_values
     sections = [
         section
         for section in partition_into_sections(files, range_of)
-        if (computes_values and len(section) > 1) or any(may_match(file) for run in section for file in run)
+        if pruning.kept_files(list(chain.from_iterable(section)), may_match, merged=len(section) > 1)
     ]
     for group in pack(sections, _section_size, options):
         members = tuple(file for section in group for run in section for file in run)

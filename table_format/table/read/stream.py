@@ -8,55 +8,32 @@ when the table's options say so. Rows are shown in the schema the table was open
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Final, TypeVar
 
 import pyarrow as pa
 
-from table_format.errors import (
-    InvalidInputError,
-    InvalidOption,
-    SnapshotExpired,
-    SnapshotNotFound,
-)
-from table_format.formats.newer_schemas import refuse_newer
-from table_format.io.paths import POSTPONE_BUCKET
+from table_format.errors import InvalidInputError, SnapshotExpired, SnapshotNotFound
 from table_format.metastore.references.consumers import next_snapshot, reset_consumer
 from table_format.metastore.references.expired_reads import again_if_expired, telling_expired
-from table_format.metastore.scan.file_filter import FileFilter
-from table_format.metastore.scan.file_plan import live_files
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.metastore.snapshot.changelog_store import ChangeHistory
 from table_format.model.arguments import optional_whole_number
 from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
-from table_format.model.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
+from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 from table_format.model.split import DataSplit
 from table_format.options.declare import Operation
-from table_format.options.scan import MODE, TAG_NAME, VERSION, WATERMARK
-from table_format.options.startup import StartupMode, startup_mode
-from table_format.options.stream import (
-    APPEND_OVERWRITE,
-    CHANGELOG_PRODUCER,
-    CONSUMER_ID,
-    OVERWRITE,
-    ChangelogProducer,
-)
+from table_format.options.startup import StartupMode
+from table_format.options.stream import CONSUMER_ID
 from table_format.table.facts import TableFacts
+from table_format.table.read.change_plans import changes_of
 from table_format.table.read.changelog_rows import read_changes
-from table_format.table.read.incremental import (
-    CHANGELOG,
-    DELTA,
-    change_splits,
-    changes_mode,
-    changes_of,
-    changes_plan,
-    replacement_plan,
-)
 from table_format.table.read.plan import Plan
-from table_format.table.read.scan import state_plan
-from table_format.table.read.time_travel import Starting, epoch_ms, first_committed_since, last_compacted
+from table_format.table.read.state_plan import state_plan
+from table_format.table.read.stream_plans import first_plan, plan_of_changes
+from table_format.table.read.stream_start import not_before_earliest, starting_id, starting_state, stream_mode
+from table_format.table.read.time_travel import Starting
 from table_format.table.rows.row_kinds import kind_texts, row_kind_schema
 
 _Plan = TypeVar("_Plan", Plan, "Plan | None")
@@ -66,8 +43,8 @@ _AT_LEAST_ONCE: Final = "at-least-once"
 class StreamScan:
     """One reader's way through the changes of a table; it is used by one thread.
 
-    The position is the id of the next snapshot to look at. It moves when a plan is given out: what a reader has done
-    with the plan it tells by ``acknowledge``, which a consumer's progress is recorded by.
+    The position is the id of the next snapshot to look at. It moves when a plan is given out. When a reader has dealt
+    with a plan it calls ``acknowledge``, which records the progress of a consumer.
     """
 
     def __init__(
@@ -81,7 +58,7 @@ class StreamScan:
         """The watermark of the snapshot of the last plan, if it has one."""
         self.is_finished = False
         """Whether the stream has come to its end, which only ``scan.bounded.watermark`` gives it."""
-        self._mode = _stream_mode(facts)
+        self._mode = stream_mode(facts)
         self._latest_at_start = facts.snapshots.latest_id() if self._mode is StartupMode.LATEST else None
         self._next: int | None = None
         self._changes: ChangeHistory = changes_of(facts)
@@ -131,8 +108,8 @@ class StreamScan:
         """
         schemas = self._schemas_of(split)
         store, options, schema = self.facts.store, self.facts.options, self.facts.schema
-        fields, predicate = self._empty.fields, self._empty.predicate
-        for batch in read_changes(store, schemas, schema, options, split, fields, predicate, keep_deletes=False):
+        fields, pruning = self._empty.fields, self._empty.pruning
+        for batch in read_changes(store, schemas, schema, options, split, fields, pruning, keep_deletes=False):
             yield kind_texts(batch, fields)
 
     def to_arrow(self, plan: Plan) -> pa.Table:
@@ -177,106 +154,31 @@ class StreamScan:
     # --- the first plan ---------------------------------------------------------------------------------------------
 
     def _start(self) -> Plan | None:
-        """Take the position the options name; the state to begin with, if they ask for one."""
+        """Take the position the options name; the state to begin with, if they name one."""
         options = self.facts.options
         consumer = options.stream.consumer_id
         if consumer is not None and not options.stream.ignore_progress:
             progress = next_snapshot(self.facts.store, consumer)
             if progress is not None:
-                self._next = self._not_before_earliest(progress)
+                self._next = not_before_earliest(self._changes, progress)
                 return None
-        match self._mode:
-            case StartupMode.LATEST:
-                self._next = (self._latest_at_start or 0) + 1
-            case StartupMode.FROM_SNAPSHOT:
-                wanted = options.scan.snapshot_id or int(options.scan.version or FIRST_SNAPSHOT_ID)
-                self._next = self._not_before_earliest(wanted)
-            case StartupMode.FROM_TIMESTAMP:
-                self._next = self._first_since(self._start_ms())
-            case _:
-                return again_if_expired(lambda: self._state(self._starting_state()))
-        return None
+        if self._mode in (StartupMode.LATEST, StartupMode.FROM_SNAPSHOT, StartupMode.FROM_TIMESTAMP):
+            self._next = starting_id(self.facts, self._changes, self._mode, self._latest_at_start)
+            return None
+        return again_if_expired(lambda: self._state(starting_state(self.facts, self._mode)))
 
-    def _starting_state(self) -> Starting | None:
-        """The state the stream begins with; ``None`` when it begins with changes, or there is none yet."""
-        facts, scan = self.facts, self.facts.options.scan
-        snapshots = facts.snapshots
-        if self._mode is StartupMode.COMPACTED_FULL:
-            return Starting(last_compacted(facts), facts.schema)
-        if self._mode is StartupMode.FROM_SNAPSHOT_FULL:
-            earliest = snapshots.earliest_id()
-            wanted = None if earliest is None else snapshots.load(max(scan.snapshot_id or 0, earliest))
-            return Starting(wanted, facts.schema)
-        if self._mode is StartupMode.FROM_FILE_CREATION_TIME:
-            return Starting(snapshots.latest(), facts.schema, scan.file_creation_time_ms)
-        if self._mode is StartupMode.FROM_CREATION_TIMESTAMP and scan.creation_time_ms is not None:
-            first = first_committed_since(facts, scan.creation_time_ms)
-            if first is not None:
-                self._next = first.id
-                return None
-            return Starting(snapshots.latest(), facts.schema, scan.creation_time_ms)
-        return Starting(snapshots.latest(), facts.schema)
-
-    def _state(self, start: Starting | None) -> Plan | None:
+    def _state(self, start: Starting | int | None) -> Plan | None:
+        if isinstance(start, int):
+            self._next = start
+            return None
         if start is None or start.snapshot is None:
             return None
         snapshot = start.snapshot
-        plan = self._guarded(snapshot, partial(self._plan_of_state, start))
+        plan = self._guarded(snapshot, partial(first_plan, self.facts, start, self.columns, self.filter))
         self._next = snapshot.id + 1
         self.watermark = snapshot.watermark
         self.is_finished = self._is_behind_end(snapshot)
         return plan
-
-    def _plan_of_state(self, start: Starting) -> Plan:
-        plan = state_plan(self.facts, start, self.columns, self.filter, min_level=self._first_level())
-        if self.facts.options.bucket.count != POSTPONE_BUCKET or changes_mode(self.facts) == CHANGELOG:
-            return plan
-        return self._with_postponed(plan)
-
-    def _with_postponed(self, plan: Plan) -> Plan:
-        """The plan with the rows that have no bucket yet; no later plan would show them."""
-        if plan.snapshot is None:
-            return plan
-        facts = self.facts
-        wanted = replace(FileFilter.of(plan.schema, plan.predicate), buckets=frozenset({POSTPONE_BUCKET}))
-        wanted = replace(wanted, value_predicate=None)
-        found = live_files(facts.manifests, plan.snapshot, schema=plan.schema, schemas=facts.schemas, filter=wanted)
-        splits = change_splits(facts, plan, found.entries, plan.snapshot, whole_buckets=True)
-        needed = {e.file.schema_id: facts.schemas[e.file.schema_id] for e in found.entries}
-        refuse_newer(needed.values(), plan.schema, plan.fields, where=facts.name, rewriting=False)
-        return replace(plan, splits=(*plan.splits, *splits), schemas={**plan.schemas, **needed})
-
-    def _first_level(self) -> int:
-        """What lies below has yet to come as changelog of the compaction that moves it up."""
-        match self.facts.options.stream.changelog_producer:
-            case ChangelogProducer.LOOKUP:
-                return 1
-            case ChangelogProducer.FULL_COMPACTION:
-                return self.facts.options.compaction.num_levels - 1
-        return 0
-
-    def _start_ms(self) -> int:
-        scan = self.facts.options.scan
-        return scan.timestamp_ms if scan.timestamp_ms is not None else epoch_ms(MODE.key, scan.timestamp or "")
-
-    def _first_since(self, time_ms: int) -> int | None:
-        latest, earliest = self.facts.snapshots.latest_id(), self._changes.earliest_id()
-        if latest is None or earliest is None:
-            return None
-        # Times ascend with ids; the first that is late enough may be the one to come.
-        low, high = earliest, latest + 1
-        while low < high:
-            middle = (low + high) // 2
-            found = self._changes.find(middle)
-            if found is not None and found.time_millis >= time_ms:
-                high = middle
-            else:
-                low = middle + 1
-        return low
-
-    def _not_before_earliest(self, snapshot_id: int) -> int | None:
-        earliest = self._changes.earliest_id()
-        return None if earliest is None else max(snapshot_id, earliest)
 
     # --- plans of changes -------------------------------------------------------------------------------------------
 
@@ -288,31 +190,13 @@ class StreamScan:
             if self._is_behind_end(snapshot):
                 self.is_finished = True
                 return None
-            plan = self._guarded(snapshot, partial(self._plan_of, snapshot))
+            plan = self._guarded(snapshot, partial(plan_of_changes, self.facts, snapshot, self.columns, self.filter))
             next_id += 1
             self._next = next_id
             if plan is not None:
                 self.watermark = snapshot.watermark
                 if len(plan):
                     return plan
-
-    def _plan_of(self, snapshot: Snapshot) -> Plan | None:
-        """The changes of one snapshot; ``None`` when it is none that the stream shows."""
-        options = self.facts.options.stream
-        is_keyed = self.facts.schema.is_primary_key_table
-        mode = changes_mode(self.facts)
-        if snapshot.commit_kind is CommitKind.OVERWRITE:
-            if is_keyed and options.overwrite:
-                return replacement_plan(self.facts, self.columns, self.filter, snapshot)
-            if not is_keyed and options.append_overwrite:
-                mode = DELTA
-            elif mode == DELTA:
-                return None
-        elif mode == DELTA and snapshot.commit_kind is not CommitKind.APPEND:
-            return None
-        if mode == CHANGELOG and snapshot.changelog_manifest_list is None:
-            return None
-        return changes_plan(self.facts, self.columns, self.filter, [snapshot], mode, last=snapshot, whole_buckets=True)
 
     def _guarded(self, snapshot: Snapshot, plan: Callable[[], _Plan]) -> _Plan:
         with telling_expired(self.facts.store, snapshot.id):
@@ -351,23 +235,3 @@ class StreamScan:
 
     def _schemas_of(self, split: DataSplit) -> Mapping[int, TableSchema]:
         return {file.schema_id: self.facts.schemas[file.schema_id] for file in (*split.before_files, *split.files)}
-
-
-def _stream_mode(facts: TableFacts) -> StartupMode:
-    """The start mode, if a stream can start so."""
-    mode = startup_mode(facts.options.raw)
-    scan, stream = facts.options.scan, facts.options.stream
-    if mode is StartupMode.INCREMENTAL:
-        raise InvalidOption(MODE.key, "a stream has no end to read up to: 'incremental' is for batch scans")
-    for option, value in ((TAG_NAME, scan.tag_name), (WATERMARK, scan.watermark)):
-        if value is not None:
-            raise InvalidOption(option.key, f"a stream starts at a snapshot or a time, not at {value!r}")
-    if scan.version is not None and not (scan.version.isascii() and scan.version.isdigit()):
-        raise InvalidOption(VERSION.key, f"a stream starts at a snapshot or a time, not at {scan.version!r}")
-    if stream.overwrite and not facts.schema.is_primary_key_table:
-        message = f"has no effect without a primary key; {APPEND_OVERWRITE.key} is the option of append tables"
-        raise InvalidOption(OVERWRITE.key, message)
-    if stream.overwrite and stream.changelog_producer in (ChangelogProducer.LOOKUP, ChangelogProducer.FULL_COMPACTION):
-        message = f"the changelog of {CHANGELOG_PRODUCER.key}={stream.changelog_producer} has the same changes again"
-        raise InvalidOption(OVERWRITE.key, message)
-    return mode

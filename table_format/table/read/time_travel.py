@@ -7,11 +7,12 @@ A mode that looks for a snapshot, such as the last compacted one, shows it in th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from table_format.errors import InvalidOption, SnapshotNotFound
 from table_format.metastore.references.tag_store import TagStore
+from table_format.model.data_file import DataFileMeta
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from table_format.options.compaction import FULL_COMPACTION_DELTA_COMMITS
@@ -22,6 +23,9 @@ from table_format.table.facts import TableFacts
 
 NO_WATERMARK: Final = -(1 << 63)
 _WATERMARK_VERSION: Final = "watermark-"
+
+_LOCAL_EPOCH: Final = datetime(1970, 1, 1)
+"""A wall clock, as files carry it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,13 @@ class Starting:
     snapshot: Snapshot | None
     schema: TableSchema
     files_since_ms: int | None = None
+
+    def is_wanted(self, file: DataFileMeta) -> bool:
+        """Whether a file was made late enough; one that does not say when it was made may have been."""
+        if self.files_since_ms is None or file.creation_time is None:
+            return True
+        local = _LOCAL_EPOCH + timedelta(milliseconds=file.creation_time)
+        return local.timestamp() * 1000 >= self.files_since_ms
 
 
 def starting_point(facts: TableFacts) -> Starting:

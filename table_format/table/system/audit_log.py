@@ -82,7 +82,7 @@ def _read(
     split: DataSplit,
 ) -> Generator[pa.RecordBatch]:
     names = [f.name for f in fields]
-    changes = read_changes(facts.store, plan.schemas, plan.schema, facts.options, split, plan.fields, plan.predicate)
+    changes = read_changes(facts.store, plan.schemas, plan.schema, facts.options, split, plan.fields, plan.pruning)
     for batch in changes:
         shown = kind_texts(batch, plan.fields)
         if on_kinds is not None:

@@ -15,18 +15,34 @@ from table_format.model.data_file import SimpleStats
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Not, Or
 from table_format.model.schema_change import AddColumn, AlterColumnType, RenameColumn
 from table_format.model.types import BigIntType, DoubleType, IntType, VarCharType
+from table_format.options.table_options import TableOptions
+from table_format.pruning.pruning import Pruning
+from table_format.pruning.read_kind import ReadKind
 from tests.support.metastore_table import a_table, committable
 
+NO_FILTER = Pruning(schema=a_table().schema, predicate=None, kind=ReadKind.MERGE_ON_READ)
 EQ, LT, GE = CompareOp.EQ, CompareOp.LT, CompareOp.GE
 
 
-def plan(table, wanted=None, schema=None):
+def plan(table, wanted=None, schema=None, pruning=None):
     schema = schema or table.schema
-    schemas = {0: table.schema, schema.id: schema}
     found = live_files(
-        table.manifests, table.snapshots.latest(), schema=schema, schemas=schemas, filter=wanted or FileFilter()
+        table.manifests,
+        table.snapshots.latest(),
+        schema=schema,
+        schemas={0: table.schema, schema.id: schema},
+        filter=wanted or FileFilter(),
+        pruning=pruning,
     )
     return [e.file.file_name for e in found.entries], found.counts
+
+
+def pruned(table, predicate, schema=None, kind=None):
+    """The plan of a scan with a filter over rows."""
+    schema = schema or table.schema
+    options = TableOptions.parse(schema.options)
+    kind = kind or ReadKind.of_state(schema, options)
+    return plan(table, schema=schema, pruning=Pruning.of(kind, schema, options, predicate))
 
 
 def days_table(**arguments):
@@ -74,7 +90,8 @@ def test_buckets_and_levels_are_chosen():
     assert plan(table, FileFilter(buckets=frozenset({1, 2})))[0] == ["b1"]
     assert plan(table, FileFilter(levels=frozenset({0, 3})))[0] == ["b0", "b3"]
     assert plan(table, FileFilter(buckets=frozenset({2})))[1].entries_dropped_by_bucket == 3
-    found, counts = plan(table, FileFilter(key_hashes=frozenset({-7})))
+    hashed = replace(NO_FILTER, schema=table.schema, bucket_hashes=frozenset({-7}))
+    found, counts = plan(table, pruning=hashed)
     assert (found, counts.files_dropped_by_bucket) == (["b3"], 2)
 
 
@@ -83,29 +100,24 @@ def test_a_removed_file_stays_removed_under_every_filter():
     old, new = table.file(1, 5, name="old"), table.file(1, 5, name="new", level=1)
     table.append(old)
     table.committer().commit(committable(2, table.message(compact_before=(old,), compact_after=(new,))))
-    for wanted in (
-        FileFilter(),
-        FileFilter(buckets=frozenset({0})),
-        FileFilter(levels=frozenset({0})),
-        FileFilter(key_hashes=frozenset({5})),
-        FileFilter(key_predicate=Compare("k", EQ, 3)),
-    ):
+    for wanted in (FileFilter(), FileFilter(buckets=frozenset({0})), FileFilter(levels=frozenset({0}))):
         assert "old" not in plan(table, wanted)[0]
+    assert "old" not in plan(table, pruning=replace(NO_FILTER, schema=table.schema, bucket_hashes=frozenset({5})))[0]
+    assert "old" not in pruned(table, Compare("k", EQ, 3))[0]
 
 
 def test_keys_are_pruned_file_by_file():
     table = a_table(primary_keys=("k",))
     table.append(table.file(1, 5, name="low"), table.file(4, 9, name="high"), table.file(20, name="far"))
-    found, counts = plan(table, FileFilter(key_predicate=Compare("k", LT, 4)))
+    found, counts = pruned(table, Compare("k", LT, 4), kind=ReadKind.DIFFERENCE)
     assert (found, counts.files_dropped_by_key_stats) == (["low"], 2)
-    assert plan(table, FileFilter(key_predicate=Compare("k", EQ, 5)))[0] == ["low", "high"]
+    assert pruned(table, Compare("k", EQ, 5), kind=ReadKind.DIFFERENCE)[0] == ["low", "high"]
 
 
 def test_values_of_an_append_table_are_pruned_file_by_file():
     table = a_table()
     table.append(table.file(1, 5, name="low"), table.file(4, 9, name="high"))
-    wanted = FileFilter.of(table.schema, And((Compare("k", LT, 3), Compare("v", GE, "a"))))
-    found, counts = plan(table, wanted)
+    found, counts = pruned(table, And((Compare("k", LT, 3), Compare("v", GE, "a"))))
     assert (found, counts.files_dropped_by_value_stats) == (["low"], 1)
 
 
@@ -133,14 +145,14 @@ def test_values_of_overlapping_files_decide_for_the_bucket(second, engine, names
     old = with_value(table, table.file(1, 5, name="old"), "a", "c")
     new = with_value(table, table.file(*second, name="new"), "x", "z")
     table.append(old, new)
-    assert plan(table, FileFilter(value_predicate=Compare("v", EQ, "y")))[0] == names
+    assert pruned(table, Compare("v", EQ, "y"))[0] == names
 
 
 @pytest.mark.parametrize(("engine", "names"), [("deduplicate", []), ("aggregation", ["old", "new"])])
 def test_a_merge_that_computes_values_has_no_bounds(engine, names):
     table = a_table(primary_keys=("k",), options={"merge-engine": engine})
     table.append(table.file(1, 5, name="old"), table.file(3, 9, name="new"))
-    assert plan(table, FileFilter(value_predicate=Compare("v", EQ, "zzz")))[0] == names
+    assert pruned(table, Compare("v", EQ, "zzz"))[0] == names
 
 
 def test_bounds_follow_columns_through_schema_changes():
@@ -156,16 +168,16 @@ def test_bounds_follow_columns_through_schema_changes():
         ],
     )
 
-    def pruned(predicate):
-        return plan(table, FileFilter(value_predicate=predicate), schema)[0] == []
+    def is_dropped(predicate):
+        return pruned(table, predicate, schema)[0] == []
 
-    assert pruned(Compare("key", EQ, 7))
-    assert not pruned(Compare("key", EQ, 3))
-    assert pruned(Compare("n", EQ, 1))
-    assert not pruned(IsNull("n"))
+    assert is_dropped(Compare("key", EQ, 7))
+    assert not is_dropped(Compare("key", EQ, 3))
+    assert is_dropped(Compare("n", EQ, 1))
+    assert not is_dropped(IsNull("n"))
     # A new column under an old name is another column.
-    assert pruned(Compare("k", EQ, 3))
-    assert not pruned(IsNull("k"))
+    assert is_dropped(Compare("k", EQ, 3))
+    assert not is_dropped(IsNull("k"))
 
 
 def test_a_cast_that_rounds_takes_the_bounds_away():
@@ -173,14 +185,14 @@ def test_a_cast_that_rounds_takes_the_bounds_away():
     table.append(table.file(1, 5, name="f"))
     widened = apply_changes(table.schema, [AlterColumnType("k", BigIntType()), AlterColumnType("k", DoubleType())])
     exact = apply_changes(table.schema, [AlterColumnType("k", DoubleType())])
-    assert plan(table, FileFilter(value_predicate=Compare("k", EQ, 7.0)), exact)[0] == []
+    assert pruned(table, Compare("k", EQ, 7.0), exact)[0] == []
     bigint = replace(
         table,
         schema=replace(
             table.schema, fields=(replace(table.schema.fields[0], type=BigIntType()), *table.schema.fields[1:])
         ),
     )
-    assert plan(bigint, FileFilter(value_predicate=Compare("k", EQ, 7.0)), widened)[0] == ["f"]
+    assert pruned(bigint, Compare("k", EQ, 7.0), widened)[0] == ["f"]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +209,7 @@ def test_dense_statistics_cover_the_columns_they_list(columns, values, predicate
     row = serialize_row(tuple(VarCharType() for _ in columns), values)
     stats = SimpleStats(row, row, tuple(0 for _ in columns))
     table.append(replace(table.file(1, name="f"), value_stats=stats, value_stats_cols=columns))
-    assert (plan(table, FileFilter(value_predicate=predicate))[0] == ["f"]) is kept
+    assert (pruned(table, predicate)[0] == ["f"]) is kept
 
 
 def test_unknown_statistics_prune_nothing():
@@ -206,17 +218,7 @@ def test_unknown_statistics_prune_nothing():
     nothing = serialize_row(types, (None, None, None))
     table.append(replace(table.file(1, name="f"), value_stats=SimpleStats(nothing, nothing, (None, None, None))))
     for predicate in (Compare("k", EQ, 1), IsNull("v"), Compare("v", LT, "")):
-        assert plan(table, FileFilter(value_predicate=predicate))[0] == ["f"]
-
-
-def test_a_filter_is_taken_apart_by_columns():
-    schema = a_table(primary_keys=("dt", "k"), partition_keys=("dt",)).schema
-    day, key, value = Compare("dt", EQ, "a"), Compare("k", EQ, 1), Compare("v", EQ, "x")
-    wanted = FileFilter.of(schema, And((day, key, value)))
-    assert (wanted.partition_predicate, wanted.key_predicate) == (day, key)
-    assert wanted.value_predicate == And((day, key, value))
-    assert FileFilter.of(schema, Or((day, key))) == FileFilter(value_predicate=Or((day, key)))
-    assert FileFilter.of(schema, None) == FileFilter()
+        assert pruned(table, predicate)[0] == ["f"]
 
 
 def test_entries_are_grouped_by_bucket():

@@ -12,7 +12,7 @@ from table_format.errors import SchemaChanged
 from table_format.formats import data_file_reader
 from table_format.model.schema_change import AddColumn, AlterColumnType, RenameColumn
 from table_format.model.types import BigIntType, DataType, DecimalType, DoubleType, TimestampType, VarCharType
-from table_format.table.read import incremental, scan
+from table_format.table.read import change_plans, state_plan
 from tests.support.stale_handles import KINDS, Model, a_table
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 
@@ -152,7 +152,7 @@ def test_names_are_followed_by_id(warehouse: Warehouse) -> None:
 @pytest.mark.parametrize("change", ["add", "widen"])
 def test_without_the_checks_values_are_lost(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
     """The faults these checks close, put back."""
-    for module in (scan, incremental, data_file_reader):
+    for module in (state_plan, change_plans, data_file_reader):
         monkeypatch.setattr(module, "refuse_newer", lambda *_, **__: None)
     monkeypatch.setattr(Table, "current", lambda self: self)
     monkeypatch.setattr("table_format.metastore.commit.commit_check.find_misfit", lambda *_, **__: None)

@@ -294,12 +294,15 @@ def test_a_delay_leaves_out_what_is_too_young(three_commits: Table) -> None:
     assert len(all_plans(at_once)) == 3
 
 
+STREAM = tuple(f"table/read/{name}.py" for name in ("stream", "stream_start", "stream_plans"))
+
+
 @pytest.mark.parametrize("step", range(40))
 def test_a_stream_that_was_interrupted_shows_every_change_once(three_commits: Table, step: int) -> None:
     stream = three_commits.stream(options={"scan.mode": "from-snapshot", "scan.snapshot-id": "1"})
     found = []
     while True:
-        instructions = Instructions(("table/read/stream.py",), len(found) * 7 + step * 11, KeyboardInterrupt)
+        instructions = Instructions(STREAM, len(found) * 7 + step * 11, KeyboardInterrupt)
         plans: list[Any] = []
         instructions.run(lambda plans=plans: plans.append(stream.next_plan()))
         if not plans:

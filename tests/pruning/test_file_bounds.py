@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from table_format.codecs.binary_row import serialize_row
 from table_format.kernels.pruning import ColumnBounds
-from table_format.metastore.scan.file_bounds import FileBounds
 from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta, FileSource, SimpleStats
 from table_format.model.schema import TableSchema
 from table_format.model.types import CharType, DataField, TimestampType
+from table_format.pruning.file_bounds import FileBounds
 
 FIELDS = (DataField(0, "c", CharType(4)), DataField(1, "t", TimestampType(3)))
 SCHEMA = TableSchema(0, FIELDS, 1)

@@ -1,0 +1,197 @@
+"""The filter of one scan, as every stage of the scan asks it: what may be left out, and what remains to be tested.
+
+Nothing is left out that may hold a selected row, or a row that another one has to be merged with. Which evidence may be
+used for which kind of read is decided in ``read_kind`` and applied here, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from table_format.kernels.predicate import normalise
+from table_format.kernels.pruning import may_match
+from table_format.model.data_file import DataFileMeta
+from table_format.model.predicate import Predicate, columns_of, only_on
+from table_format.model.schema import TableSchema
+from table_format.options.table_options import TableOptions
+from table_format.pruning.bucket_keys import bucket_key_hashes
+from table_format.pruning.file_bounds import FileBounds
+from table_format.pruning.read_kind import RULES, ReadKind, Rules
+
+FileTest: TypeAlias = Callable[[DataFileMeta], bool]
+"""Whether a file may hold a row that the filter selects."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexVerdict:
+    """What the indexes of one file say of a filter."""
+
+    skips_keys: bool = False
+    """No row of the file has a key that the filter admits: the file need not be read, whatever is merged with it."""
+    skips_rows: bool = False
+    """The filter selects no row as it is stored: the file need not be read where nothing is merged with it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pruning:
+    """A filter bound to the schema a scan shows rows in, for one kind of read; make it by ``of``.
+
+    ``bucket_hashes`` are the hashes that the bucket key of a selected row can have; ``None`` stands for all.
+    ``computes_values`` says that a merged row may hold what no stored row holds.
+    """
+
+    schema: TableSchema
+    predicate: Predicate | None
+    kind: ReadKind
+    bucket_hashes: frozenset[int] | None = None
+    computes_values: bool = False
+    may_read_indexes: bool = True
+
+    @classmethod
+    def of(cls, kind: ReadKind, schema: TableSchema, options: TableOptions, predicate: Predicate | None) -> Self:
+        """The pruning of one scan of a table."""
+        has_default_hash = options.bucket.function == "default"
+        return cls(
+            schema=schema,
+            predicate=predicate,
+            kind=kind,
+            bucket_hashes=bucket_key_hashes(schema, predicate) if has_default_hash else None,
+            computes_values=options.merge.computes_values,
+            may_read_indexes=options.file_index.read_enabled,
+        )
+
+    def of_postponed_rows(self) -> Self:
+        """The same filter for rows that have no bucket yet."""
+        return replace(self, kind=ReadKind.POSTPONED, bucket_hashes=None)
+
+    # --- partitions and buckets -------------------------------------------------------------------------------------
+
+    @cached_property
+    def partition_condition(self) -> Predicate | None:
+        """What the partition keys of a selected row must meet: it chooses manifests and partitions."""
+        return only_on(self.predicate, frozenset(self.schema.partition_keys))
+
+    def admits_bucket(self, bucket: int, total_buckets: int) -> bool:
+        """Whether selected rows may be in a bucket of a partition that has ``total_buckets`` fixed ones.
+
+        >>> schema = TableSchema(id=0, fields=(), highest_field_id=0)
+        >>> p = Pruning(schema=schema, predicate=None, kind=ReadKind.APPEND_TABLE, bucket_hashes=frozenset({-7}))
+        >>> [p.admits_bucket(b, 4) for b in range(4)], p.admits_bucket(0, -1)
+        ([False, False, False, True], True)
+        """
+        if self.bucket_hashes is None or total_buckets <= 0:
+            return True
+        return any(abs(h) % total_buckets == bucket for h in self.bucket_hashes)
+
+    @property
+    def chooses_key_hashes(self) -> bool:
+        """Whether ``admits_key_hashes`` could refuse a dynamic bucket."""
+        return self.bucket_hashes is not None
+
+    def admits_key_hashes(self, hashes: npt.NDArray[np.int32]) -> bool:
+        """Whether selected rows may be in a dynamic bucket, given the hashes of all keys in it."""
+        if self.bucket_hashes is None:
+            return True
+        return bool(np.isin(self._sorted_hashes, hashes).any())
+
+    @cached_property
+    def _sorted_hashes(self) -> npt.NDArray[np.int32]:
+        return np.array(sorted(self.bucket_hashes or ()), np.int32)
+
+    # --- files by their statistics ----------------------------------------------------------------------------------
+
+    def key_statistics_test(self, schemas: Mapping[int, TableSchema]) -> FileTest | None:
+        """The test of each file by the bounds of its keys, which holds whatever the file is merged with.
+
+        ``schemas`` holds, by id, the schemas the files were written with. ``None`` means that all files pass.
+        """
+        keys = frozenset(self.schema.trimmed_primary_keys)
+        condition = only_on(self.predicate, keys) if self._rules.key_statistics and keys else None
+        if condition is None:
+            return None
+        bounds = FileBounds(self.schema, schemas, columns_of(condition))
+        return lambda file: may_match(condition, bounds.of_keys(file))
+
+    def value_statistics_test(self, schemas: Mapping[int, TableSchema]) -> FileTest | None:
+        """The test of each file by the bounds of all its columns; ``kept_files`` says what follows from it.
+
+        ``schemas`` holds, by id, the schemas the files were written with. ``None`` means that all files pass.
+        """
+        condition = self.predicate
+        if condition is None or not self._rules.value_statistics:
+            return None
+        bounds = FileBounds(self.schema, schemas, columns_of(condition))
+        return lambda file: may_match(condition, bounds.of_values(file))
+
+    @property
+    def has_each_key_once(self) -> bool:
+        """Whether each key is live in one file at most, so that only rows that retract others are left to merge."""
+        return self.kind is ReadKind.MERGE_ON_WRITE
+
+    def merges(self, files: Sequence[DataFileMeta]) -> bool:
+        """Whether rows of these files of one bucket are merged where the key ranges overlap."""
+        if self.kind in (ReadKind.APPEND_TABLE, ReadKind.CHANGES):
+            return False
+        # A row that retracts another takes back what lies in another file.
+        return not (self.has_each_key_once and all(file.delete_row_count == 0 for file in files))
+
+    def kept_files(self, files: Sequence[DataFileMeta], may_hold: FileTest, *, merged: bool) -> Sequence[DataFileMeta]:
+        """Those of some files that must be read, given which of them may hold a stored row that is selected.
+
+        Files that are ``merged`` with each other are kept or dropped together: to drop one of two files that hold a
+        key would bring back what the other holds of it. A merge that computes values makes some that no file has.
+        """
+        if not merged:
+            return [file for file in files if may_hold(file)]
+        return files if self.computes_values or any(map(may_hold, files)) else ()
+
+    # --- files by their indexes -------------------------------------------------------------------------------------
+
+    @cached_property
+    def index_condition(self) -> Predicate | None:
+        """The condition that file indexes may be asked about; ``None`` where they must not or need not be read."""
+        if self.predicate is None or not (self._rules.file_indexes and self.may_read_indexes):
+            return None
+        return normalise(self.predicate)
+
+    def index_verdict(self, may_hold: Callable[[Predicate], bool]) -> IndexVerdict:
+        """What the indexes of one file say, given what they say about a condition on stored rows.
+
+        Rows of a primary-key table whose key is not in a file are neither there nor retracted there; of other columns
+        the file may hold outdated values.
+        """
+        condition = self.index_condition
+        if condition is None:
+            return IndexVerdict()
+        on_key = self._key_part(condition)
+        skips_keys = on_key is not None and not may_hold(on_key)
+        return IndexVerdict(skips_keys, skips_keys or not may_hold(condition))
+
+    # --- row groups and rows ----------------------------------------------------------------------------------------
+
+    def row_group_condition(self, *, merged: bool) -> Predicate | None:
+        """The condition by which row groups of a file may be skipped; ``merged`` with others, the part on its key."""
+        return self._key_part(self.predicate) if merged else self.predicate
+
+    @property
+    def residual(self) -> Predicate | None:
+        """The condition that each row still has to be tested by: no stage proves that all rows of a file meet it."""
+        return self.predicate
+
+    # ----------------------------------------------------------------------------------------------------------------
+
+    @property
+    def _rules(self) -> Rules:
+        return RULES[self.kind]
+
+    def _key_part(self, condition: Predicate | None) -> Predicate | None:
+        """The part of a condition that holds for every version of a row; all of it where a row has one version."""
+        if not self.schema.is_primary_key_table:
+            return condition
+        return only_on(condition, frozenset(self.schema.primary_keys))

@@ -1,0 +1,213 @@
+"""Plans of changes: what snapshots wrote, what an overwrite replaced, and how two states differ.
+
+Changes are the rows that commits wrote (delta files; of APPEND commits only, since compaction changes nothing and an
+overwrite names what it replaced in no row), the rows of changelog files, or the difference between two states. They are
+shown in the latest schema. Of a deleted row there is nothing to show without row kinds: a plain scan leaves it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Final
+
+from table_format.errors import UnsupportedFeature
+from table_format.formats.newer_schemas import refuse_newer
+from table_format.metastore.references.expired_reads import telling_expired
+from table_format.metastore.scan.file_filter import FileFilter
+from table_format.metastore.scan.file_plan import PlanCounts, changed_files, live_files
+from table_format.metastore.snapshot.changelog_store import ChangeHistory, ChangelogStore
+from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import FileKind, ManifestEntry
+from table_format.model.predicate import Predicate, columns_of
+from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.model.split import DataSplit, SplitContent
+from table_format.options.merge import MergeEngine
+from table_format.options.scan import INCREMENTAL_SCAN_MODE
+from table_format.options.stream import ChangelogProducer
+from table_format.pruning.pruning import Pruning
+from table_format.pruning.read_kind import ReadKind
+from table_format.table.facts import TableFacts
+from table_format.table.read.change_splits import change_splits, two_sided_splits, without_common_files
+from table_format.table.read.filters import bound_filter
+from table_format.table.read.plan import Plan
+
+DELTA: Final = "delta"
+CHANGELOG: Final = "changelog"
+DIFF: Final = "diff"
+
+
+def changes_mode(facts: TableFacts) -> str:
+    """Where the changes of the table are found: in changelog files, if it has them, or in what commits add."""
+    return DELTA if facts.options.stream.changelog_producer is ChangelogProducer.NONE else CHANGELOG
+
+
+def changes_of(facts: TableFacts) -> ChangeHistory:
+    """The changes of the table by id."""
+    return ChangeHistory(facts.snapshots, ChangelogStore(facts.store))
+
+
+def empty_plan(
+    facts: TableFacts,
+    columns: Sequence[str] | None,
+    filter: str | Predicate | None,
+    kind: ReadKind = ReadKind.CHANGES,
+) -> Plan:
+    """A plan of no changes, in the latest schema."""
+    schema = facts.schema
+    return Plan(
+        table=facts.name,
+        snapshot=facts.snapshots.latest(),
+        schema=schema,
+        fields=schema.fields if columns is None else schema.select(columns),
+        pruning=Pruning.of(kind, schema, facts.options, bound_filter(filter, schema.fields)),
+        changes_of=(),
+        facts=facts,
+    )
+
+
+def changes_plan(
+    facts: TableFacts,
+    columns: Sequence[str] | None,
+    filter: str | Predicate | None,
+    snapshots: Sequence[Snapshot],
+    mode: str,
+    *,
+    last: Snapshot,
+    whole_buckets: bool = False,
+) -> Plan:
+    """The splits of what these snapshots wrote, in their order: delta files or, in mode ``changelog``, changelog files.
+
+    With ``whole_buckets`` the changes of a bucket stay together, as a stream wants them; as in the reference it is also
+    content with what an APPEND adds when that removes files too.
+    """
+    plan = replace(
+        empty_plan(facts, columns, filter, ReadKind.CHANGES), snapshot=last, changes_of=tuple(s.id for s in snapshots)
+    )
+    may_match = plan.pruning.value_statistics_test(facts.schemas)
+    entries: list[ManifestEntry] = []
+    counts = PlanCounts()
+    for snapshot in snapshots:
+        manifests = facts.manifests
+        changed = manifests.changelog_manifests if mode == CHANGELOG else manifests.delta_manifests
+        with telling_expired(facts.store, snapshot.id, as_changes=True):
+            found = changed_files(manifests, changed(snapshot), pruning=plan.pruning)
+        added = [e for e in found.entries if e.kind is FileKind.ADD]
+        if len(added) < len(found.entries) and not whole_buckets and snapshot.commit_kind is CommitKind.APPEND:
+            feature = f"changes of snapshot {snapshot.id}, an APPEND that removes files"
+            message = f"{feature}, cannot be told from its delta; use {INCREMENTAL_SCAN_MODE.key}={DIFF}"
+            raise UnsupportedFeature(feature, message)
+        kept = added if may_match is None else [e for e in added if may_match(e.file)]
+        dropped = replace(found.counts, files=len(kept), files_dropped_by_value_stats=len(added) - len(kept))
+        counts = _sum(counts, dropped)
+        entries.extend(kept)
+    oldest_id = min((s.id for s in snapshots), default=last.id)
+    splits = (
+        replace(split, oldest_snapshot_id=oldest_id)
+        for split in change_splits(facts, plan.schema, entries, last, whole_buckets=whole_buckets)
+    )
+    return _with_splits(facts, replace(plan, counts=counts), tuple(splits))
+
+
+def replacement_plan(
+    facts: TableFacts, columns: Sequence[str] | None, filter: str | Predicate | None, snapshot: Snapshot
+) -> Plan:
+    """The splits of what one overwrite of a primary key table removed and added."""
+    plan = replace(
+        empty_plan(facts, columns, filter, ReadKind.REPLACEMENT), snapshot=snapshot, changes_of=(snapshot.id,)
+    )
+    with telling_expired(facts.store, snapshot.id):
+        delta = facts.manifests.delta_manifests(snapshot)
+        found = changed_files(facts.manifests, delta, pruning=plan.pruning)
+    removed = [e for e in found.entries if e.kind is FileKind.DELETE]
+    added = [e for e in found.entries if e.kind is FileKind.ADD]
+    previous = facts.snapshots.find(snapshot.id - 1) if removed else None
+    with telling_expired(facts.store, snapshot.id - 1):
+        marked = {} if previous is None else facts.deletion_files(previous)
+    # What it replaced is there as long as the snapshot before it.
+    before_id = snapshot.id - 1 if removed else snapshot.id
+    splits = tuple(
+        two_sided_splits(plan.schema, removed, added, snapshot, SplitContent.REPLACEMENT, (marked, {}), before_id)
+    )
+    return _with_splits(facts, replace(plan, counts=found.counts), splits)
+
+
+def difference_plan(
+    facts: TableFacts,
+    columns: Sequence[str] | None,
+    filter: str | Predicate | None,
+    before: Snapshot,
+    after: Snapshot,
+) -> Plan:
+    """The splits of the difference between two states; files that both have are not read."""
+    plan = replace(
+        empty_plan(facts, columns, filter, ReadKind.DIFFERENCE), snapshot=after, changes_of=(before.id, after.id)
+    )
+    wanted = FileFilter(min_level=int(plan.schema.is_primary_key_table and facts.options.skips_level_0))
+    with telling_expired(facts.store, before.id, after.id):
+        old, new = (
+            live_files(
+                facts.manifests,
+                state,
+                schema=plan.schema,
+                schemas=facts.schemas,
+                filter=wanted,
+                pruning=plan.pruning,
+            )
+            for state in (before, after)
+        )
+        marked = facts.deletion_files(before), facts.deletion_files(after)
+    _require_same_buckets(facts, before, old.entries, after, new.entries)
+    # A newer version need not win, or be all of a row. (The reference shows it as if it did.)
+    merge, is_single = facts.options.merge, facts.options.skips_level_0
+    depends = not is_single and (merge.engine is not MergeEngine.DEDUPLICATE or bool(merge.sequence_fields))
+    removed, added = without_common_files(
+        old.entries, new.entries, *marked, whole_buckets=depends and plan.schema.is_primary_key_table
+    )
+    if removed and not plan.schema.primary_keys:
+        feature = f"the difference between snapshots {before.id} and {after.id} of an append table"
+        message = (
+            f"{feature}, files of which were rewritten in between, is not supported: without a key nobody can tell "
+            f"which rows are new; use {INCREMENTAL_SCAN_MODE.key}={DELTA}"
+        )
+        raise UnsupportedFeature(feature, message)
+    counts = replace(_sum(old.counts, new.counts), files=len(removed) + len(added))
+    splits = tuple(two_sided_splits(plan.schema, removed, added, after, SplitContent.DIFFERENCE, marked, before.id))
+    return _with_splits(facts, replace(plan, counts=counts), splits)
+
+
+def _with_splits(facts: TableFacts, plan: Plan, splits: tuple[DataSplit, ...]) -> Plan:
+    needed: set[int] = {file.schema_id for split in splits for file in _all_files(split)}
+    schemas = {i: facts.schemas[i] for i in sorted(needed)}
+    columns = () if plan.predicate is None else plan.schema.select(sorted(columns_of(plan.predicate)))
+    refuse_newer(schemas.values(), plan.schema, (*plan.fields, *columns), where=facts.name, rewriting=False)
+    return replace(plan, splits=splits, schemas=schemas)
+
+
+def _all_files(split: DataSplit) -> tuple[DataFileMeta, ...]:
+    return (*split.before_files, *split.files)
+
+
+def _require_same_buckets(
+    facts: TableFacts,
+    before: Snapshot,
+    old: Sequence[ManifestEntry],
+    after: Snapshot,
+    new: Sequence[ManifestEntry],
+) -> None:
+    if facts.options.bucket.count == -1:
+        return
+    counts: dict[bytes, int] = {e.partition: e.total_buckets for e in old if e.total_buckets >= 0}
+    for entry in new:
+        expected = counts.get(entry.partition, entry.total_buckets)
+        if entry.total_buckets >= 0 and entry.total_buckets != expected:
+            feature = "the difference between states of other bucket counts"
+            message = (
+                f"{feature} is not supported: a partition has {expected} buckets in snapshot {before.id} and "
+                f"{entry.total_buckets} in snapshot {after.id}"
+            )
+            raise UnsupportedFeature(feature, message)
+
+
+def _sum(left: PlanCounts, right: PlanCounts) -> PlanCounts:
+    return PlanCounts(**{f.name: getattr(left, f.name) + getattr(right, f.name) for f in fields(PlanCounts)})

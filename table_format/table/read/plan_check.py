@@ -1,0 +1,66 @@
+"""The plan of a whole state compared with what the snapshot and the index manifest record of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from table_format.errors import BadEncoding
+from table_format.metastore.scan.file_plan import FilePlan
+from table_format.model.manifest import ManifestEntry
+from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
+from table_format.model.split import DeletionFile
+from table_format.table.facts import TableFacts
+
+
+def check_whole_plan(
+    facts: TableFacts,
+    snapshot: Snapshot,
+    found: FilePlan,
+    deletion_files: Mapping[tuple[bytes, int], Mapping[str, DeletionFile]],
+) -> None:
+    """Compare a plan without filter, of all levels that are shown, with what is recorded elsewhere.
+
+    Snapshots and index manifests have no checksum. One that is damaged may name the manifest list of another snapshot,
+    or deletion vectors of other files, so that the rows deleted in the true ones would come back. Level 0, which a
+    table that merges on write does not show, has no deletion vectors. Paimon 1.4 leaves the vector behind when it
+    rewrites a file of a primary-key table in place; what is no damage is what it can have left.
+
+    Raises:
+        BadEncoding: they contradict each other.
+    """
+    paths = facts.store.paths
+    is_complete = not any(number for stage, number in asdict(found.counts).items() if "dropped" in stage)
+    rows = sum(entry.file.row_count for entry in found.entries)
+    if is_complete and snapshot.total_record_count not in (None, rows):
+        message = (
+            f"member 'totalRecordCount': expected {rows}, the rows of its files, found {snapshot.total_record_count}"
+        )
+        raise BadEncoding(paths.snapshot(snapshot.id), message)
+    known = {(entry.partition, entry.bucket, entry.file.file_name) for entry in found.entries}
+    strays = [(*key, name) for key, files in deletion_files.items() for name in files if (*key, name) not in known]
+    for stray in strays:
+        if not facts.schema.is_primary_key_table or _is_damage(facts, stray, found.entries):
+            path = paths.manifest(snapshot.index_manifest or "")
+            raise BadEncoding(path, f"it names a deletion vector of '{stray[-1]}', which is no file of its bucket")
+
+
+def _is_damage(facts: TableFacts, stray: tuple[bytes, int, str], live: Sequence[ManifestEntry]) -> bool:
+    """Whether a vector was not left behind by a compaction: its file was never there, or is another one misnamed."""
+    partition, bucket, name = stray
+    try:
+        path = facts.store.paths.file_in_bucket(facts.partitions.text(partition), bucket, name)
+    except BadEncoding:
+        return True
+    if facts.store.io.status(path) is not None:
+        return False
+    if facts.snapshots.earliest_id() == FIRST_SNAPSHOT_ID and not any(entry.file.external_path for entry in live):
+        # Nothing has expired yet, so no file has gone.
+        return True
+    return any(_is_nearly(name, entry.file.file_name) for entry in live)
+
+
+def _is_nearly(name: str, other: str) -> bool:
+    """Whether names differ in one character at most, but not in their numbers: one writer counts its files."""
+    differing = [at for at, (one, two) in enumerate(zip(name, other, strict=False)) if one != two]
+    return len(name) == len(other) and len(differing) < 2 and all(at < name.rfind("-") for at in differing)

@@ -1,0 +1,107 @@
+"""The plan of one state of a table, from its snapshot to the splits of the files that pruning leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from table_format.formats.newer_schemas import refuse_newer
+from table_format.io.paths import POSTPONE_BUCKET
+from table_format.metastore.references.expired_reads import telling_expired
+from table_format.metastore.scan.file_filter import FileFilter
+from table_format.metastore.scan.file_plan import live_files
+from table_format.metastore.schema.table_identity import require_same_table
+from table_format.model.predicate import Predicate, columns_of
+from table_format.pruning.pruning import Pruning
+from table_format.pruning.read_kind import ReadKind
+from table_format.table.facts import TableFacts
+from table_format.table.read.file_indexes import skipped_by_index
+from table_format.table.read.filters import bound_filter
+from table_format.table.read.hash_index_buckets import pruned_by_hash_index
+from table_format.table.read.plan import Plan
+from table_format.table.read.plan_check import check_whole_plan
+from table_format.table.read.splits import make_splits
+from table_format.table.read.time_travel import Starting
+
+
+def state_plan(
+    facts: TableFacts,
+    start: Starting,
+    columns: Sequence[str] | None,
+    filter: str | Predicate | None,
+    *,
+    min_level: int | None = None,
+    levels: frozenset[int] | None = None,
+) -> Plan:
+    """The splits of one state of the table as a batch sees it, or of what of it lies on ``min_level`` and above.
+
+    With ``levels`` only what lies on these levels.
+
+    Raises:
+        SnapshotExpired: the snapshot was expired meanwhile.
+        UnsupportedFeature: the state has a feature without which its rows would be wrong.
+        SchemaChanged: files were written under a newer schema, and the older one would cut their values.
+    """
+    with telling_expired(facts.store, *(() if start.snapshot is None else (start.snapshot.id,))):
+        return _state_plan(facts, start, columns, filter, min_level=min_level, levels=levels)
+
+
+def _state_plan(
+    facts: TableFacts,
+    start: Starting,
+    columns: Sequence[str] | None,
+    filter: str | Predicate | None,
+    *,
+    min_level: int | None,
+    levels: frozenset[int] | None,
+) -> Plan:
+    schema = start.schema
+    fields = schema.fields if columns is None else schema.select(columns)
+    lowest = int(schema.is_primary_key_table and facts.options.skips_level_0) if min_level is None else min_level
+    kind = ReadKind.of_state(schema, facts.options, min_level=lowest)
+    pruning = Pruning.of(kind, schema, facts.options, bound_filter(filter, schema.fields))
+    plan = partial(
+        Plan, table=facts.name, snapshot=start.snapshot, schema=schema, fields=fields, pruning=pruning, facts=facts
+    )
+    if start.snapshot is None:
+        # A table that was dropped since the first look at it has no snapshot either.
+        require_same_table(facts.store)
+        return plan()
+    wanted = FileFilter(levels=levels, min_level=lowest)
+    found = live_files(
+        facts.manifests, start.snapshot, schema=schema, schemas=facts.schemas, filter=wanted, pruning=pruning
+    )
+    condition = pruning.residual
+    shown = fields if condition is None else (*fields, *schema.select(sorted(columns_of(condition))))
+    newer = sorted({e.file.schema_id for e in found.entries if e.file.schema_id > schema.id})
+    refuse_newer((facts.schemas[i] for i in newer), schema, shown, where=facts.name, rewriting=False)
+    deletion_files = facts.deletion_files(start.snapshot)
+    if condition is None and levels is None and lowest <= 1:
+        check_whole_plan(facts, start.snapshot, found, deletion_files)
+    planned = pruned_by_hash_index(facts, start.snapshot, found.entries, pruning)
+    # Postponed rows are not part of the table until a compaction gives them their bucket.
+    entries = [entry for entry in planned if entry.bucket != POSTPONE_BUCKET and start.is_wanted(entry.file)]
+    admits = pruning.value_statistics_test(facts.schemas)
+    skipped = skipped_by_index(facts, pruning, entries)
+    splits = make_splits(
+        [entry for entry in entries if entry.file.file_name not in skipped.by_keys],
+        schema,
+        facts.options.scan,
+        snapshot_id=start.snapshot.id,
+        pruning=pruning,
+        may_match=lambda file: file.file_name not in skipped.by_rows and (admits is None or admits(file)),
+        deletion_files=deletion_files,
+    )
+    kept = [file for split in splits for file in split.files]
+    left_out = {entry.file.file_name for entry in entries}.difference(file.file_name for file in kept)
+    by_index = len(left_out & (skipped.by_keys | skipped.by_rows))
+    counts = replace(
+        found.counts,
+        files=len(kept),
+        files_dropped_by_bucket=found.counts.files_dropped_by_bucket + len(found.entries) - len(planned),
+        files_dropped_by_value_stats=found.counts.files_dropped_by_value_stats + len(left_out) - by_index,
+        files_dropped_by_index=by_index,
+    )
+    needed = sorted({file.schema_id for file in kept})
+    return plan(splits=splits, counts=counts, schemas={schema_id: facts.schemas[schema_id] for schema_id in needed})

@@ -1,0 +1,79 @@
+"""What a stream plans: the state it begins with, and then the changes of one snapshot after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from table_format.formats.newer_schemas import refuse_newer
+from table_format.io.paths import POSTPONE_BUCKET
+from table_format.metastore.scan.file_filter import FileFilter
+from table_format.metastore.scan.file_plan import live_files
+from table_format.model.predicate import Predicate
+from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.options.stream import ChangelogProducer
+from table_format.table.facts import TableFacts
+from table_format.table.read.change_plans import CHANGELOG, DELTA, changes_mode, changes_plan, replacement_plan
+from table_format.table.read.change_splits import change_splits
+from table_format.table.read.plan import Plan
+from table_format.table.read.state_plan import state_plan
+from table_format.table.read.time_travel import Starting
+
+
+def first_plan(
+    facts: TableFacts, start: Starting, columns: Sequence[str] | None, filter: str | Predicate | None
+) -> Plan:
+    """The state a stream begins with: all rows that no later plan of changes shows."""
+    plan = state_plan(facts, start, columns, filter, min_level=_first_level(facts))
+    if not facts.postpones_buckets or changes_mode(facts) == CHANGELOG:
+        return plan
+    return _with_postponed(facts, plan)
+
+
+def _first_level(facts: TableFacts) -> int:
+    """The lowest level of the state; the compaction that moves up what lies below writes a changelog of it."""
+    match facts.options.stream.changelog_producer:
+        case ChangelogProducer.LOOKUP:
+            return 1
+        case ChangelogProducer.FULL_COMPACTION:
+            return facts.options.compaction.num_levels - 1
+    return 0
+
+
+def _with_postponed(facts: TableFacts, plan: Plan) -> Plan:
+    """The plan with the rows that have no bucket yet; no later plan would show them."""
+    if plan.snapshot is None:
+        return plan
+    found = live_files(
+        facts.manifests,
+        plan.snapshot,
+        schema=plan.schema,
+        schemas=facts.schemas,
+        filter=FileFilter(buckets=frozenset({POSTPONE_BUCKET})),
+        pruning=plan.pruning.of_postponed_rows(),
+    )
+    splits = change_splits(facts, plan.schema, found.entries, plan.snapshot, whole_buckets=True)
+    needed = {e.file.schema_id: facts.schemas[e.file.schema_id] for e in found.entries}
+    refuse_newer(needed.values(), plan.schema, plan.fields, where=facts.name, rewriting=False)
+    return replace(plan, splits=(*plan.splits, *splits), schemas={**plan.schemas, **needed})
+
+
+def plan_of_changes(
+    facts: TableFacts, snapshot: Snapshot, columns: Sequence[str] | None, filter: str | Predicate | None
+) -> Plan | None:
+    """The changes of one snapshot; ``None`` when a stream shows none of it."""
+    options = facts.options.stream
+    is_keyed = facts.schema.is_primary_key_table
+    mode = changes_mode(facts)
+    if snapshot.commit_kind is CommitKind.OVERWRITE:
+        if is_keyed and options.overwrite:
+            return replacement_plan(facts, columns, filter, snapshot)
+        if not is_keyed and options.append_overwrite:
+            mode = DELTA
+        elif mode == DELTA:
+            return None
+    elif mode == DELTA and snapshot.commit_kind is not CommitKind.APPEND:
+        return None
+    if mode == CHANGELOG and snapshot.changelog_manifest_list is None:
+        return None
+    return changes_plan(facts, columns, filter, [snapshot], mode, last=snapshot, whole_buckets=True)
