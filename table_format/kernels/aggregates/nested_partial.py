@@ -15,10 +15,10 @@ from table_format.kernels.aggregates.function import TABLES, AggregateFunction
 from table_format.kernels.aggregates.java_order import HashOrder
 from table_format.kernels.aggregates.nested import (
     check_nested_names,
+    fold_single_operands,
     key_spreads,
     null_keys,
     row_type,
-    fold_single_operands,
     with_keys,
 )
 from table_format.kernels.aggregates.segments import Segments

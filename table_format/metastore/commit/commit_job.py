@@ -34,6 +34,7 @@ class CommitContext:
 
     @property
     def is_bucketed(self) -> bool:
+        """Whether a row belongs to one bucket and no other."""
         return self.schema.is_primary_key_table or self.options.bucket.count > 0
 
 
