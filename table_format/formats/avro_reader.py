@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.codecs.avro import SYNC_BYTES, ContainerHeader, Cursor, decode_block, read_header
@@ -20,6 +22,7 @@ from table_format.codecs.pretty_json import load_json_value
 from table_format.errors import BadEncoding, Truncated
 from table_format.formats.avro_decoding import decoded_column
 from table_format.formats.avro_types import avro_schema
+from table_format.formats.deleted_rows import only_selected
 from table_format.formats.nested import empty_columns
 from table_format.formats.protocol import RowGroupFilter
 from table_format.limits import KIB, MAX_AVRO_BLOCK_BYTES, MIB
@@ -91,6 +94,18 @@ class AvroFileReader:
                 yield from self._batches_of(records, fields, batch_rows)
                 records, size = [], 0
         yield from self._batches_of(records, fields, batch_rows)
+
+    def selected(
+        self,
+        fields: Sequence[DataField],
+        positions: npt.NDArray[np.int64],
+        *,
+        row_groups: RowGroupFilter | None,
+        batch_rows: int,
+    ) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
+        """The rows at these positions. See ``FormatReader``."""
+        batches = self.batches(fields, row_groups=row_groups, batch_rows=batch_rows)
+        yield from only_selected(batches, [range(self.row_count)], positions, path=self._path)
 
     def _batches_of(
         self, records: list[dict[str, Any]], fields: Sequence[DataField], batch_rows: int

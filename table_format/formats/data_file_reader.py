@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+from pyroaring import BitMap
 
 from table_format.codecs.binary_row import deserialize_row
 from table_format.codecs.deletion_vector import DeletionVector
@@ -89,14 +92,16 @@ class DataFileReader:
         *,
         predicate: Predicate | None = None,
         deleted: DeletionVector | None = None,
+        selected: BitMap | None = None,
         batch_rows: int = DEFAULT_BATCH_ROWS,
         with_positions: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """The columns ``fields`` of a file, in file order, at most ``batch_rows`` and ``MAX_BATCH_BYTES`` at once.
 
-        Rows marked in ``deleted`` are left out. ``with_positions`` adds a column ``_POSITION``: which row of the file
-        it is, counted from 0. ``fields`` are columns of the read schema or system columns
-        (``_KEY_x``, ``_SEQUENCE_NUMBER``, ``_VALUE_KIND``).
+        Rows marked in ``deleted`` are left out, and so are those that are not ``selected``; pages, stripes and blocks
+        without a selected row are not decoded. ``with_positions`` adds a column ``_POSITION``: which row of the file it
+        is, counted from 0. ``fields`` are columns of the read schema or system columns (``_KEY_x``,
+        ``_SEQUENCE_NUMBER``, ``_VALUE_KIND``).
 
         Raises:
             MissingFile: there is no such file.
@@ -108,7 +113,7 @@ class DataFileReader:
         self._refuse_newer(partition, bucket, file, fields)
         with self._opened(partition, bucket, file) as (reader, path):
             rows = self._rows(
-                reader, file, path, tuple(fields), predicate, deleted, batch_rows, positioned=with_positions
+                reader, file, path, tuple(fields), predicate, deleted, batch_rows, selected, positioned=with_positions
             )
             for batch in rows:
                 yield from sliced(batch)
@@ -159,6 +164,7 @@ class DataFileReader:
         predicate: Predicate | None,
         deleted: DeletionVector | None,
         batch_rows: int,
+        selected: BitMap | None,
         *,
         positioned: bool,
     ) -> Iterator[pa.RecordBatch]:
@@ -173,6 +179,14 @@ class DataFileReader:
             if not may_match(predicate, bounds.absent(file.row_count)):
                 return
             row_groups = RowGroupFilter(bounds.file_fields, partial(_may_match, predicate, bounds))
+        if selected is not None:
+            left = selected if deleted is None else selected - BitMap(deleted.positions)
+            rows = _positions(left, file.row_count)
+            chosen = reader.selected(evolution.file_fields, rows, row_groups=row_groups, batch_rows=batch_rows)
+            for batch, at in chosen:
+                answer = evolution.apply(batch)
+                yield answer.append_column(POSITION, pa.array(at)) if positioned else answer
+            return
         counting = positioned or deleted is not None
         if counting and not isinstance(reader, RowGroupReader):
             row_groups = None  # what is left out could not be told from what is read
@@ -181,8 +195,8 @@ class DataFileReader:
         positions = reader.row_groups(row_groups).kept if counting and isinstance(reader, RowGroupReader) else whole
         if positioned:
             for batch, found in numbered(batches, positions, path=path):
-                rows = evolution.apply(batch).append_column(POSITION, pa.array(found))
-                yield rows if deleted is None else rows.filter(pa.array(deleted.kept_of(found)))
+                answer = evolution.apply(batch).append_column(POSITION, pa.array(found))
+                yield answer if deleted is None else answer.filter(pa.array(deleted.kept_of(found)))
             return
         if deleted is not None:
             batches = without_deleted(batches, deleted, positions, path=path)
@@ -228,6 +242,12 @@ class DataFileReader:
                 legacy=files.partition_legacy_name,
             )
         return text
+
+
+def _positions(selected: BitMap, row_count: int) -> npt.NDArray[np.int64]:
+    """The selected rows that the file has."""
+    found = np.asarray(selected.to_array(), np.int64)
+    return found[: np.searchsorted(found, row_count)]
 
 
 def _may_match(predicate: Predicate, evolution: BoundsEvolution, bounds: Mapping[str, ColumnBounds]) -> bool:

@@ -1,4 +1,4 @@
-"""Which rows of a file its batches hold, and leaving out those that a deletion vector marks.
+"""Which rows of a file its batches hold; leaving out those that a deletion vector marks, or that are not selected.
 
 Java ``ApplyDeletionVectorReader``.
 
@@ -59,6 +59,33 @@ def with_positions(
     for batch in batches:
         taken = _taken(waiting, batch.num_rows, path)
         yield batch, np.concatenate([np.arange(p.start, p.stop, dtype=np.int64) for p in taken])
+
+
+def only_selected(
+    batches: Iterable[pa.RecordBatch],
+    positions: Sequence[range],
+    selected: npt.NDArray[np.int64],
+    *,
+    path: str = "",
+) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
+    """Those rows of batches whose positions, which ascend, are selected, with their positions.
+
+    Raises:
+        BadEncoding: there are more rows than positions.
+
+    >>> batches = [pa.record_batch({"v": [4, 5, 8]}), pa.record_batch({"v": [9]})]
+    >>> found = only_selected(batches, [range(4, 6), range(8, 10)], np.array([5, 6, 9]))
+    >>> [(batch.column("v").to_pylist(), rows.tolist()) for batch, rows in found]
+    [([5], [5]), ([9], [9])]
+    """
+    for batch, found in with_positions(batches, positions, path=path):
+        first, last = np.searchsorted(selected, [found[0], found[-1] + 1]) if found.size else (0, 0)
+        wanted = selected[first:last]
+        at = np.searchsorted(found, wanted)
+        at = at[found[at] == wanted]
+        if at.size:
+            taken = batch.take(pa.array(at)) if batch.num_columns else empty_columns(at.size)
+            yield (batch if at.size == batch.num_rows else taken), found[at]
 
 
 def _taken(waiting: list[range], rows: int, path: str) -> Iterator[range]:

@@ -6,15 +6,19 @@ its path; errors of the store pass through as ``OSError``. ORC has no checksums:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Final, cast
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import orc
 
 from table_format.errors import BadEncoding
 from table_format.formats.batch_rows import MAX_BATCH_BYTES, is_of_any_width
 from table_format.formats.decoding import decoding
+from table_format.formats.deleted_rows import only_selected
 from table_format.formats.nested import empty_columns
 from table_format.formats.orc_tail import Tail, check_postscript
 from table_format.formats.orc_timestamps import holds_timestamps, read_wide_stripe
@@ -67,10 +71,33 @@ class OrcFileReader:
         Raises:
             BadEncoding: the file does not hold what its footer says, or other types than the fields have.
         """
+        return self._batches(range(len(self._stripes)), fields, batch_rows)
+
+    def selected(
+        self,
+        fields: Sequence[DataField],
+        positions: npt.NDArray[np.int64],
+        *,
+        row_groups: RowGroupFilter | None,  # noqa: ARG002 - there are no bounds to test
+        batch_rows: int,
+    ) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
+        """The rows at these positions; stripes without one are not decoded. See ``FormatReader``."""
+        bounds = [0, *accumulate(stripe.rows for stripe in self._stripes)]
+        wanted = list(range(len(self._stripes)))
+        if self._wide_columns(fields, batch_rows) is None:  # a stream of wide columns passes all stripes
+            wanted = np.flatnonzero(np.diff(np.searchsorted(positions, bounds))).tolist()
+        batches = self._batches(wanted, fields, batch_rows)
+        kept = [range(bounds[index], bounds[index + 1]) for index in wanted]
+        yield from only_selected(batches, kept, positions, path=self._path)
+
+    def _batches(
+        self, stripes: Iterable[int], fields: Sequence[DataField], batch_rows: int
+    ) -> Iterator[pa.RecordBatch]:
         schema = arrow_schema(fields)
         wide = self._wide_columns(fields, batch_rows)
         narrow = [f for f in fields if wide is None or f.name not in wide.names]
-        for index, stripe in enumerate(self._stripes):
+        for index in stripes:
+            stripe = self._stripes[index]
             columns = self._columns(index, narrow) if narrow else {}
             start = 0
             while start < stripe.rows:

@@ -1,7 +1,8 @@
 """Changes to the footer of a Parquet file that Arrow offers no setting for.
 
 INT96 columns pass through Arrow as fixed-length bytes: values and pages are the same, only the type in the footer
-differs. Statistics that would mislead readers are taken out (a column with NaN has none, as in Java's files).
+differs. Statistics that would mislead readers are taken out, those of pages too: a column with NaN has none, as in
+Java's files.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import pyarrow.parquet as pq
 
 from table_format.formats.thrift_compact import Struct, decode_struct, encode_struct
 
-_MAGIC: Final = b"PAR1"
-_TAIL: Final = struct.Struct("<I4s")
+MAGIC: Final = b"PAR1"
+FOOTER_TAIL: Final = struct.Struct("<I4s")
+"""The length of the footer and the magic, which end a file."""
 _INT96, _FIXED = 3, 7
 _INT96_BYTES: Final = 12
 _MAX_DEPTH: Final = 100
@@ -25,7 +27,7 @@ _MAX_DEPTH: Final = 100
 _FILE_SCHEMA, _FILE_ROW_GROUPS = 2, 4
 _ELEMENT_TYPE, _ELEMENT_TYPE_LENGTH, _ELEMENT_NAME, _ELEMENT_CHILDREN = 1, 2, 4, 5
 _GROUP_COLUMNS = 1
-_CHUNK_META_DATA = 3
+_CHUNK_META_DATA, _CHUNK_COLUMN_INDEX_OFFSET, _CHUNK_COLUMN_INDEX_LENGTH = 3, 6, 7
 _META_TYPE, _META_PATH, _META_STATISTICS = 1, 3, 12
 
 
@@ -36,10 +38,10 @@ def rewrite_tail(
 
     ``tail`` ends with the footer, its length and the magic; columns are given by their path in the schema.
     """
-    length, _ = _TAIL.unpack(tail[-_TAIL.size :])
-    start = len(tail) - _TAIL.size - length
+    length, _ = FOOTER_TAIL.unpack(tail[-FOOTER_TAIL.size :])
+    start = len(tail) - FOOTER_TAIL.size - length
     footer = decode_struct(tail[start : start + length])
-    for path, element in _leaves(footer):
+    for path, element in leaves_of(footer):
         if path in int96:
             element.remove(_ELEMENT_TYPE_LENGTH)
             element.put_i32(_ELEMENT_TYPE, _INT96)
@@ -48,8 +50,13 @@ def rewrite_tail(
             chunk.put_i32(_META_TYPE, _INT96)
         if path in without_statistics:
             chunk.remove(_META_STATISTICS)
+    for chunk in _column_chunks(footer):
+        meta = chunk.struct(_CHUNK_META_DATA)
+        if meta is not None and tuple(meta.texts(_META_PATH)) in without_statistics:
+            chunk.remove(_CHUNK_COLUMN_INDEX_OFFSET)
+            chunk.remove(_CHUNK_COLUMN_INDEX_LENGTH)
     encoded = encode_struct(footer)
-    return tail[:start] + encoded + _TAIL.pack(len(encoded), _MAGIC)
+    return tail[:start] + encoded + FOOTER_TAIL.pack(len(encoded), MAGIC)
 
 
 def has_int96(metadata: pq.FileMetaData) -> bool:
@@ -58,14 +65,37 @@ def has_int96(metadata: pq.FileMetaData) -> bool:
     return any(schema.column(i).physical_type == "INT96" for i in range(len(schema)))
 
 
+def read_footer(source: pa.NativeFile) -> bytes:
+    """The footer of a file, as Thrift.
+
+    Raises:
+        ValueError: the file does not end as a Parquet file does.
+    """
+    size = source.size()
+    if size < FOOTER_TAIL.size:
+        message = f"{size} bytes are no Parquet file"
+        raise ValueError(message)
+    source.seek(size - FOOTER_TAIL.size)
+    length, magic = FOOTER_TAIL.unpack(source.read(FOOTER_TAIL.size))
+    if magic != MAGIC or length > size - FOOTER_TAIL.size:
+        message = f"the file of {size} bytes ends with {magic!r} after a footer of {length} bytes"
+        raise ValueError(message)
+    source.seek(size - FOOTER_TAIL.size - length)
+    footer: bytes = source.read(length)
+    return footer
+
+
 def with_int96_as_bytes(source: pa.NativeFile) -> pq.FileMetaData:
     """The metadata of a file, with INT96 columns declared as twelve bytes each."""
-    size = source.size()
-    source.seek(size - _TAIL.size)
-    length, _ = _TAIL.unpack(source.read(_TAIL.size))
-    source.seek(size - _TAIL.size - length)
-    footer = decode_struct(source.read(length))
-    for _, element in _leaves(footer):
+    footer = decode_struct(read_footer(source))
+    turn_int96_into_bytes(footer)
+    encoded = encode_struct(footer)
+    return pq.read_metadata(pa.BufferReader(MAGIC + encoded + FOOTER_TAIL.pack(len(encoded), MAGIC)))
+
+
+def turn_int96_into_bytes(footer: Struct) -> None:
+    """Declare INT96 columns as twelve bytes each, in the schema and in all column chunks."""
+    for _, element in leaves_of(footer):
         kind = element.find(_ELEMENT_TYPE)
         if kind is not None and kind.value == _INT96:
             element.put_i32(_ELEMENT_TYPE, _FIXED)
@@ -74,11 +104,9 @@ def with_int96_as_bytes(source: pa.NativeFile) -> pq.FileMetaData:
         kind = chunk.find(_META_TYPE)
         if kind is not None and kind.value == _INT96:
             chunk.put_i32(_META_TYPE, _FIXED)
-    encoded = encode_struct(footer)
-    return pq.read_metadata(pa.BufferReader(_MAGIC + encoded + _TAIL.pack(len(encoded), _MAGIC)))
 
 
-def _leaves(footer: Struct) -> list[tuple[tuple[str, ...], Struct]]:
+def leaves_of(footer: Struct) -> list[tuple[tuple[str, ...], Struct]]:
     """The primitive elements of the schema with their paths; the schema is a list in pre-order."""
     elements = iter(footer.structs(_FILE_SCHEMA))
     leaves: list[tuple[tuple[str, ...], Struct]] = []
@@ -104,10 +132,11 @@ def _children(element: Struct) -> int:
     return count.value if count and isinstance(count.value, int) else 0
 
 
+def _column_chunks(footer: Struct) -> list[Struct]:
+    return [chunk for group in footer.structs(_FILE_ROW_GROUPS) for chunk in group.structs(_GROUP_COLUMNS)]
+
+
 def _chunks(footer: Struct) -> list[tuple[tuple[str, ...], Struct]]:
-    return [
-        (tuple(meta.texts(_META_PATH)), meta)
-        for group in footer.structs(_FILE_ROW_GROUPS)
-        for chunk in group.structs(_GROUP_COLUMNS)
-        if (meta := chunk.struct(_CHUNK_META_DATA)) is not None
-    ]
+    """The metadata of all column chunks, with the paths of their columns."""
+    found = [chunk.struct(_CHUNK_META_DATA) for chunk in _column_chunks(footer)]
+    return [(tuple(meta.texts(_META_PATH)), meta) for meta in found if meta is not None]

@@ -7,6 +7,7 @@ Checksums of pages are verified wherever the writer made them. Whatever Arrow re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate
 from typing import Final
 
@@ -16,9 +17,12 @@ import pyarrow.parquet as pq
 from table_format.errors import BadEncoding
 from table_format.formats.batch_rows import UNMEASURED_BYTES, MeasuredRows, is_of_any_width
 from table_format.formats.decoding import decoding
+from table_format.formats.deleted_rows import only_selected
 from table_format.formats.nested import empty_columns
 from table_format.formats.parquet_bounds import footer_bounds, leaf_positions
-from table_format.formats.parquet_footer import has_int96, with_int96_as_bytes
+from table_format.formats.parquet_footer import has_int96, read_footer, with_int96_as_bytes
+from table_format.formats.parquet_pages import PagedFile, Positions, rows_within, split_by_group
+from table_format.formats.parquet_sizes import misfit, size_statistics
 from table_format.formats.parquet_types import from_storage
 from table_format.formats.protocol import RowGroupFilter, RowGroups
 from table_format.limits import MIB
@@ -27,11 +31,15 @@ from table_format.model.types import DataField
 
 _BUFFER_BYTES: Final = 1 * MIB
 
+_MAX_SHARE_OF_PAGES: Final = 0.6
+"""Of larger shares of a row group Arrow reads the whole sooner than we pick the pages."""
+
 
 class ParquetFileReader:
     """Reads one file; see ``FormatReader``."""
 
     def __init__(self, source: pa.NativeFile, path: str, *, use_threads: bool) -> None:
+        self._source = source
         self._path = path
         self._use_threads = use_threads
         with decoding(path, "Parquet"):
@@ -42,7 +50,7 @@ class ParquetFileReader:
             schema = self._file.schema_arrow
             self._names = tuple(schema.names)
             self._leaves = dict(zip(schema.names, leaf_positions(schema), strict=True))
-        rows = sum(self._metadata.row_group(i).num_rows for i in range(self._metadata.num_row_groups))
+        rows = sum(self._group_rows())
         if rows != self._metadata.num_rows:
             raise BadEncoding(path, f"the footer states {self._metadata.num_rows} rows, its row groups {rows}")
 
@@ -75,11 +83,87 @@ class ParquetFileReader:
                 self._path, f"the footer states {expected} rows in {len(wanted)} row groups, found {found}"
             )
 
+    def selected(
+        self,
+        fields: Sequence[DataField],
+        positions: Positions,
+        *,
+        row_groups: RowGroupFilter | None,
+        batch_rows: int,
+    ) -> Iterator[tuple[pa.RecordBatch, Positions]]:
+        """The rows at these positions; pages without one are not read. See ``FormatReader``."""
+        sizes = self._group_rows()
+        starts = [0, *accumulate(sizes)]
+        wanted = frozenset(self._wanted(row_groups))
+        paged = PagedFile(self._source, self._path)
+        for group, rows in split_by_group(positions, sizes):
+            if group in wanted:
+                for batch, found in self._of_group(paged, group, fields, rows, batch_rows):
+                    yield batch, found + starts[group]
+
     def row_groups(self, row_groups: RowGroupFilter | None) -> RowGroups:
         """The row groups that ``batches`` reads under that filter, in the same order."""
-        sizes = [self._metadata.row_group(i).num_rows for i in range(self._metadata.num_row_groups)]
+        sizes = self._group_rows()
         starts = [0, *accumulate(sizes)]
         return RowGroups(len(sizes), tuple(range(starts[i], starts[i + 1]) for i in self._wanted(row_groups)))
+
+    def _group_rows(self) -> list[int]:
+        return [self._metadata.row_group(i).num_rows for i in range(self._metadata.num_row_groups)]
+
+    def _of_group(
+        self, paged: PagedFile, group: int, fields: Sequence[DataField], rows: Positions, batch_rows: int
+    ) -> Iterator[tuple[pa.RecordBatch, Positions]]:
+        """Rows of one row group with their positions in it."""
+        if not fields:
+            yield empty_columns(len(rows)), rows
+        elif self._is_worth_pages(paged, group, fields, rows):
+            yield from self._from_pages(paged, group, fields, rows, batch_rows)
+        else:
+            batches = self._decoded(fields, [group], batch_rows)
+            whole = [range(self._group_rows()[group])]
+            yield from only_selected(batches, whole, rows, path=self._path)
+
+    def _is_worth_pages(self, paged: PagedFile, group: int, fields: Sequence[DataField], rows: Positions) -> bool:
+        """Whether the pages that hold the rows are few enough among all pages of these columns."""
+        names = {f.name for f in fields}
+        if not all(map(paged.is_flat, names)):
+            return False
+        columns = [paged.pages(group, name) for name in names]
+        needed = sum(column.bytes_of(column.holding(rows)) for column in columns)
+        return needed <= _MAX_SHARE_OF_PAGES * sum(column.bytes_of(column.pages) for column in columns)
+
+    def _from_pages(
+        self, paged: PagedFile, group: int, fields: Sequence[DataField], rows: Positions, batch_rows: int
+    ) -> Iterator[tuple[pa.RecordBatch, Positions]]:
+        """The rows out of those pages that hold them; ``rows`` count from the start of the row group."""
+        schema = arrow_schema(fields)
+        widest, _ = self._widest_row(fields, [group])
+        window = MeasuredRows(batch_rows, widest_bytes=widest)
+        start = 0
+        while start < len(rows):
+            wanted = rows[start : start + window.rows]
+            columns = {f.name: self._column(paged, group, f.name, wanted, window.rows) for f in fields}
+            with decoding(self._path, "Parquet"):
+                arrays = [from_storage(columns[f.name], f.type) for f in fields]
+                batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
+            window.add(batch)
+            start += len(wanted)
+            yield batch, wanted
+
+    def _column(self, paged: PagedFile, group: int, name: str, rows: Positions, batch_rows: int) -> pa.Array:
+        """The values of one column in these rows, as they are stored."""
+        pages = paged.pages(group, name).holding(rows)
+        at = rows_within(pages, rows)
+        stated = sum(page.rows for page in pages)
+        with decoding(self._path, "Parquet"):
+            part = pq.ParquetFile(paged.part(group, name, pages), pre_buffer=False, page_checksum_verification=True)
+            stream = part.reader.iter_batches(batch_rows, row_groups=[0], column_indices=[0], use_threads=False)
+            found = [batch.column(0) for batch, _ in only_selected(stream, [range(stated)], at, path=self._path)]
+        if sum(map(len, found)) != len(rows):
+            raise BadEncoding(
+                self._path, f"the pages of '{name}' lack some of the {stated} rows they are stated to have"
+            )
+        return pa.concat_arrays(found)
 
     def _wanted(self, row_groups: RowGroupFilter | None) -> list[int]:
         with decoding(self._path, "Parquet"):
@@ -114,6 +198,19 @@ class ParquetFileReader:
                 columns = [from_storage(batch.column(f.name), f.type) for f in fields]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
+    @cached_property
+    def _sound_metadata(self) -> pq.FileMetaData:
+        """The metadata, of whose column chunks nothing ends the process.
+
+        Raises:
+            BadEncoding: size statistics do not fit the schema.
+        """
+        with decoding(self._path, "Parquet"):
+            wrong = misfit(self._metadata, size_statistics(read_footer(self._source)))
+        if wrong is not None:
+            raise BadEncoding(self._path, wrong)
+        return self._metadata
+
     def _widest_row(self, fields: Sequence[DataField], groups: list[int]) -> tuple[int, int]:
         """What a row may take at most, and the rows of the largest row group.
 
@@ -122,14 +219,14 @@ class ParquetFileReader:
         leaves = [leaf for f in fields if is_of_any_width(f) for leaf in self._leaves[f.name]]
         if not leaves:
             return 0, 0
-        found = [self._metadata.row_group(index) for index in groups]
+        found = [self._sound_metadata.row_group(index) for index in groups]
         widest = max((sum(g.column(leaf).total_uncompressed_size for leaf in leaves) for g in found), default=0)
         return widest, max((g.num_rows for g in found), default=0)
 
     def _may_match(self, index: int, row_groups: RowGroupFilter | None) -> bool:
         if row_groups is None:
             return True
-        group = self._metadata.row_group(index)
+        group = self._sound_metadata.row_group(index)
         bounds = {f.name: footer_bounds(group, self._leaves[f.name], f.type) for f in row_groups.fields}
         return row_groups.may_match(bounds)
 

@@ -154,6 +154,7 @@ class ParquetFileWriter:
             use_dictionary=cast("bool", dictionary),  # or names of columns
             write_statistics=has_statistics,
             write_page_checksum=True,
+            write_page_index=True,
             store_schema=False,
             store_decimal_as_integer=True,
             write_time_adjusted_to_utc=True,

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.kernels.pruning import ColumnBounds
@@ -90,6 +92,20 @@ class FormatReader(Protocol):
 
         Raises:
             BadEncoding: the file does not hold what its footer says, or other types than the fields have.
+        """
+        ...
+
+    def selected(
+        self,
+        fields: Sequence[DataField],
+        positions: npt.NDArray[np.int64],
+        *,
+        row_groups: RowGroupFilter | None,
+        batch_rows: int,
+    ) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
+        """As ``batches``, but only the rows at these positions, which ascend; with each batch those of its rows.
+
+        Parts of the file that hold none of them are not decoded. Raises as ``batches``.
         """
         ...
 

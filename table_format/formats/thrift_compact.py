@@ -11,6 +11,10 @@ from typing import Final, TypeAlias
 
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 I32: Final = _I32
+I64: Final = _I64
+BINARY: Final = _BINARY
+LIST: Final = _LIST
+STRUCT: Final = _STRUCT
 _MAX_DEPTH: Final = 32
 _LONG_FORM: Final = 15
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from functools import cache
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -83,6 +86,19 @@ def test_no_flipped_bit_gives_wrong_rows(compression: str) -> None:
             outcomes["harmless"] += 1
     # Harmless are bits nobody reads: names of encodings, sizes that are only hints, statistics.
     assert outcomes["refused"] > 400
+
+
+def test_no_flipped_bit_of_a_footer_ends_the_process() -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "tests.formats.footer_flips"],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    refused = int(found.stdout.split()[0])
+    assert refused > 1000
 
 
 def test_a_file_that_is_gone_is_named() -> None:
