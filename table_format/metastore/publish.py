@@ -1,4 +1,4 @@
-"""Put-if-absent with an answer: the commit point of snapshots and schemas (format chapter 10, section 3).
+"""Put-if-absent with a known outcome: the commit point of snapshots and schemas (format chapter 10, section 3).
 
 ``FileIO.create`` lets exactly one caller win, but its answer may be lost. A look at the file tells who won: it holds
 our bytes or those of another process, and both are final, since no file made in this way is ever replaced.
@@ -20,7 +20,7 @@ _FIRST_WAIT_MS: Final = 20
 _REFUSALS: Final = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTDIR}
 )
-"""The store said no, and will not do it later."""
+"""The store has refused, and will not carry out the request later."""
 
 
 class PutOutcome(StrEnum):
@@ -44,7 +44,7 @@ def put_if_absent(store: TableStore, path: str, data: bytes, *, give_up_ms: int)
     """Create a file that must not exist and find out who made it.
 
     Repeating the same bytes under the same name is harmless, so an unanswered request is repeated until the monotonic
-    time ``give_up_ms``. ``UNKNOWN`` means that the request may have landed, or may yet land.
+    time ``give_up_ms``. ``UNKNOWN`` means that the request may have taken effect, or may still do so.
     """
     error: OSError | None = None
     in_doubt = False
@@ -56,7 +56,7 @@ def put_if_absent(store: TableStore, path: str, data: bytes, *, give_up_ms: int)
             exists = True
         except OSError as e:
             error = e
-            # A refusal says nothing about an earlier request that was not answered, and may yet land.
+            # A refusal says nothing about an earlier request without answer, which may still take effect.
             in_doubt = in_doubt or e.errno not in _REFUSALS
         else:
             return Put(PutOutcome.OURS)
@@ -99,7 +99,7 @@ def create_new(store: TableStore, path: str, data: bytes, *, what: str, give_up_
 
 
 def create_unique(store: TableStore, path: str, data: bytes) -> None:
-    """Create a file whose name nobody else uses.
+    """Create a file whose name is unique.
 
     Raises:
         BadEncoding: the name is taken by other bytes.

@@ -51,7 +51,7 @@ def check_fit(
 def find_lost_buckets(
     c: CommitContext, job: CommitJob, messages: Iterable[CommitMessage]
 ) -> dict[tuple[bytes, int], ConflictError]:
-    """The buckets whose compaction does not fit on the table any more, and why; none if that cannot be told."""
+    """The buckets whose compaction does not fit on the table any more, and why; none if that is not known."""
     buckets: dict[tuple[bytes, int], list[CommitMessage]] = {}
     for message in messages:
         buckets.setdefault((message.partition, message.bucket), []).append(message)

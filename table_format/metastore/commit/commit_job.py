@@ -63,5 +63,5 @@ class CommitJob:
 
     @property
     def key(self) -> tuple[int, CommitKind]:
-        """What tells this snapshot from the others of its user."""
+        """The identity of this snapshot among those of its user."""
         return self.identifier, self.kind

@@ -7,7 +7,7 @@ files that nothing names, and never a broken table:
 5. the index manifest, 6. ``snapshot-<id>``: the commit point, 7. the link is verified, 8. the hints (advisory).
 
 An interrupt (Ctrl-C, ``MemoryError``, ``SystemExit``) may come between any two of them, and the process may go on. So
-the publication is noted before 6, and nothing it names is deleted before the store was asked (``publications``).
+the publication is noted before 6, and nothing it names is deleted before the store was searched (``publications``).
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ class CommitLoop:
         options = c.options.commit
         started_ms = clock.monotonic_ms()
         since = self._begin_since(job) if earlier is None else earlier.since
-        # Attempts of this call are known to have failed before the next begins. A twin exists only where the user
-        # outlives the process, or after an attempt without answer.
+        # Attempts of this call are known to have failed before the next begins. Another publication of the job
+        # exists only where the user outlives the process, or after an attempt without answer.
         is_new = since is None and job.identifier == BATCH_COMMIT_IDENTIFIER
         retries = 0
         while True:
@@ -154,7 +154,7 @@ class CommitLoop:
         c.store.runtime.clock.sleep_ms(int(wait_ms * (1 + 0.2 * c.store.runtime.random.random())))
 
     def _find_published(self, job: CommitJob, since: int, latest_id: int, *, is_new: bool) -> Snapshot | None:
-        """The snapshot of this job among those after ``since``: an attempt whose answer was lost, or a twin's."""
+        """The snapshot of this job after ``since``: of an attempt whose answer was lost, or of an earlier process."""
         snapshot, expired_id = self._publications.find(job.key, since, latest_id)
         if expired_id is None or is_new:
             return snapshot

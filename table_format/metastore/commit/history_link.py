@@ -38,14 +38,15 @@ def verify_link(snapshot: Snapshot, snapshots: SnapshotStore, manifests: Manifes
         if successor is not None:
             return _built_upon(snapshot, successor, manifests)
         if not snapshots.exists(snapshot.id):
-            # Expired with the history it is in, or gone with one it is not in: only what is alive can tell.
+            # Expired with its history, or deleted beside it: only the latest state can show which.
             latest = snapshots.latest()
-            vouched = latest is not None and _built_upon(snapshot, latest, manifests) is Link.SOUND
-            return Link.SOUND if vouched else Link.UNKNOWN
+            is_confirmed = latest is not None and _built_upon(snapshot, latest, manifests) is Link.SOUND
+            return Link.SOUND if is_confirmed else Link.UNKNOWN
         if higher_was_seen:
             return Link.FALSE
-        # Expiry never removes the latest: if we are the highest, nobody can have had our id before. If we are not, the
-        # successor may have come between the two looks; only when it is missing below a higher one are we beside it.
+        # Expiry never removes the latest: if we are the highest, no other snapshot can have had our id before. If we
+        # are not, the successor may have come between the two looks; only when it is missing below a higher one are we
+        # beside the history.
         if (snapshots.highest_id() or 0) <= snapshot.id:
             return Link.SOUND
         higher_was_seen = True

@@ -6,7 +6,7 @@ has written one of their keys. Upserts rest on a snapshot as well, from which th
 that changed one of their keys since used the same numbers, and could win though it came first.
 
 Here files are compared by their first and last key, which costs no more than reading the manifests of the commits in
-between; whether a file does hold one of the keys its rows tell (``table/write/rebase.py``).
+between; whether a file does hold one of the keys is read from its rows (``table/write/rebase.py``).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _Place: TypeAlias = tuple[bytes, int] | bytes | None
 class Meeting:
     """A file that a snapshot added or removed, and whose keys may be those of the commit.
 
-    ``is_readable`` says that its rows tell the keys that the snapshot wrote. What an overwrite removes it does not.
+    ``is_readable`` says that its rows have the keys that the snapshot wrote. What an overwrite removes has not.
     """
 
     snapshot: Snapshot
@@ -135,9 +135,9 @@ def meetings(
     *,
     of_statements: bool = False,
 ) -> list[Meeting] | None:
-    """The files by which commits after ``base`` may have written the keys; ``None`` when that cannot be told.
+    """The files by which commits after ``base`` may have written the keys; ``None`` when that is not known.
 
-    ``of_statements`` asks only for those of a DELETE, UPDATE or MERGE.
+    ``of_statements`` gives only those of a DELETE, UPDATE or MERGE.
     """
     steps = snapshots_since(base, latest, snapshots)
     if steps is None:

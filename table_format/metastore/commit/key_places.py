@@ -1,4 +1,4 @@
-"""By which snapshot rows were given their places, and whether it still tells where keys lie.
+"""By which snapshot rows were given their places, and whether keys still lie as they did then.
 
 For tables whose primary key lacks partition columns (format chapter 11, section 2). The reference has one writer by
 documentation; here the snapshot goes with the rows, and a commit on top of other rows than those is a conflict.
@@ -20,7 +20,7 @@ MOVES_NO_KEY: Final = frozenset((CommitKind.COMPACT, CommitKind.ANALYZE))
 
 
 def snapshot_identity(snapshot: Snapshot | None) -> str:
-    """What tells a snapshot from any other, also from one that has its id after a rollback or in another table.
+    """The identity of a snapshot, also beside one that has its id after a rollback or in another table.
 
     >>> snapshot_identity(None)
     '0:'
@@ -30,7 +30,7 @@ def snapshot_identity(snapshot: Snapshot | None) -> str:
 
 
 def snapshots_since(identity: str, latest: Snapshot | None, snapshots: SnapshotStore) -> list[Snapshot] | None:
-    """The snapshots after one, up to the latest; ``None`` when it is not in the history, or that cannot be told."""
+    """The snapshots after one, up to the latest; ``None`` when it is not in the history, or that is not known."""
     latest_id = 0 if latest is None else latest.id
     known_id = int(identity.partition(":")[0])
     if known_id > latest_id:

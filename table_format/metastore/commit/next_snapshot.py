@@ -66,5 +66,5 @@ def _inherited_statistics(c: CommitContext, latest: Snapshot | None, schema_id: 
     try:
         found = read_statistics(c.store, latest)
     except CorruptionError:
-        return None  # rows are worth more than what was once counted of them
+        return None  # damaged statistics must not stop a commit
     return latest.statistics if found is not None and found.schema_id == schema_id else None

@@ -2,7 +2,7 @@
 
 A publication is noted before the first request for its snapshot. It is struck out only when it is certain that no
 request for it took effect or can still do so. An interrupt between any two steps therefore finds it noted: the snapshot
-may exist, and its files stay until the store was asked.
+may exist, and its files stay until the store was searched for it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Key: TypeAlias = tuple[int, CommitKind]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
-    """One snapshot that the store was asked to create.
+    """One snapshot whose creation was requested.
 
     ``files`` are the names of the files it adds to the table. It was first requested after snapshot ``since`` and last
     as ``attempted_id``; no request takes effect after the monotonic time ``last_effect_ms``. ``is_reported`` says that
-    the caller was told that the outcome is unknown.
+    an error told the caller that the outcome is unknown.
     """
 
     key: Key
@@ -67,7 +67,7 @@ class Publications:
         return self._open.get(key)
 
     def begin(self, publication: Publication) -> None:
-        """Note a publication. To be called before the store is asked for its snapshot."""
+        """Note a publication. To be called before its snapshot is requested."""
         self._open[publication.key] = publication
 
     def refused(self, key: Key, before: Publication | None) -> None:
@@ -101,7 +101,7 @@ class Publications:
     def begun_before(self, key: Key, files: frozenset[str]) -> Publication | None:
         """An unsettled publication of the same work.
 
-        The identifier tells which work it is. A user without identifiers is recognised by the files: other files are
+        The identifier names the work. A user without identifiers is recognised by the files: other files are
         other work, and the earlier publication is settled first.
 
         Raises:
@@ -114,7 +114,7 @@ class Publications:
         return None
 
     def refuse_reported(self) -> None:
-        """Refuse to go on after the caller was told that the outcome of a commit is unknown.
+        """Refuse to continue after an error said that the outcome of a commit is unknown.
 
         Raises:
             CommitOutcomeUnknown: for the first such commit.
@@ -127,7 +127,7 @@ class Publications:
         """The snapshot that an unsettled publication became; ``None`` when it surely became none.
 
         Raises:
-            CommitOutcomeUnknown: that cannot be told.
+            CommitOutcomeUnknown: that is not known.
         """
         publication = self._open.get(key)
         return None if publication is None else self._settle(publication)
@@ -138,7 +138,7 @@ class Publications:
         Asks the store about publications that were interrupted.
 
         Raises:
-            CommitOutcomeUnknown: it cannot be told what became of one of them.
+            CommitOutcomeUnknown: the outcome of one of them is not known.
         """
         self.refuse_reported()
         for publication in tuple(self._open.values()):
@@ -160,7 +160,7 @@ class Publications:
         """Find out which snapshot an interrupted publication became, if any.
 
         Raises:
-            CommitOutcomeUnknown: that cannot be told.
+            CommitOutcomeUnknown: that is not known.
         """
         try:
             latest_id = self._snapshots.latest_id() or 0

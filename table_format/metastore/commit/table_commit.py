@@ -266,7 +266,7 @@ class TableCommit:
     def abort(self, messages: Iterable[CommitMessage], *, named: Collection[str] = ()) -> None:
         """Delete the files of messages as far as no commit of this committer has published them.
 
-        After an interrupt the store is asked what became of the commit. Files that are ``named`` stay. What cannot be
+        After an interrupt the store is searched for the commit. Files that are ``named`` stay. What cannot be
         deleted stays as an orphan.
 
         Raises:

@@ -1,7 +1,7 @@
 """What branches of a table need (format chapter 03, section 5).
 
-Branches share data files and manifests. The reference relies on the tag a branch was made from; once that is gone it
-deletes the files under the branch's feet. Here every file that a snapshot, tag or long-lived changelog of another
+Branches share data files and manifests. The reference relies on the tag a branch was made from, and deletes files of
+the branch once that tag is deleted. Here every file that a snapshot, tag or long-lived changelog of another
 branch needs is left alone.
 """
 
@@ -68,8 +68,8 @@ class BranchHistory:
         )
 
     @property
-    def marks(self) -> frozenset[tuple[str, int, str]]:
-        """What tells it from what it is later; ids may be used again after a rollback."""
+    def identities(self) -> frozenset[tuple[str, int, str]]:
+        """The identities of its states; ids may be used again after a rollback."""
         branch = self.branch.paths.branch
         states = (*self.snapshots, *self.changelogs, *self.tagged)
         return frozenset((branch, state.id, state.delta_manifest_list) for state in states)
@@ -78,11 +78,11 @@ class BranchHistory:
 def needs_of_other_branches(store: TableStore, manifests: ManifestStore) -> NeededFiles:
     """What all branches but the store's own need.
 
-    What a snapshot names and is missing is passed over where an expiry has said that it goes.
+    Missing files that a snapshot names are passed over where an expiry has announced its deletion.
 
     Raises:
-        CorruptionError: a branch holds a broken file, or lacks one, so nobody knows what it needs. One bit of a tag
-            that names another file looks so.
+        CorruptionError: a branch holds a broken file, or lacks one, so what it needs is not known. A tag with one
+            damaged bit may name another file.
     """
     found = (h for h in histories(store) if h.branch.paths.branch != store.paths.branch)
     return needs_of(found, manifests, strict=True)
@@ -184,7 +184,7 @@ def _is_untagged(tags: TagStore, snapshot_id: int) -> bool:
 
 
 def _is_unconfirmed(branch: TableStore, snapshot_id: int) -> bool:
-    """Whether the branch was made of a tag with that snapshot by somebody who died over it."""
+    """Whether the process that made the branch of a tag with that snapshot died before it was confirmed."""
     tags = TagStore(branch)
     is_other = branch.paths.branch != MAIN_BRANCH
     return is_other and any(tags.is_being_deleted(name) for name in tags.keeping(snapshot_id))
@@ -211,7 +211,7 @@ class _Needs:
     def add_states(self, history: BranchHistory) -> None:
         """The files of every snapshot and tag of a branch.
 
-        In a run of snapshots these are the files of the first and what was added since; the last is asked as well.
+        In a run of snapshots these are the files of the first and what was added since; the last is read as well.
         While the history is being replaced by another a snapshot need not follow the one before it.
         """
         tags = TagStore(history.branch)
@@ -221,7 +221,7 @@ class _Needs:
         is_linear = bool(history.snapshots) and not snapshots.rewriting.exists()
         run = last_run([snapshot.id for snapshot in history.snapshots])
         for snapshot in history.snapshots:
-            # What lies below a hole may be what a lost race has left: it never had more than it names and has.
+            # A snapshot below a gap may be left of a lost race: files that it lacks have never existed.
             is_gone = partial(_is_let_go, snapshots, history.branch, snapshot.id) if snapshot.id >= run[0] else _always
             if snapshot.id == follower and snapshot is not history.snapshots[-1]:
                 entries, is_whole = self._read(snapshot, (snapshot.delta_manifest_list,), is_gone)

@@ -36,7 +36,7 @@ class Expirable(Protocol):
 
     @property
     def is_announced(self) -> bool:
-        """Whether a notice has to say that states are going, because others rely on them."""
+        """Whether a notice has to announce the deletion, because others rely on the states."""
         ...
 
     def choose(self, rules: Retention) -> ExpiryRange | None:
@@ -118,7 +118,7 @@ class ExpirableSnapshots:
         )
 
     def other_needs(self) -> NeededFiles:
-        """Changelogs count where none are made any more: they stay until they are told to go."""
+        """Changelogs count where no more are made: they stay until they expire by themselves."""
         h = self.history
         needs = needs_of_other_branches(h.store, h.manifests)
         if self.kept_changes is KeptChanges.NOTHING and h.changelogs.ids():

@@ -9,7 +9,7 @@ EARLIEST. A crash between any two leaves enough to find the rest again, and the 
 the next. Changelogs need no notice.
 
 What goes is chosen from the list of ids, and what stays from all that is listed: tags, branches, changelogs, consumers,
-and snapshots below a gap in the ids, which a rollback may be going back to. Hints decide nothing. Where two expire at
+and snapshots below a gap in the ids, which a rollback may be restoring. Hints decide nothing. Where two expire at
 once, one may find that files it wants to read are gone with the other: it looks again, and leaves to the other what
 that has begun.
 """
@@ -78,7 +78,7 @@ def _expire(what: Expirable, chosen: ExpiryRange, report: Callable[..., R], *, d
     io = what.history.store.io
     notice = what.history.snapshots.notices.announce(chosen.end)
     try:
-        # Tags are read once more after the notice: a later tag finds its snapshot going, and an earlier one is seen.
+        # Tags are read once more after the notice: a later tag finds the notice, and an earlier one is read.
         kept_now = what.history.kept_states()
         if kept_now != kept:
             plan = _plan(what, chosen, kept_now, report)

@@ -58,7 +58,7 @@ def expire_snapshots(
     """Delete the oldest snapshots that the options let go; arguments replace the table's options.
 
     ``older_than_ms`` is an epoch time: a snapshot may go when its successor is older. ``retain_floor_ms`` is an age
-    below which nothing goes; give 0 only when nobody else writes to the table. Nothing happens while fewer than
+    below which nothing goes; give 0 only when no other process writes to the table. Nothing happens while fewer than
     ``at_least`` snapshots may go, so that an expiry after every commit has something to do only now and then.
 
     Raises:

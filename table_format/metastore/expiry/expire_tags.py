@@ -38,7 +38,7 @@ def expire_tags(
         try:
             delete_tag(store, options, name)
         except TagNotFound:
-            continue  # somebody else was faster
+            continue  # another process was faster
     return tuple(expired)
 
 

@@ -82,15 +82,15 @@ def remove_orphan_files(
 ) -> OrphanReport:
     """Delete the orphans last changed before ``older_than_ms`` (epoch time), or a day ago.
 
-    Give a later time only when nobody writes: what a writer has written and not yet committed is no orphan.
+    Give a later time only when no process writes: what a writer has written and not yet committed is no orphan.
 
     Raises:
         CorruptionError: what is reached cannot be determined; nothing was deleted.
-        ConflictError: others go on committing faster than history can be read; nothing was deleted.
+        ConflictError: others commit faster than history can be read; nothing was deleted.
         OSError: the store failed; what was not deleted is found the next time.
     """
-    asked_ms = optional_whole_number(older_than_ms, "older_than_ms")
-    before_ms = store.runtime.clock.now_ms() - GRACE_MS if asked_ms is None else asked_ms
+    given_ms = optional_whole_number(older_than_ms, "older_than_ms")
+    before_ms = store.runtime.clock.now_ms() - GRACE_MS if given_ms is None else given_ms
     schema = SchemaStore(store).latest()
     places = _Places(store, schema)
     candidates = [orphan for orphan, changed_ms in places.candidates() if changed_ms < before_ms]
@@ -110,7 +110,7 @@ def reached_names(store: TableStore, options: TableOptions, wanted: frozenset[st
 
     Raises:
         CorruptionError: what is reached cannot be determined.
-        ConflictError: others go on committing faster than history can be read.
+        ConflictError: others commit faster than history can be read.
         OSError: the store failed.
     """
     return wanted & _names(_needs(store, options, wanted))
@@ -122,7 +122,7 @@ def _delete(report: OrphanReport, store: TableStore, paths: DataPaths, places: _
     data = [path for path in report.paths if base_name(parent(path)).startswith(_BUCKET)]
     for directory in paths.directories_of(data):
         store.io.delete_empty_directory(directory)
-    # A draft that somebody still fills is not empty.
+    # A draft that another process still fills is not empty.
     for draft in places.drafts():
         for directory in reversed([draft, *places.directories_below(draft)]):
             store.io.delete_empty_directory(directory)
@@ -134,11 +134,11 @@ def _needs(store: TableStore, options: TableOptions, wanted: frozenset[str]) -> 
     names: list[NeededFiles] = []
     for _ in range(_ROUNDS):
         found = list(histories(store))
-        marks = {mark for history in found for mark in history.marks}
-        if names and marks <= seen:
+        identities = {identity for history in found for identity in history.identities}
+        if names and identities <= seen:
             return _sum(names)
         new = [_since(history, seen) for history in found]
-        seen |= marks
+        seen |= identities
         names.append(needs_of(new, ManifestStore(store, options), wanted=wanted, strict=True))
     message = f"{store.paths.root}: others go on committing; look for orphans again when less is written"
     raise ConflictError(message)
@@ -221,7 +221,7 @@ class _Places:
                 for child in self._everything(directory)
                 if child.is_link or not child.is_directory
             ]
-            # Somebody may still be filling it: it goes as a whole.
+            # Another process may still be filling it, so it is deleted as a whole or not at all.
             newest_ms = max((changed_ms for _, changed_ms in found), default=0)
             yield from ((orphan, newest_ms) for orphan, _ in found)
 

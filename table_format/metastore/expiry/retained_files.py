@@ -29,7 +29,7 @@ from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import CommitKind, Snapshot
 
 _LONGEST_LOOK: Final = 256
-"""Snapshots whose kind is asked one by one; beyond, the latest state is read instead."""
+"""Snapshots whose kind is read one by one; beyond, the latest state is read instead."""
 
 
 class RetainedFiles:

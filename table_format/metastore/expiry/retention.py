@@ -2,7 +2,7 @@
 ``ExpireChangelogImpl.expire``). Facts in, verdict out.
 
 The age that counts is that of the successor, as since 2.0: a snapshot may go once the one that replaced it is older
-than the retention; 0.9 asked for the age of the snapshot itself and kept one snapshot more or less. Below the retain
+than the retention; 0.9 used the age of the snapshot itself and kept one snapshot more or less. Below the retain
 floor nothing goes, whatever the options say: it keeps an id from being used twice by a writer that slept (a put is
 abandoned before its base can have been expired).
 """

@@ -2,11 +2,11 @@
 
 While the tag's snapshot is retained, or another tag has it, only the tag's file goes. Otherwise the files go that
 nothing else needs: no other tag, no snapshot that is listed, in this branch or another, and no long-lived changelog.
-The reference asks the neighbours in history only, and a hint which they are; here no hint is asked, and a history that
-a rollback or a fast-forward has left half done has no order that neighbours could be found by.
+The reference looks at the neighbours in history only, and finds them by a hint. Here no hint is used, and after an
+interrupted rollback or fast-forward a history has no order by which neighbours could be found.
 
-Order of effects: 1 a notice says that the tag is going, 2 the files, contents before the lists that name them, 3 the
-tag, 4 the notice. A deletion that was interrupted can be repeated from every step.
+Order of effects: 1 a notice announces the deletion, 2 the files, contents before the lists that name them, 3 the tag,
+4 the notice. A deletion that was interrupted can be repeated from every step.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def delete_tag(store: TableStore, options: TableOptions, name: str) -> FileDelet
     snapshot = tags.load(name).snapshot
     deletions = FileDeletions()
     if not _is_kept_otherwise(store, snapshot, beside=name):
-        # Said before it is asked who needs the files: a tag or branch made of it later knows, one made earlier is seen.
+        # Before the needs are read: a tag or branch made of it later finds the notice, and one made earlier is read.
         was_being_deleted = tags.is_being_deleted(name)
         tags.announce_deletion(name)
         try:
             deletions = _plan_beside_expiry(store, options, snapshot, beside=name)
         except (TableFormatError, OSError):
             if not was_being_deleted:
-                tags.keep_after_all(name)  # nothing was deleted
+                tags.withdraw_deletion(name)  # nothing was deleted
             raise
         deletions.apply(store)
     tags.remove(name)
@@ -106,7 +106,7 @@ def _plan(store: TableStore, options: TableOptions, snapshot: Snapshot, *, besid
     try:
         entries = live_files(manifests, kept, schema=schema, schemas={}).entries
     except CorruptionError:
-        # An earlier deletion of this tag went past here; or it is broken, and what it kept stays behind.
+        # An earlier deletion of this tag came as far as this; or it is broken, and what it kept stays behind.
         entries = ()
     names = metadata_names(kept, manifests, passing_over=CorruptionError)
     needs = needs_beside_tag(store, manifests, beside, frozenset(entry.file.file_name for entry in entries))

@@ -1,7 +1,7 @@
 """Files that a removed history named: what rollback, fast-forward and the end of a branch leave behind.
 
 The order makes it safe: first the files that the history names are noted, then the history is removed, and only then
-all branches, tags and snapshots that are left are asked what they need. Whatever cannot be read is left alone. The
+the needs of all branches, tags and snapshots that are left are read. Whatever cannot be read is left alone. The
 reference leaves all of it to the clean-up of orphans.
 """
 

@@ -1,7 +1,7 @@
 """Tags that commits make (format chapter 10, section 10; Java ``TagAutoCreation``, ``TagBatchCreation``).
 
 By the clock or the watermark: the first snapshot after the end of a period gets the tag of that period. What was done
-is read off the tags themselves, so it makes no difference who goes on. In batch mode the tag of the day moves to the
+is read off the tags themselves, so any process can continue. In batch mode the tag of the day moves to the
 latest snapshot.
 """
 
@@ -151,5 +151,5 @@ def _keep_newest(store: TableStore, options: TableOptions, made: Mapping[str, Ta
     if kept is not None and len(made) > kept:
         oldest: Iterable[str] = sorted(made, key=lambda name: (made[name].snapshot.id, name))[: len(made) - kept]
         for name in oldest:
-            with suppress(TagNotFound):  # somebody else was faster
+            with suppress(TagNotFound):  # another process was faster
                 delete_tag(store, options, name)

@@ -2,7 +2,7 @@
 ``FileSystemBranchManager``).
 
 A branch is put together under a hidden name and appears in one step, complete. What it shares with others stays as long
-as anybody names it (see ``branch_needs``).
+as anything names it (see ``branch_needs``).
 """
 
 from __future__ import annotations
@@ -155,11 +155,11 @@ class BranchStore:
         """
         branch = self.require(_other(name))
         named = named_files(_readable_history(branch), ManifestStore(branch, options))
-        # It disappears in one step: a branch half gone must not be read.
+        # It disappears in one step: a branch that is partly deleted must not be read.
         draft = self._store.paths.branch_draft(self._store.runtime.ids.uuid())
         self._store.io.rename_directory(branch.paths.branch_root(name), draft)
         self._store.io.delete_tree(draft)
-        with suppress(CorruptionError):  # then what others need cannot be told, and nothing more goes
+        with suppress(CorruptionError):  # then what others need is not known, and nothing more is deleted
             return delete_unneeded(self._store, options, named)
         return FileDeletions()
 

@@ -1,16 +1,16 @@
-"""Letting a branch become what another one is (format chapter 03, section 5; Java ``FileSystemBranchManager``).
+"""Fast-forward: a branch becomes what another one is (format chapter 03, section 5; Java ``FileSystemBranchManager``).
 
 From the earliest snapshot of the source on, snapshots, tags and schemas of the target are replaced by those of the
 source, which stays as it is. Other writers must have stopped: ids are used again.
 
 The reference removes first and copies then, and a crash between leaves the table without its latest rows, or without
 any. Here the latest snapshot of the source appears in one step. Order of effects: 1 a notice says that the history is
-being replaced, and the hint LATEST goes, so that everybody lists, 2 snapshots of the target that are newer than the
+being replaced, and the hint LATEST goes, so that every reader lists, 2 snapshots of the target that are newer than the
 source, or were written with schemas that go, newest first, 3 schemas, 4 the latest snapshot: from here on the target is
 what the source is, 5 the others, and, where the source does not go on from a snapshot of the target, those before it,
-6 tags, 7 the hints, and the notice goes, 8 files that nothing names any more. Whatever is the last step, the target is
-as it was at one of its snapshots, or as the source; doing it again goes on. Until the notice goes, expiry and the
-cleaning of orphans ask each snapshot for itself what it needs: they need not follow each other.
+6 tags, 7 the hints, and the notice goes, 8 files that nothing names any more. After any of these steps the target is
+as it was at one of its snapshots, or as the source; a repetition continues. Until the notice goes, expiry and the
+cleaning of orphans read the needs of each snapshot by itself, since snapshots need not follow each other.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class FastForwardReport:
 
 
 def fast_forward(store: TableStore, options: TableOptions, branch: str) -> FastForwardReport:
-    """Let the branch of the store become what ``branch`` is.
+    """Make the branch of the store what ``branch`` is.
 
     Raises:
         BranchNotFound: there is no such branch.
@@ -73,15 +73,15 @@ class _FastForward:
         self._options = options
         self._snapshots = SnapshotStore(target)
         source_snapshots = SnapshotStore(source)
-        going = max((notice.end for notice in source_snapshots.notices.all()), default=0)
-        ids = [i for i in source_snapshots.ids() if i >= going]
+        first_retained = max((notice.end for notice in source_snapshots.notices.all()), default=0)
+        ids = [i for i in source_snapshots.ids() if i >= first_retained]
         if not ids:
             message = f"branch '{source.paths.branch}' has no snapshot, so nothing can be fast-forwarded to it"
             raise SnapshotNotFound(message)
         self._first, self._last = source_snapshots.load(ids[0]), ids[-1]
         self._new = {i: read_file(source.io, source.paths.snapshot(i)) for i in ids}
         self._old = {i: read_file(target.io, target.paths.snapshot(i)) for i in self._listed(ids[0])}
-        # Told before anything is replaced: afterwards the first snapshot is there either way.
+        # Decided before anything is replaced: afterwards the first snapshot exists in either case.
         present = None if self._first.id not in self._old else self._snapshots.find(self._first.id)
         joins = present is not None and present.is_same(self._first)
         self._apart = not joins or self._snapshots.rewriting.begins_apart()
@@ -96,7 +96,7 @@ class _FastForward:
         self._old_tags = {n: t for n, t in TagStore(target).all().items() if t.snapshot.id >= self._first.id}
 
     def run(self) -> FastForwardReport:
-        named = named_files(self._going(), ManifestStore(self._target, self._options))
+        named = named_files(self._replaced_states(), ManifestStore(self._target, self._options))
         paths = self._target.paths
         self._snapshots.rewriting.create(apart=self._apart)  # 1
         self._snapshots.hints.delete_latest()
@@ -127,7 +127,7 @@ class _FastForward:
     def _listed(self, first_id: int) -> list[int]:
         return [i for i in self._snapshots.listed_ids() if i >= first_id]
 
-    def _going(self) -> Iterator[Snapshot]:
+    def _replaced_states(self) -> Iterator[Snapshot]:
         for snapshot_id, data in self._old.items():
             if self._new.get(snapshot_id) != data:
                 with suppress(CorruptionError):

@@ -1,18 +1,18 @@
-"""Going back to an earlier snapshot (format chapter 10, section 8; Java ``RollbackHelper``).
+"""Rollback to an earlier snapshot (format chapter 10, section 8; Java ``RollbackHelper``).
 
 Later snapshots, long-lived changelogs and tags are removed; consumers and schemas stay. Other writers must have
 stopped: ids are used again.
 
-Before anything is changed it is looked whether everything the target needs is there.
+Before anything is changed, all files that the target needs are looked for.
 
-Order of effects: 1 a snapshot that only a tag keeps gets its file back, 2 the hint LATEST goes, so that everybody
-lists, 3 snapshots, newest first, so that whatever is the last step, the table is as it was at one of them; where a tag
-keeps another snapshot than the one that has its id now, that one gives way to it, 4 changelogs, 5 tags, 6 notices of
-expiries that died over ids which are used again, and the hints, 7 files that nothing names any more.
+Order of effects: 1 a snapshot that only a tag keeps gets its file back, 2 the hint LATEST goes, so that every reader
+lists, 3 snapshots, newest first, so that after any of these steps the table is as it was at one of them; where a tag
+keeps another snapshot than the one that has its id now, that one is replaced, 4 changelogs, 5 tags, 6 notices of
+expiries that died, of ids which are used again, and the hints, 7 files that nothing names any more.
 
-Going back again after a crash goes on where it stopped, from every step; files that the first attempt could no longer
-delete are orphans. What anybody else does in between loses nothing: until step 3 is done the target lies below a hole
-in the ids, where expiry and the deletion of tags keep what it needs as they keep it for a tag.
+A repetition after a crash continues from every step; files that the first attempt could no longer delete are orphans.
+What others do in between loses nothing: until step 3 is done the target lies below a gap in the ids, where expiry and
+the deletion of tags keep what it needs as they keep it for a tag.
 """
 
 from __future__ import annotations
@@ -73,21 +73,21 @@ def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> Roll
     Raises:
         SnapshotExpired: the target is being expired, and files of it are gone; nothing was changed.
         CorruptionError: files of the target are missing or damaged; nothing was changed.
-        ConflictError: somebody goes on committing.
+        ConflictError: other processes continue to commit.
         OSError: the store failed; roll back again.
     """
     manifests, snapshots, tags = ManifestStore(store, options), SnapshotStore(store), TagStore(store)
     _require_complete(store, target)
     later_tags = {name: tag for name, tag in tags.all().items() if tag.snapshot.id > target.id}
     present = snapshots.find(target.id)
-    usurper = present if present is not None and not present.is_same(target) else None
-    named = named_files((*_later(store, target.id), *([usurper] if usurper else [])), manifests)
+    replaced = present if present is not None and not present.is_same(target) else None
+    named = named_files((*_later(store, target.id), *([replaced] if replaced else [])), manifests)
     if present is None:
-        with suppress(AlreadyExistsError):  # by somebody else who goes back there
+        with suppress(AlreadyExistsError):  # by another process that rolls back to it
             snapshots.create(target)  # 1
     snapshots.hints.delete_latest()  # 2
     removed = _remove_snapshots(store, snapshots, target.id)  # 3
-    if usurper is not None:
+    if replaced is not None:
         snapshots.replace(target)
     changelogs = _remove_changelogs(store, target.id)  # 4
     for name in later_tags:
@@ -111,7 +111,7 @@ def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> Roll
 
 
 def _require_complete(store: TableStore, target: Snapshot) -> None:
-    """Going back to a snapshot that is half gone would give up the later ones for nothing."""
+    """A rollback to a snapshot that is partly deleted would give up the later ones for nothing."""
     with telling_expired(store, target.id):
         path = missing_file(store, target)
         if path is not None:

@@ -49,7 +49,7 @@ def removals(entries: Iterable[IndexManifestEntry], partitions: frozenset[bytes]
 
 
 def hash_fingerprint(files: Mapping[int, str]) -> bytes:
-    """What tells one set of hash index files of a partition, by bucket, from another: a file never changes."""
+    """The identity of the hash index files of a partition, by bucket; a file never changes."""
     text = "\n".join(f"{bucket}:{files[bucket]}" for bucket in sorted(files))
     return blake2b(text.encode(), digest_size=16).digest()
 

@@ -15,8 +15,8 @@ class ChangeBases:
     """The states that changes are based on, and that other commits must not have changed.
 
     ``hash_indexes`` are fingerprints of hash indexes by partition. The others are identities of snapshots:
-    ``key_places`` of those that told where keys lie, ``rows`` of those in which a statement found the rows it changes,
-    ``sequence_numbers`` of those from which the sequence numbers of upserts continue.
+    ``key_places`` of those by which rows were given their places, ``rows`` of those in which a statement found the rows
+    that it changes, ``sequence_numbers`` of those from which the sequence numbers of upserts continue.
     """
 
     hash_indexes: Mapping[bytes, bytes] = field(default_factory=dict)

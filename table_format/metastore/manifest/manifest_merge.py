@@ -81,7 +81,7 @@ def merge_manifests(
 ) -> MergedManifests:
     """Merge the manifests of a state; the state they stand for is the same before and after.
 
-    ``may_hold`` tells whether a manifest may hold entries of some partitions.
+    ``may_hold`` says whether a manifest may hold entries of some partitions.
 
     Raises:
         ReplayError: the manifests contradict each other.

@@ -1,6 +1,6 @@
 """Manifest lists, manifests and index manifests of a table (format chapter 04, sections 2, 4, 6 and 8).
 
-Files are written once under names nobody else uses and never change, so what was read or written is remembered by name
+Files are written once under unique names and never change, so what was read or written is remembered by name
 in a small cache. Sizes recorded in snapshots and lists are compared with what is read, and so is the hash in a name.
 """
 

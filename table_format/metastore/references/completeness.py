@@ -1,4 +1,4 @@
-"""Whether everything a snapshot needs is there: asked where a half-gone snapshot must not be relied on.
+"""Whether all files of a snapshot exist, for those who must not rely on one that is partly deleted.
 
 Directories are listed once each, so this costs a listing for each bucket and the reading of all manifests.
 """
@@ -24,7 +24,7 @@ def missing_file(store: TableStore, snapshot: Snapshot) -> str | None:
     """The path of a file that the rows of the snapshot need and that does not exist; ``None`` when all is there.
 
     Raises:
-        CorruptionError: a file of its metadata is damaged, so what it needs cannot be told.
+        CorruptionError: a file of its metadata is damaged, so what it needs is not known.
         OSError: the store failed.
     """
     schema = SchemaStore(store).latest()

@@ -31,7 +31,7 @@ def next_snapshot(store: TableStore, name: str) -> int | None:
     """The snapshot a consumer reads next; ``None`` when there is no such consumer.
 
     Raises:
-        BadEncoding: its file cannot be understood, so nobody knows what it protects.
+        BadEncoding: its file cannot be understood, so what it protects is not known.
     """
     path = store.paths.consumer(name)
     try:
@@ -45,7 +45,7 @@ def first_needed_snapshot(store: TableStore) -> int | None:
     """The smallest id that a consumer has still to read; ``None`` without consumers.
 
     Raises:
-        BadEncoding: a consumer file cannot be understood, so nobody knows what it protects.
+        BadEncoding: a consumer file cannot be understood, so what it protects is not known.
     """
     return min(next_snapshots(store).values(), default=None)
 

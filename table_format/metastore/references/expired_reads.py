@@ -1,8 +1,7 @@
-"""What a missing file means to somebody who reads a snapshot: it was expired meanwhile, or the table is damaged.
+"""What a missing file means to a reader of a snapshot: the snapshot was expired meanwhile, or the table is damaged.
 
-This is the one place where that is decided. A snapshot is retained while its file is there and no expiry has said that
-it goes, or while a tag keeps it that nobody is deleting. A file that a retained snapshot lacks is damage; any other was
-let go.
+This is the one place where that is decided. A snapshot is retained while its file exists and no expiry has announced
+its deletion, or while a tag keeps it that is not being deleted. A file that a retained snapshot lacks is damage.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _ROUNDS: Final = 4
 
 @contextmanager
 def telling_expired(store: TableStore, *snapshot_ids: int, as_changes: bool = False) -> Iterator[None]:
-    """Read snapshots: a missing file of one that was expired meanwhile is told as that.
+    """Read snapshots: a missing file of one that was expired meanwhile raises ``SnapshotExpired``.
 
     With ``as_changes`` it is read what they changed, which no tag keeps.
 
@@ -44,7 +43,7 @@ def telling_expired(store: TableStore, *snapshot_ids: int, as_changes: bool = Fa
 
 
 def telling_expired_rows(store: TableStore, split: DataSplit, rows: Iterable[T]) -> Generator[T]:
-    """The rows of a split of a plan; what stops them is told as by ``telling_expired``."""
+    """The rows of a split of a plan; errors are explained as by ``telling_expired``."""
     branch = store if split.branch is None else replace(store, paths=store.paths.for_branch(split.branch))
     with telling_expired(branch, *split.snapshot_ids, as_changes=split.content is SplitContent.CHANGES):
         yield from rows
@@ -66,14 +65,14 @@ def explain_missing(
 
 
 def is_retained(store: TableStore, snapshot_id: int, *, as_changes: bool = False) -> bool:
-    """Whether the snapshot is there to stay: listed and not going, or kept by a tag. Raises ``OSError``."""
+    """Whether the snapshot is listed and not being expired, or kept by a tag. Raises ``OSError``."""
     if not SnapshotStore(store).is_expiring(snapshot_id):
         return True
     if as_changes:
         return False
     tags = TagStore(store)
     for name in tags.names():
-        is_being_deleted = tags.is_being_deleted(name)  # asked first: its notice goes after the tag
+        is_being_deleted = tags.is_being_deleted(name)  # read first: its notice is deleted after the tag
         with suppress(CorruptionError):  # a damaged tag keeps nothing that could be read
             tag = tags.find(name)
             if tag is not None and tag.snapshot.id == snapshot_id and not is_being_deleted:

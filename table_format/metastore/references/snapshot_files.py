@@ -67,9 +67,9 @@ def without_changelog(snapshot: Snapshot) -> Snapshot:
 
 
 def as_changelog(snapshot: Snapshot, *, with_deltas: bool = True) -> Snapshot:
-    """The snapshot as a long-lived changelog keeps it: with what changed, without what was deleted or counted.
+    """The snapshot as a long-lived changelog keeps it: with what changed, without deletion vectors and statistics.
 
-    Where there are changelog files nobody reads deltas, and lists of data manifests have no name any more.
+    Where there are changelog files no reader needs deltas, so the lists of data manifests are left out.
     """
     kept = replace(snapshot, index_manifest=None, statistics=None)
     return kept if with_deltas else replace(kept, base_manifest_list="", delta_manifest_list="")

@@ -1,6 +1,6 @@
 """Periods of time and the names of the tags that stand for them (Java ``TagPeriodHandler``).
 
-Times are local wall clocks in milliseconds, as if UTC. A tag stands for the period that has ended.
+Times are local wall clocks in milliseconds, as if UTC. A tag has the name of the period that has ended.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Tags keep a snapshot readable after it has been expired (format chapter 03, section 4; Java ``TagManager``).
 
-The deletion of a tag takes files away before the tag itself. It says so first, in a notice beside the tag, so that
-nobody relies on a tag that is half gone. A new tag has a notice as well until it is known that its snapshot was not let
-go meanwhile: a process that dies in between has promised nothing, and the tag can be made again.
+The deletion of a tag deletes files before the tag itself. A notice beside the tag announces it, so that nothing relies
+on a tag whose files are partly deleted. A new tag has a notice as well until it is known that its snapshot was not
+expired meanwhile: a process that dies in between has promised nothing, and the tag can be created again.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from table_format.model.snapshot import Snapshot
 from table_format.model.tag import Tag
 
 MAX_RETAINED_MS: Final = 366 * 10_000 * 86_400_000
-"""Ten thousand years: the end of a tag is a date that every reader can tell."""
+"""Ten thousand years: the end of a tag is a date that every reader can represent."""
 
 _GIVE_UP_AFTER_MS: Final = 60_000
 _NOTICE_MS: Final = 24 * 3_600_000
-"""The age above which the notice of an expiry is one of the dead."""
+"""The age above which the process that left the notice of an expiry is taken for dead."""
 
 
 class TagStore:
@@ -87,7 +87,7 @@ class TagStore:
             OutcomeUnknownError: the store did not answer.
         """
         tag = self._made_now(snapshot, time_retained_ms)
-        self._keep(name, tag)
+        self._create_unconfirmed(name, tag)
         if not self._is_kept(snapshot, beside=name):
             # Expired between reading and tagging: its files may be gone, and a tag must not promise them.
             self.remove(name)
@@ -107,7 +107,7 @@ class TagStore:
         before, was_being_deleted = self.load(name), self.is_being_deleted(name)
         tag = self._made_now(snapshot, time_retained_ms)
         path = self._store.paths.tag(name)
-        data = tag_bytes(tag, path=path)  # a tag that nobody could read is refused before anything is written
+        data = tag_bytes(tag, path=path)  # a tag that no reader could read is refused before anything is written
         if before.snapshot.is_same(snapshot):
             self._store.io.overwrite(path, data)
             return tag
@@ -116,7 +116,7 @@ class TagStore:
         if not self._is_kept(snapshot, beside=name):
             self._store.io.overwrite(path, tag_bytes(before, path=path))
             if not was_being_deleted:
-                self.keep_after_all(name)
+                self.withdraw_deletion(name)
             message = f"snapshot {snapshot.id} was expired before tag '{name}' could keep it"
             raise SnapshotExpired(message)
         self._confirm(name)
@@ -134,7 +134,7 @@ class TagStore:
         self.refuse_if_being_deleted(name)
         # An attempt before this one may have come so far.
         if self.find(new_name) != tag:
-            self._keep(new_name, tag)
+            self._create_unconfirmed(new_name, tag)
         if self.is_being_deleted(name) or self.find(name) is None:
             # Deleted between reading and naming, perhaps with its files.
             self.remove(new_name)
@@ -153,26 +153,26 @@ class TagStore:
         self._store.io.delete(self._store.paths.tag_notice(name))
 
     def announce_deletion(self, name: str) -> None:
-        """Say that the tag is being deleted: it keeps nothing any more. Raises ``OSError``."""
-        with suppress(FileExistsError):  # somebody died here, or our own request was answered late
+        """Announce that the tag is being deleted and keeps nothing any more. Raises ``OSError``."""
+        with suppress(FileExistsError):  # a process died here, or the answer to our own request was lost
             self._store.io.create(self._store.paths.tag_notice(name), b"")
 
-    def keep_after_all(self, name: str) -> None:
-        """Take back that the tag is being deleted, of which nothing was. The next deletion does it if this fails."""
+    def withdraw_deletion(self, name: str) -> None:
+        """Withdraw the announcement of a deletion that deleted nothing. The next deletion does it if this fails."""
         with suppress(OSError):
             self._store.io.delete(self._store.paths.tag_notice(name))
 
     def names_being_deleted(self) -> Sequence[str]:
-        """The tags that somebody deletes, or has died over, sorted. Raises ``OSError``."""
+        """The tags whose creation or deletion is not finished, sorted. Raises ``OSError``."""
         children = self._store.io.list(self._store.paths.tag_directory)
         return sorted(name for child in children if (name := tag_being_deleted(child.name)) is not None)
 
     def is_being_deleted(self, name: str) -> bool:
-        """Whether somebody deletes the tag, or has died over it. Raises ``OSError``."""
+        """Whether the creation or deletion of the tag is not finished. Raises ``OSError``."""
         return self._store.io.status(self._store.paths.tag_notice(name)) is not None
 
     def refuse_if_being_deleted(self, name: str) -> None:
-        """Refuse to rely on a tag that is being deleted, or whose creation or deletion somebody has died over.
+        """Refuse to rely on a tag whose creation or deletion is not finished.
 
         Raises:
             TagNotFound: says what to do.
@@ -181,20 +181,20 @@ class TagStore:
             message = f"tag '{name}' is being made or deleted, or that was not finished: make or delete it again"
             raise TagNotFound(message)
 
-    def _keep(self, name: str, tag: Tag) -> None:
-        """Put a new tag that nobody relies on yet: its notice stays until its files are known to be there.
+    def _create_unconfirmed(self, name: str, tag: Tag) -> None:
+        """Create a tag on which nothing relies yet: its notice stays until its files are known to exist.
 
-        A process that dies in between has promised nothing; a later attempt with the same snapshot goes on from there.
+        A process that dies in between has promised nothing; a later attempt with the same snapshot continues it.
         """
         path = self._store.paths.tag(name)
-        data = tag_bytes(tag, path=path)  # a tag that nobody could read is refused before anything is written
+        data = tag_bytes(tag, path=path)  # a tag that no reader could read is refused before anything is written
         existing = self.find(name)
         if existing is None:
             self.announce_deletion(name)
             try:
                 self._put(name, data)
             except AlreadyExistsError:  # another process was faster
-                self.keep_after_all(name)
+                self.withdraw_deletion(name)
                 raise
         elif self.is_being_deleted(name) and existing.snapshot.is_same(tag.snapshot):
             self._store.io.overwrite(path, data)

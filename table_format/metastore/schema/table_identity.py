@@ -20,7 +20,7 @@ from table_format.model.schema import FIRST_SCHEMA_ID
 
 
 def read_identity(store: TableStore) -> str | None:
-    """What tells the table at this path from any other; ``None`` when there is no table."""
+    """The identity of the table at this path; ``None`` when there is no table."""
     main = replace(store, paths=store.paths.for_branch(MAIN_BRANCH))
     with suppress(FileNotFoundError):
         return _digest(main, FIRST_SCHEMA_ID)

@@ -1,7 +1,7 @@
 """The snapshots of a table (format chapter 03, sections 1 and 2; Java ``SnapshotManager``).
 
 A snapshot file never changes and expiry removes the oldest first, so the retained ids are one run without gap that ends
-in the latest. Hints only say where to begin looking; what tells that a snapshot is going is a notice.
+in the latest. Hints only say where to begin looking. A notice says that a snapshot is being deleted.
 """
 
 from __future__ import annotations
@@ -88,7 +88,9 @@ class SnapshotStore:
                 f"{self._store.paths.snapshot_directory}: the listing names snapshots that do not exist; try again"
             )
             raise SnapshotNotFound(message)
-        message = "the hint names a snapshot and none exists; restore them, or delete the hint if the table begins anew"
+        message = (
+            "the hint names a snapshot and none exists; restore them, or delete the hint if the table starts again"
+        )
         raise CorruptionError(self._store.paths.latest_hint, message)
 
     def highest_id(self) -> int | None:
