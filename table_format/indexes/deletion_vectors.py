@@ -39,7 +39,7 @@ class BucketDeletions:
     index_files: tuple[IndexFileMeta, ...] = ()
 
 
-class Deletions(Protocol):
+class DeletionVectorSource(Protocol):
     """Which rows of data files are not there any more."""
 
     def of(self, file: DataFileMeta) -> DeletionVector | None:

@@ -47,7 +47,7 @@ class IndexedRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class KeyPlaces:
     """For each row of a batch: the first row with its key, and where the key lies, ``NOWHERE`` for a new one."""
 
     key: Numbers
@@ -169,7 +169,7 @@ class GlobalKeyIndex:
             counts.setdefault(place >> _BUCKET_BITS, {})[place & ((1 << _BUCKET_BITS) - 1)] = count
         return counts
 
-    def find(self, keys: Sequence[pa.Array]) -> Found:
+    def find(self, keys: Sequence[pa.Array]) -> KeyPlaces:
         """Where the keys of rows lie, what was noted first.
 
         Raises:
@@ -186,7 +186,7 @@ class GlobalKeyIndex:
             found = self._con.sql(query).to_arrow_table()
         place = found.column("place").to_numpy()
         is_new = place == NOWHERE
-        return Found(
+        return KeyPlaces(
             key=found.column("first").to_numpy(),
             partition=np.where(is_new, NOWHERE, place >> _BUCKET_BITS),
             bucket=np.where(is_new, NOWHERE, place & ((1 << _BUCKET_BITS) - 1)),

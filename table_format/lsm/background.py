@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from table_format.formats.bucket_files import BucketFiles
 from table_format.lsm.bucket_deletion_vectors import BucketVectors
-from table_format.lsm.changes import CompactResult
+from table_format.lsm.commit_increment import CompactResult
 from table_format.lsm.compact import run_compaction
 from table_format.lsm.levels import Levels
 from table_format.lsm.universal import CompactUnit

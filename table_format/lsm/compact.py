@@ -16,7 +16,7 @@ from table_format.formats.bucket_files import BucketFiles
 from table_format.kernels.engines import FirstRow
 from table_format.lsm.bucket_deletion_vectors import BucketDeletions, BucketVectors
 from table_format.lsm.change_detection import ChangeDetection
-from table_format.lsm.changes import Changes, CompactResult
+from table_format.lsm.commit_increment import CommitIncrement, CompactResult
 from table_format.lsm.compaction_task import Rewrite, Step, Upgrade, plan_steps
 from table_format.lsm.first_row import new_keys_only, older_runs, rewrite_possible_repeats, rows_of_level_0
 from table_format.lsm.intervals import Run, Section
@@ -47,7 +47,7 @@ def compact_bucket(
     unit = whole_compaction(bucket, levels, deletion_vectors) if full else due_compaction(bucket, levels)
     if unit is None:
         return bucket.message()
-    changes = Changes(bucket)
+    changes = CommitIncrement(bucket)
     result = run_compaction(bucket, levels, unit, deletion_vectors)
     changes.compacted(result)
     with changes.aborting_on_failure():

@@ -20,7 +20,7 @@ import pyarrow as pa
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.bucket_files import BucketFiles
 from table_format.formats.data_file_reader import POSITION
-from table_format.indexes.deletion_vectors import Deletions
+from table_format.indexes.deletion_vectors import DeletionVectorSource
 from table_format.kernels.key_bounds import sorted_keys
 from table_format.kernels.merge import LEVEL, MergeSpec, RunCursor, grouped
 from table_format.lsm.key_filter import KeyFilter, KeysInFile
@@ -39,7 +39,7 @@ _FILE: Final = "_FILE"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LookupResult:
     """Rows in key order, with ``_LEVEL``, and for each the file it lies in and its position there."""
 
     rows: pa.RecordBatch
@@ -64,7 +64,7 @@ class Lookup:
         *,
         key_files: Sequence[DataFileMeta],
         key_range: KeyRangeOf,
-        deletions: Deletions | None = None,
+        deletions: DeletionVectorSource | None = None,
     ) -> None:
         """``key_files`` are the files whose keys may be asked for; ``fields`` is what is wanted of a row found."""
         self._bucket = bucket
@@ -84,7 +84,7 @@ class Lookup:
         """Whether there is nothing left to be found."""
         return all(cursor.is_exhausted for cursor in self._cursors)
 
-    def find(self, keys: pa.RecordBatch) -> Found | None:
+    def find(self, keys: pa.RecordBatch) -> LookupResult | None:
         """The newest of the older rows of each of these keys; ``None`` when there is none at all.
 
         Raises:
@@ -118,13 +118,13 @@ class Lookup:
         left[order[matched + 1] - part.num_rows] = False
         return [part.take(order[matched])], left
 
-    def _in_order(self, pieces: Sequence[pa.RecordBatch]) -> Found:
+    def _in_order(self, pieces: Sequence[pa.RecordBatch]) -> LookupResult:
         rows = concat_batches(pieces)
         if len(pieces) > 1:
             rows = rows.take(grouped(pieces, self._by_key)[0])
         plain = rows.select([name for name in rows.schema.names if name not in (_FILE, POSITION)])
         numbers, positions = (rows.column(rows.schema.get_field_index(name)).to_numpy() for name in (_FILE, POSITION))
-        return Found(plain, tuple(self._files), numbers, positions)
+        return LookupResult(plain, tuple(self._files), numbers, positions)
 
     def _walk(
         self, files: Sequence[DataFileMeta], fields: Sequence[DataField], batch_rows: int

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from table_format.formats.batch_rows import MAX_BATCH_BYTES, batch_rows_of
 from table_format.formats.data_file_reader import DataFileReader
-from table_format.indexes.deletion_vectors import Deletions
+from table_format.indexes.deletion_vectors import DeletionVectorSource
 from table_format.kernels.merge import LEVEL, MergeSpec, merge_batches
 from table_format.lsm.intervals import Run, Section
 from table_format.lsm.prefetch import prefetched
@@ -43,7 +43,7 @@ class RunSource:
     partition: bytes
     bucket: int
     decode_ahead: bool = False
-    deletions: Deletions | None = None
+    deletions: DeletionVectorSource | None = None
 
     def run(
         self, run: Run, fields: Sequence[DataField], *, predicate: Predicate | None = None, batch_rows: int

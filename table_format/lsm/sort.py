@@ -39,7 +39,7 @@ from table_format.model.types import DataField
 
 
 @dataclass(frozen=True, slots=True)
-class CompactedBucket:
+class BucketToSort:
     """The live files of a bucket after a full compaction, its deletion vectors and its hash index file."""
 
     files: BucketFiles
@@ -49,7 +49,7 @@ class CompactedBucket:
 
 
 def sort_buckets(
-    buckets: Sequence[CompactedBucket], key: SortKey, *, directory: str | None = None
+    buckets: Sequence[BucketToSort], key: SortKey, *, directory: str | None = None
 ) -> Iterator[CommitMessage]:
     """Deal the rows of a partition out to buckets in the order of the key, message by message as files are made.
 
@@ -79,7 +79,7 @@ def sort_buckets(
             yield write_bucket(replace(template, bucket=number), portion, level, directory)
 
 
-def _first_look(buckets: Sequence[CompactedBucket], key: SortKey) -> tuple[SortKey, Hashes]:
+def _first_look(buckets: Sequence[BucketToSort], key: SortKey) -> tuple[SortKey, Hashes]:
     """What has to be known of all rows before the first has its place: their spread, and the hashes that keys share."""
     files = buckets[0].files
     look = SortKeySample(key) if key.needs_spread else None
@@ -96,7 +96,7 @@ def _first_look(buckets: Sequence[CompactedBucket], key: SortKey) -> tuple[SortK
     return key, shared if may_have_more_buckets(files) else shared[:0]
 
 
-def level_of_all(buckets: Iterable[CompactedBucket]) -> int:
+def level_of_all(buckets: Iterable[BucketToSort]) -> int:
     """The highest level of buckets that have nothing outside of it.
 
     Raises:
@@ -105,7 +105,7 @@ def level_of_all(buckets: Iterable[CompactedBucket]) -> int:
     return max(_level_of(bucket) for bucket in buckets)
 
 
-def _level_of(bucket: CompactedBucket) -> int:
+def _level_of(bucket: BucketToSort) -> int:
     levels = levels_of(bucket.live, bucket.files.options.compaction.num_levels, key_ranges(bucket.files.schema))
     if levels.level0 or len(levels.higher) > 1:
         where = f"bucket {bucket.files.bucket} of partition '{bucket.files.partition_text}'"
@@ -114,12 +114,12 @@ def _level_of(bucket: CompactedBucket) -> int:
     return levels.max_level
 
 
-def removals(buckets: Iterable[CompactedBucket]) -> Iterator[CommitMessage]:
+def removals(buckets: Iterable[BucketToSort]) -> Iterator[CommitMessage]:
     """What takes the files of the buckets out of the table, with their vectors and hash indexes."""
     return map(_removal, buckets)
 
 
-def _removal(bucket: CompactedBucket) -> CommitMessage:
+def _removal(bucket: BucketToSort) -> CommitMessage:
     hash_files = () if bucket.hash_file is None else (bucket.hash_file,)
     return replace(
         bucket.files.message(compact_before=bucket.live),
@@ -127,7 +127,7 @@ def _removal(bucket: CompactedBucket) -> CommitMessage:
     )
 
 
-def compacted_rows(buckets: Iterable[CompactedBucket], fields: Sequence[DataField]) -> Iterator[pa.RecordBatch]:
+def compacted_rows(buckets: Iterable[BucketToSort], fields: Sequence[DataField]) -> Iterator[pa.RecordBatch]:
     """The rows of the live files that are there: none is marked as deleted, or takes another back."""
     for bucket in buckets:
         files = bucket.files
@@ -139,7 +139,7 @@ def compacted_rows(buckets: Iterable[CompactedBucket], fields: Sequence[DataFiel
             yield batch if at < 0 else batch.filter(is_add(batch.column(at)))
 
 
-def rows_of_a_bucket(buckets: Sequence[CompactedBucket]) -> int:
+def rows_of_a_bucket(buckets: Sequence[BucketToSort]) -> int:
     """How many rows each new bucket gets: the target, or more where there may not be so many buckets.
 
     One bucket is kept for keys that share their hash.

@@ -28,7 +28,7 @@ from table_format.limits import MIB
 from table_format.lsm.background import RunningCompaction
 from table_format.lsm.bucket_deletion_vectors import BucketDeletions
 from table_format.lsm.buffer import WriteBuffer
-from table_format.lsm.changes import Changes, CompactResult
+from table_format.lsm.commit_increment import CommitIncrement, CompactResult
 from table_format.lsm.compact import bucket_vectors, due_compaction, run_compaction, whole_compaction
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.levels import levels_of, replace_files
@@ -93,7 +93,7 @@ class MergeTreeWriter:
         self._levels = levels_of(existing, options.compaction.num_levels, self._key_range)
         self._next_sequence = max((file.max_sequence_number for file in existing), default=-1) + 1
         self._buffer = WriteBuffer(min(options.write.buffer_size, _MAX_BUFFER_BYTES))
-        self._changes = Changes(self._bucket)
+        self._changes = CommitIncrement(self._bucket)
         self._deletion_vectors = bucket_vectors(self._bucket, deletions)
         self._executor = executor
         self._running: RunningCompaction | None = None

@@ -18,7 +18,7 @@ from table_format.io.memory import MemoryFileIO
 from table_format.kernels.merge import LEVEL
 from table_format.lsm.bucket_deletion_vectors import BucketDeletions, BucketVectors
 from table_format.lsm.keys import key_ranges
-from table_format.lsm.lookup import Found, Lookup
+from table_format.lsm.lookup import Lookup, LookupResult
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
 from tests.lsm.tables import SCHEMA, A, Bucket
 
@@ -54,7 +54,7 @@ def keys(values: Sequence[int]) -> pa.RecordBatch:
     return pa.record_batch({"k": pa.array(values, pa.int32()), "other": pa.nulls(len(values))})
 
 
-def shown(found: Found | None) -> list[tuple[int, int]]:
+def shown(found: LookupResult | None) -> list[tuple[int, int]]:
     """Key and level of what was found, after a look at where it says the rows lie."""
     if found is None:
         return []

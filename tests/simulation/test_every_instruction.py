@@ -47,7 +47,7 @@ COMMITTING = (
         "table/write/table_write.py",
         "table/changes/append_tables.py",
     ),
-    *("lsm/changes.py", "lsm/writer.py", "formats/bucket_files.py", "indexes/deletion_vector_files.py"),
+    *("lsm/commit_increment.py", "lsm/writer.py", "formats/bucket_files.py", "indexes/deletion_vector_files.py"),
 )
 
 OPERATIONS = [

@@ -41,7 +41,7 @@ CODE = (
         "table/write/batch_commit.py",
         "table/write/table_write.py",
         "table/placement/dynamic.py",
-        "lsm/changes.py",
+        "lsm/commit_increment.py",
         "lsm/writer.py",
     ),
     *("lsm/background.py", "append/writer.py", "formats/bucket_files.py", "formats/rolling_writer.py"),

@@ -46,16 +46,16 @@ class Leaf:
 
 
 @dataclass
-class Branch:
+class InnerNode:
     """Children by the byte of the key that follows the prefix."""
 
     kind: NodeKind
     prefix: bytes
-    children: dict[int, Leaf | Branch] = field(default_factory=dict)
+    children: dict[int, Leaf | InnerNode] = field(default_factory=dict)
     slots: dict[int, int] = field(default_factory=dict)
     """Of a NODE48: where each child stands."""
 
-    def add(self, byte: int, child: Leaf | Branch) -> None:
+    def add(self, byte: int, child: Leaf | InnerNode) -> None:
         """One more child; a full node takes the next larger layout."""
         if len(self.children) == _ROOM[self.kind]:
             self.kind = NodeKind(self.kind + 1)
@@ -68,7 +68,7 @@ class Branch:
             self.slots[byte] = place if place not in taken else next(i for i in range(48) if i not in taken)
 
 
-Node = Leaf | Branch
+Node = Leaf | InnerNode
 
 
 @dataclass
@@ -82,7 +82,7 @@ class Bitmap64:
     def find(self, key: bytes) -> int | None:
         """The place of a key's container."""
         node, depth = self.root, 0
-        while isinstance(node, Branch):
+        while isinstance(node, InnerNode):
             if key[depth : depth + len(node.prefix)] != node.prefix:
                 return None
             depth += len(node.prefix)
@@ -137,13 +137,13 @@ def _inserted(node: Node | None, leaf: Leaf, depth: int) -> Node:
     if isinstance(node, Leaf):
         common = _common(node.key[depth:], leaf.key[depth:])
         node.prefix = b""
-        branch = Branch(NodeKind.NODE4, leaf.key[depth : depth + common])
+        branch = InnerNode(NodeKind.NODE4, leaf.key[depth : depth + common])
         branch.add(node.key[depth + common], node)
         branch.add(leaf.key[depth + common], leaf)
         return branch
     common = _common(node.prefix, leaf.key[depth:])
     if common < len(node.prefix):
-        branch = Branch(NodeKind.NODE4, node.prefix[:common])
+        branch = InnerNode(NodeKind.NODE4, node.prefix[:common])
         branch.add(node.prefix[common], node)
         node.prefix = node.prefix[common + 1 :]
         branch.add(leaf.key[depth + common], leaf)
@@ -211,7 +211,7 @@ def _node(reader: Reader, depth: int) -> Node:
     if kind > NodeKind.LEAF or depth > _KEY_BYTES:
         message = f"no node of kind {kind} can be at depth {depth} of a key of {_KEY_BYTES} bytes"
         raise RoaringFormatError(message)
-    branch = Branch(NodeKind(kind), prefix)
+    branch = InnerNode(NodeKind(kind), prefix)
     body, branch.slots = _bytes_of_children(reader, branch.kind, count)
     if len(set(body)) != count or sorted(body) != body:
         message = f"a node announces {count} children and has keys for {len(set(body))}"

@@ -14,7 +14,7 @@ from table_format.io.table_store import TableStore
 from table_format.metastore.commit.commit_check import check_fit
 from table_format.metastore.commit.commit_job import CommitContext, CommitJob
 from table_format.metastore.commit.next_snapshot import WrittenFiles, next_snapshot
-from table_format.metastore.manifest.manifest_changes import Changes
+from table_format.metastore.manifest.manifest_changes import FileChanges
 from table_format.metastore.manifest.manifest_merge import MergedManifests, MergeRules, merge_manifests
 from table_format.metastore.manifest.manifest_store import NewFiles, WrittenList
 from table_format.metastore.manifest.replay import ReplayError
@@ -28,7 +28,7 @@ from table_format.model.snapshot import Snapshot
 class WrittenChanges:
     """Changes and the lists that name their manifests."""
 
-    changes: Changes
+    changes: FileChanges
     delta: WrittenList
     changelog: WrittenList | None
 
@@ -79,7 +79,7 @@ def prepare(c: CommitContext, job: CommitJob, files: AttemptFiles, latest: Snaps
     return next_snapshot(c, job, written, latest, schema_id=schema.id)
 
 
-def _write_changes(c: CommitContext, files: AttemptFiles, changes: Changes, schema_id: int) -> WrittenChanges:
+def _write_changes(c: CommitContext, files: AttemptFiles, changes: FileChanges, schema_id: int) -> WrittenChanges:
     if files.written is not None:
         if files.written.changes is changes:
             return files.written

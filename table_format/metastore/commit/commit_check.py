@@ -15,7 +15,7 @@ from table_format.metastore.commit.conflicts import CommitFacts, find_bucket_cha
 from table_format.metastore.commit.key_changes import find_key_change
 from table_format.metastore.commit.schema_fit import find_misfit
 from table_format.metastore.manifest.index_entries import combine_index, find_hash_index_change
-from table_format.metastore.manifest.manifest_changes import Changes, compact_changes
+from table_format.metastore.manifest.manifest_changes import FileChanges, compact_changes
 from table_format.model.arguments import whole_number
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind, IndexManifestEntry
@@ -68,7 +68,7 @@ def find_lost_buckets(
     return lost
 
 
-def _check_schema(c: CommitContext, job: CommitJob, changes: Changes, latest: TableSchema) -> None:
+def _check_schema(c: CommitContext, job: CommitJob, changes: FileChanges, latest: TableSchema) -> None:
     """Refuse files that were written under a schema whose rows mean something else now.
 
     Raises:
@@ -121,7 +121,7 @@ def _find_conflict(
 
 
 def _bucket_counts(
-    c: CommitContext, job: CommitJob, changes: Changes, latest: Snapshot | None
+    c: CommitContext, job: CommitJob, changes: FileChanges, latest: Snapshot | None
 ) -> Mapping[bytes, set[int]]:
     if latest is None or job.kind is CommitKind.OVERWRITE:
         return {}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from table_format.io.table_store import TableStore
-from table_format.metastore.manifest.manifest_changes import Changes
+from table_format.metastore.manifest.manifest_changes import FileChanges
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions
 from table_format.metastore.scan.live_state import LiveState
@@ -42,7 +42,7 @@ class CommitContext:
 class Proposal:
     """Changes on top of one snapshot, and the live files of the touched partitions if they are known already."""
 
-    changes: Changes
+    changes: FileChanges
     base: Sequence[ManifestEntry] | None = None
 
 

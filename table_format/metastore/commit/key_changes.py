@@ -22,7 +22,7 @@ from table_format.errors import ConflictError, CorruptionError, RowsChanged
 from table_format.io.paths import POSTPONE_BUCKET
 from table_format.lsm.keys import Key, KeyRangeOf, key_ranges
 from table_format.metastore.commit.key_places import MOVES_NO_KEY, key_places_changed, snapshots_since
-from table_format.metastore.manifest.manifest_changes import Changes
+from table_format.metastore.manifest.manifest_changes import FileChanges
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.manifest import FileKind, ManifestEntry
@@ -160,7 +160,7 @@ def meetings(
 
 
 def find_key_change(
-    changes: Changes,
+    changes: FileChanges,
     schema: TableSchema,
     latest: Snapshot | None,
     snapshots: SnapshotStore,

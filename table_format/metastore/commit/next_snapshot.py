@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from table_format.errors import CorruptionError
 from table_format.metastore.commit.commit_job import CommitContext, CommitJob
-from table_format.metastore.manifest.manifest_changes import Changes
+from table_format.metastore.manifest.manifest_changes import FileChanges
 from table_format.metastore.manifest.manifest_store import WrittenList
 from table_format.metastore.manifest.statistics_file import read_statistics
 from table_format.model.manifest import FileKind
@@ -17,7 +17,7 @@ from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 class WrittenFiles:
     """What was written for one snapshot: the changes, and the lists and the index manifest that name its files."""
 
-    changes: Changes
+    changes: FileChanges
     delta: WrittenList
     changelog: WrittenList | None
     base: WrittenList

@@ -11,7 +11,7 @@ from dataclasses import replace
 from table_format.errors import FileConflict
 from table_format.metastore.commit.commit_job import CommitContext, Proposal
 from table_format.metastore.manifest.index_entries import removals
-from table_format.metastore.manifest.manifest_changes import Changes
+from table_format.metastore.manifest.manifest_changes import FileChanges
 from table_format.metastore.manifest.partitions import PartitionSpec
 from table_format.metastore.references.snapshot_files import file_key
 from table_format.model.manifest import FileIdentifier, FileKind, ManifestEntry
@@ -22,7 +22,7 @@ from table_format.options.bucket import POSTPONE
 def propose_overwrite(
     c: CommitContext,
     latest: Snapshot | None,
-    new: Changes,
+    new: FileChanges,
     target: frozenset[bytes] | tuple[PartitionSpec, ...],
 ) -> Proposal:
     """Removal of all that is live in the target now, then the new files."""
@@ -38,7 +38,7 @@ def propose_overwrite(
 def propose_rewrite(
     c: CommitContext,
     latest: Snapshot | None,
-    new: Changes,
+    new: FileChanges,
     partitions: frozenset[bytes],
     *,
     base: Snapshot,
@@ -59,7 +59,7 @@ def propose_rewrite(
     return _replacement(c, latest, new, partitions, is_replaced=lambda entry: entry.bucket >= 0)
 
 
-def propose_rescale(c: CommitContext, latest: Snapshot | None, changes: Changes) -> Proposal:
+def propose_rescale(c: CommitContext, latest: Snapshot | None, changes: FileChanges) -> Proposal:
     """A compaction that gives rows other buckets, and so has to remove every file of the partitions it touches.
 
     Raises:
@@ -90,7 +90,7 @@ def bucket_contents(
 def _replacement(
     c: CommitContext,
     latest: Snapshot,
-    new: Changes,
+    new: FileChanges,
     target: frozenset[bytes],
     *,
     is_replaced: Callable[[ManifestEntry], bool],

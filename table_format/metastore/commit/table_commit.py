@@ -28,7 +28,7 @@ from table_format.metastore.commit.proposals import (
     propose_rescale,
     propose_rewrite,
 )
-from table_format.metastore.manifest.manifest_changes import Changes, append_changes, compact_changes
+from table_format.metastore.manifest.manifest_changes import FileChanges, append_changes, compact_changes
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions, PartitionSpec
 from table_format.metastore.manifest.statistics_file import write_statistics
@@ -245,7 +245,7 @@ class TableCommit:
         """Publish statistics of the table, in a snapshot without changes; raises as ``commit``."""
         c = self._context
         name = write_statistics(c.store, statistics)
-        nothing = Proposal(Changes())
+        nothing = Proposal(FileChanges())
         job = CommitJob(
             identifier=identifier,
             kind=CommitKind.ANALYZE,
@@ -304,7 +304,9 @@ class TableCommit:
 
     # --- jobs -------------------------------------------------------------------------------------------------------
 
-    def _job(self, committable: Committable, kind: CommitKind, changes: Changes, *, check_conflicts: bool) -> CommitJob:
+    def _job(
+        self, committable: Committable, kind: CommitKind, changes: FileChanges, *, check_conflicts: bool
+    ) -> CommitJob:
         proposal = Proposal(changes)
         return CommitJob(
             identifier=committable.identifier,
@@ -368,10 +370,10 @@ class TableCommit:
 
     def _remove(self, specs: tuple[PartitionSpec, ...], identifier: int) -> tuple[Snapshot, ...]:
         nothing = Committable(identifier=identifier, messages=())
-        return (self._publish(self._overwrite_job(nothing, Changes(), specs)),)
+        return (self._publish(self._overwrite_job(nothing, FileChanges(), specs)),)
 
     def _overwrite_job(
-        self, committable: Committable, new: Changes, target: frozenset[bytes] | tuple[PartitionSpec, ...]
+        self, committable: Committable, new: FileChanges, target: frozenset[bytes] | tuple[PartitionSpec, ...]
     ) -> CommitJob:
         return CommitJob(
             identifier=committable.identifier,
@@ -383,7 +385,7 @@ class TableCommit:
             files=new.added_names,
         )
 
-    def _check_inside(self, new: Changes, specs: tuple[PartitionSpec, ...]) -> None:
+    def _check_inside(self, new: FileChanges, specs: tuple[PartitionSpec, ...]) -> None:
         c = self._context
         for entry in new.entries:
             if not any(c.partitions.matches(spec, entry.partition) for spec in specs):

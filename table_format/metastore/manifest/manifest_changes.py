@@ -31,7 +31,7 @@ class ChangeBases:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class FileChanges:
     """What one snapshot changes: data files, changelog files, index files, each in order of replay.
 
     ``worked_under`` are ids of the schemas the work was done under, as far as the messages say, and ``rewrites`` says
@@ -88,11 +88,11 @@ class Changes:
         index = (e.index_file.file_name for e in self.index if e.kind is FileKind.ADD)
         return frozenset((*data, *index))
 
-    def without_changelog(self) -> Changes:
+    def without_changelog(self) -> FileChanges:
         """The same without changelog, for overwrites, which have none."""
         return replace(self, changelog=())
 
-    def after_removal(self, entries: Iterable[ManifestEntry], index: Iterable[IndexManifestEntry]) -> Changes:
+    def after_removal(self, entries: Iterable[ManifestEntry], index: Iterable[IndexManifestEntry]) -> FileChanges:
         """The same after the removal of all that is replaced: based on no state, since that is what goes."""
         return replace(
             self,
@@ -103,7 +103,7 @@ class Changes:
         )
 
 
-def append_changes(messages: Sequence[CommitMessage]) -> Changes:
+def append_changes(messages: Sequence[CommitMessage]) -> FileChanges:
     """The part for the APPEND snapshot: new files first, then removed ones, message by message."""
     entries: list[ManifestEntry] = []
     changelog: list[ManifestEntry] = []
@@ -123,7 +123,7 @@ def append_changes(messages: Sequence[CommitMessage]) -> Changes:
         changelog += _entries(FileKind.ADD, m, m.changelog_files)
         index += _index(FileKind.DELETE, m, m.deleted_index_files)
         index += _index(FileKind.ADD, m, m.new_index_files)
-    return Changes(
+    return FileChanges(
         tuple(entries),
         tuple(changelog),
         tuple(index),
@@ -138,7 +138,7 @@ def append_changes(messages: Sequence[CommitMessage]) -> Changes:
     )
 
 
-def compact_changes(messages: Iterable[CommitMessage]) -> Changes:
+def compact_changes(messages: Iterable[CommitMessage]) -> FileChanges:
     """The part for the COMPACT snapshot: inputs removed, then results added, message by message."""
     entries: list[ManifestEntry] = []
     changelog: list[ManifestEntry] = []
@@ -152,7 +152,7 @@ def compact_changes(messages: Iterable[CommitMessage]) -> Changes:
         changelog += _entries(FileKind.ADD, m, m.compact_changelog_files)
         index += _index(FileKind.DELETE, m, m.compact_deleted_index_files)
         index += _index(FileKind.ADD, m, m.compact_new_index_files)
-    return Changes(tuple(entries), tuple(changelog), tuple(index), worked_under=frozenset(worked_under))
+    return FileChanges(tuple(entries), tuple(changelog), tuple(index), worked_under=frozenset(worked_under))
 
 
 def _entries(kind: FileKind, message: CommitMessage, files: Iterable[DataFileMeta]) -> Iterable[ManifestEntry]:

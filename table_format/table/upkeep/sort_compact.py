@@ -18,7 +18,7 @@ from table_format.errors import BucketLost, InvalidInputError, UnsupportedFeatur
 from table_format.indexes.deletion_vectors import BucketDeletions
 from table_format.indexes.hash_index import hash_entries
 from table_format.kernels.sort_keys import OrderStrategy, SortKey
-from table_format.lsm.sort import CompactedBucket, sort_buckets
+from table_format.lsm.sort import BucketToSort, sort_buckets
 from table_format.metastore.references.expired_reads import on_latest
 from table_format.model.arguments import name_or_names
 from table_format.model.commit import CommitMessage, Committable
@@ -130,9 +130,9 @@ def sort_key(facts: TableFacts, order_by: Sequence[str], strategy: str) -> SortK
     return SortKey(OrderStrategy(strategy), columns, text_bytes=facts.options.compaction.zorder_text_bytes)
 
 
-def bucket_to_sort(facts: TableFacts, work: BucketCompaction) -> CompactedBucket:
+def bucket_to_sort(facts: TableFacts, work: BucketCompaction) -> BucketToSort:
     """A dynamic bucket after its full compaction."""
-    return CompactedBucket(files_of(facts, work), work.files, work.deletions or BucketDeletions(), work.hash_file)
+    return BucketToSort(files_of(facts, work), work.files, work.deletions or BucketDeletions(), work.hash_file)
 
 
 def by_partition(works: Iterable[BucketCompaction]) -> Mapping[bytes, Sequence[BucketCompaction]]:

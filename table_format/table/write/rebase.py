@@ -20,7 +20,7 @@ from table_format.formats.data_file_reader import DataFileReader
 from table_format.kernels.stored_keys import stored_key
 from table_format.metastore.commit.key_changes import KeySpans, Meeting, meetings
 from table_format.metastore.commit.key_places import snapshot_identity
-from table_format.metastore.manifest.manifest_changes import Changes, append_changes
+from table_format.metastore.manifest.manifest_changes import FileChanges, append_changes
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.snapshot import Snapshot
@@ -78,7 +78,7 @@ def committed_on_latest(
             messages = rebased(facts, messages, conflict)
 
 
-def _met(facts: TableFacts, changes: Changes, latest: Snapshot | None) -> list[Meeting] | None:
+def _met(facts: TableFacts, changes: FileChanges, latest: Snapshot | None) -> list[Meeting] | None:
     spans = KeySpans(facts.schema, changes.entries)
     found: dict[str, Meeting] = {}
     for base in sorted(changes.bases.key_places | changes.bases.rows):

@@ -1,4 +1,4 @@
-"""What a writer has done since it last handed over, so that one commit can carry several compactions.
+"""What a writer has changed in a bucket since its last commit message, which may carry several compactions.
 
 Java ``MergeTreeWriter.updateCompactResult``. A file that one compaction made and the next consumed was never visible:
 it is deleted at once and named by neither list.
@@ -26,7 +26,7 @@ class CompactResult:
     changelog: tuple[DataFileMeta, ...] = ()
 
 
-class Changes:
+class CommitIncrement:
     """New files, and the sum of all compactions, of one bucket."""
 
     def __init__(self, bucket: BucketFiles) -> None:
