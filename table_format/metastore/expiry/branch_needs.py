@@ -222,12 +222,14 @@ class _Needs:
         run = last_run([snapshot.id for snapshot in history.snapshots])
         for snapshot in history.snapshots:
             # A snapshot below a gap may be left of a lost race: files that it lacks have never existed.
-            is_gone = partial(_is_let_go, snapshots, history.branch, snapshot.id) if snapshot.id >= run[0] else _always
+            is_removed = (
+                partial(_is_let_go, snapshots, history.branch, snapshot.id) if snapshot.id >= run[0] else _always
+            )
             if snapshot.id == follower and snapshot is not history.snapshots[-1]:
-                entries, is_whole = self._read(snapshot, (snapshot.delta_manifest_list,), is_gone)
+                entries, is_whole = self._read(snapshot, (snapshot.delta_manifest_list,), is_removed)
                 self._add_files(entry for entry in entries if entry.kind is FileKind.ADD)
             else:
-                is_whole = self._add_state(snapshot, is_gone)
+                is_whole = self._add_state(snapshot, is_removed)
             self._add_files(self._entries(snapshot.changelog_manifest_list))
             follower = snapshot.id + 1 if is_whole and is_linear else None
 
@@ -239,9 +241,9 @@ class _Needs:
             self._add_files(self._entries(kept.changelog_manifest_list))
             self._add_files(e for e in self._entries(kept.delta_manifest_list) if is_change(e))
 
-    def _add_state(self, snapshot: Snapshot, is_gone: Callable[[], bool]) -> bool:
+    def _add_state(self, snapshot: Snapshot, is_removed: Callable[[], bool]) -> bool:
         lists = (snapshot.base_manifest_list, snapshot.delta_manifest_list)
-        entries, is_whole = self._read(snapshot, lists, is_gone)
+        entries, is_whole = self._read(snapshot, lists, is_removed)
         try:
             self._add_files(live_entries(merge_entries(entries)))
         except ReplayError:
@@ -251,7 +253,7 @@ class _Needs:
         return is_whole
 
     def _read(
-        self, snapshot: Snapshot, lists: Sequence[str], is_gone: Callable[[], bool]
+        self, snapshot: Snapshot, lists: Sequence[str], is_removed: Callable[[], bool]
     ) -> tuple[list[ManifestEntry], bool]:
         """The entries of lists, and whether they are all; the names of metadata are noted."""
         try:
@@ -260,7 +262,7 @@ class _Needs:
             manifests = [each for name, size in sized for each in self._manifests.read_list(name, size=size)]
             return [entry for manifest in manifests for entry in self._manifests.read(manifest)], True
         except MissingFile:
-            if self._strict and not is_gone():
+            if self._strict and not is_removed():
                 raise
         self._names.add(metadata_names(snapshot, self._manifests, passing_over=MissingFile))
         return [entry for name in lists for entry in self._entries(name)], False

@@ -108,9 +108,9 @@ class RetainedFiles:
                 except MissingFile:
                     if not self._history.may_lack_files(keeper):
                         raise
-        return files | self._brought_back(end, wanted)
+        return files | self._restored(end, wanted)
 
-    def _brought_back(self, end: Snapshot, wanted: FileFilter) -> set[FileKey]:
+    def _restored(self, end: Snapshot, wanted: FileFilter) -> set[FileKey]:
         """Files that snapshots after ``end`` may have added though earlier ones had removed them.
 
         Java's rollback to an old state as a new snapshot does that, under the kind OVERWRITE; nothing else does.

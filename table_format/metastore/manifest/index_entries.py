@@ -32,11 +32,11 @@ def combine_index(
         before = live.get(key)
         if entry.kind is FileKind.DELETE:
             if before is None or before.index_file.file_name != entry.index_file.file_name:
-                raise _gone(entry, before)
+                raise _removed_already(entry, before)
             del live[key]
         elif before is not None and (not bucketed or entry.index_file.index_type == DELETION_VECTORS):
             # Vectors that this commit has not seen must not be lost: their rows would come back.
-            raise _there_already(entry, before)
+            raise _exists_already(entry, before)
         else:
             live[key] = entry
     _refuse_two_vectors(live.values())
@@ -96,7 +96,7 @@ def _refuse_two_vectors(entries: Iterable[IndexManifestEntry]) -> None:
                 raise FileConflict(message)
 
 
-def _gone(entry: IndexManifestEntry, before: IndexManifestEntry | None) -> FileConflict:
+def _removed_already(entry: IndexManifestEntry, before: IndexManifestEntry | None) -> FileConflict:
     found = "no index file" if before is None else f"'{before.index_file.file_name}'"
     return FileConflict(
         f"{_GIVE_UP} Index file '{entry.index_file.file_name}' of bucket {entry.bucket} is to be removed and {found} "
@@ -104,7 +104,7 @@ def _gone(entry: IndexManifestEntry, before: IndexManifestEntry | None) -> FileC
     )
 
 
-def _there_already(entry: IndexManifestEntry, before: IndexManifestEntry) -> FileConflict:
+def _exists_already(entry: IndexManifestEntry, before: IndexManifestEntry) -> FileConflict:
     return FileConflict(
         f"{_GIVE_UP} Index file '{entry.index_file.file_name}' is to be added and '{before.index_file.file_name}' is "
         "there already: another commit deleted rows; read again and redo the work"
