@@ -60,8 +60,10 @@ bench: setup ## Measure the workloads side by side with plain Spark and the peer
 structure: setup ## Measure the source: modules, floors of imports, sizes, docstrings
 	$(BIN)/python -m benchmarks.structure
 
-docs: setup ## Generate docs/options.md from the declarations
+docs: setup ## Generate the references in docs/ from the declarations
 	$(BIN)/python -m table_format.options > docs/options.md
+	$(BIN)/python -m table_format.kernels.aggregates > docs/aggregate-functions.md
+	$(BIN)/python -m table_format.procedures > docs/procedures.md
 
 lock: ## Resolve the versions again (needs uv)
 	uv pip compile --universal --python-version 3.11 pyproject.toml --group dev --extra connect --extra frames \

@@ -23,7 +23,7 @@ from table_format.errors import (
 from table_format.io.memory import MemoryFileIO
 from table_format.model.schema_change import AddColumn, DropColumn, RemoveOption, SetOption
 from table_format.model.types import BigIntType, IntType
-from tests.support.dict_catalog import DictCatalog
+from tests.support.dict_catalog import dict_warehouse
 from tests.support.tables import Warehouse, disk_warehouse, keyed, memory_warehouse, rows_of
 
 SCHEMA = Schema.from_arrow(pa.schema([("a", pa.int64()), ("b", pa.string())]))
@@ -36,9 +36,7 @@ def warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> Warehouse:
             return disk_warehouse(tmp_path)
         case "memory":
             return memory_warehouse()
-    catalog = DictCatalog("/warehouse", MemoryFileIO())
-    catalog.create_database("db")
-    return Warehouse(catalog, catalog.io)
+    return dict_warehouse()
 
 
 def test_databases_are_made_listed_and_dropped(warehouse: Warehouse) -> None:

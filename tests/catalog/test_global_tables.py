@@ -11,16 +11,17 @@ from table_format.errors import AlreadyExistsError, InvalidIdentifier, InvalidIn
 from table_format.io.memory import MemoryFileIO
 from table_format.model.types import DataField, IntType, VarCharType
 from table_format.table.system.table import SystemTable
+from tests.support.dict_catalog import DictCatalog
 from tests.support.tables import keyed, memory_warehouse
 
 FIELDS = (DataField(0, "k", IntType(nullable=False)), DataField(1, "p", VarCharType()))
 
 
-@pytest.fixture
-def catalog() -> Catalog:
-    made = load_catalog(
-        {"warehouse": "/w", "cache-enabled": "false", "table-default.file.format": "parquet"}, file_io=MemoryFileIO()
-    )
+@pytest.fixture(params=[FileSystemCatalog, DictCatalog])
+def catalog(request: pytest.FixtureRequest) -> Catalog:
+    defaults = {"file.format": "parquet"}
+    options = {"warehouse": "/w", "cache-enabled": "false", "table-default.file.format": "parquet"}
+    made = request.param("/w", MemoryFileIO(), table_defaults=defaults, options=options)
     made.create_database("my_db")
     made.create_database("my_db2")
     made.create_table("my_db.orders_orc", Schema(FIELDS, options={"bucket": "-1"}))

@@ -8,18 +8,15 @@ import pytest
 
 from table_format import Table
 from table_format.errors import AlreadyExistsError, TableNotFound
-from table_format.io.memory import MemoryFileIO
 from table_format.model.schema_change import SetOption
 from table_format.table.system.table import SystemTable
-from tests.support.dict_catalog import DictCatalog
+from tests.support.dict_catalog import dict_warehouse
 from tests.support.tables import Warehouse, keyed, rows_of
 
 
 @pytest.fixture
 def warehouse() -> Warehouse:
-    catalog = DictCatalog("/warehouse", MemoryFileIO())
-    catalog.create_database("db")
-    return Warehouse(catalog, catalog.io)
+    return dict_warehouse()
 
 
 def test_a_table_keeps_its_directory_when_its_name_changes(warehouse: Warehouse) -> None:

@@ -20,7 +20,7 @@ from table_format.model.schema_change import (
     SetOption,
 )
 from table_format.model.types import BigIntType, IntType
-from tests.support.tables import Warehouse, keyed, memory_warehouse
+from tests.support.tables import Warehouse, keyed
 
 COLUMNS = pa.schema(
     [
@@ -32,11 +32,6 @@ COLUMNS = pa.schema(
     ]
 )
 K = ("k",)
-
-
-@pytest.fixture
-def warehouse() -> Warehouse:
-    return memory_warehouse()
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,10 @@ from table_format.catalog.registry import CatalogArguments, CatalogKind
 from table_format.catalog.table_names import TableName
 from table_format.errors import AlreadyExistsError, InvalidInputError
 from table_format.io.file_io import FileIO
+from table_format.io.memory import MemoryFileIO
 from table_format.runtime import Ids, SystemIds
 from table_format.secrets import Secret
+from tests.support.tables import DATABASE, Warehouse
 
 
 @dataclass
@@ -110,6 +112,13 @@ class DictCatalog(NamedCatalog):
     @property
     def names(self) -> DictNames:
         return DictNames(self.metastore, self.warehouse, self.io, self.runtime.ids)
+
+
+def dict_warehouse() -> Warehouse:
+    """A warehouse in memory with one database."""
+    catalog = DictCatalog("/warehouse", MemoryFileIO())
+    catalog.create_database(DATABASE)
+    return Warehouse(catalog, catalog.io)
 
 
 def dict_catalog_kind(name: str, metastore: Metastore, options: type[object] | None = None) -> CatalogKind:

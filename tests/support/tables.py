@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from table_format import Schema, Table, load_catalog
 from table_format.catalog.filesystem import FileSystemCatalog
+from table_format.catalog.named_catalog import NamedCatalog
 from table_format.io.file_io import FileIO
 from table_format.io.memory import MemoryFileIO
 from table_format.runtime import Clock, Runtime
@@ -23,7 +24,7 @@ KEYED = pa.schema([pa.field("id", pa.int64(), nullable=False), ("dt", pa.string(
 class Warehouse:
     """A catalog with one database."""
 
-    catalog: FileSystemCatalog
+    catalog: NamedCatalog
     io: FileIO
 
     def table(

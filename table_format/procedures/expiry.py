@@ -1,0 +1,106 @@
+"""Procedures that delete what is old or belongs to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import pyarrow as pa
+
+from table_format.procedures.arguments import COUNT, DURATION, FLAG, INSTANT, OPTIONS, TEXT, Argument, required
+from table_format.procedures.declare import TABLE, Call, Procedure, Row
+
+_DRY_RUN: Final = Argument("dry_run", FLAG, "Only tell what would be deleted.", default=False)
+_RETAIN_MAX: Final = Argument("retain_max", COUNT, "What exceeds this number goes whatever its age.")
+_RETAIN_MIN: Final = Argument("retain_min", COUNT, "At least so many stay.")
+_OLDER_THAN: Final = Argument("older_than", INSTANT, "Only what is older goes.")
+_MAX_DELETES: Final = Argument("max_deletes", COUNT, "How many go at most.")
+
+
+def _expire_snapshots(call: Call) -> Iterable[Row]:
+    report = call.table(options=call["options"]).expire_snapshots(
+        dry_run=call["dry_run"],
+        retain_max=call["retain_max"],
+        retain_min=call["retain_min"],
+        older_than_ms=call["older_than"],
+        limit=call["max_deletes"],
+        retain_floor_ms=call["retain_floor"],
+    )
+    return [(len(report.snapshot_ids),)]
+
+
+def _expire_changelogs(call: Call) -> Iterable[Row]:
+    report = call.table().expire_changelogs(
+        dry_run=call["dry_run"],
+        retain_max=call["retain_max"],
+        retain_min=call["retain_min"],
+        older_than_ms=call["older_than"],
+        limit=call["max_deletes"],
+        everything=call["delete_all"],
+    )
+    return [(len(report.changelog_ids),)]
+
+
+def _expire_tags(call: Call) -> Iterable[Row]:
+    return [(name,) for name in call.table().expire_tags(older_than_ms=call["older_than"], dry_run=call["dry_run"])]
+
+
+def _remove_orphan_files(call: Call) -> Iterable[Row]:
+    name = call["table"]
+    database = name.removesuffix(".*")
+    names = [name] if database == name else [f"{database}.{table}" for table in call.catalog.list_tables(database)]
+    reports = [
+        call.table(one).remove_orphan_files(older_than_ms=call["older_than"], dry_run=call["dry_run"]) for one in names
+    ]
+    return [(sum(len(report.files) for report in reports), sum(report.bytes for report in reports))]
+
+
+EXPIRE_SNAPSHOTS: Final = Procedure(
+    "expire_snapshots",
+    "Delete old snapshots and the files that only they need, by the table's options or the arguments.",
+    (
+        TABLE,
+        _RETAIN_MAX,
+        _RETAIN_MIN,
+        _OLDER_THAN,
+        _MAX_DELETES,
+        Argument("options", OPTIONS, "Dynamic options of the table."),
+        _DRY_RUN,
+        Argument("retain_floor", DURATION, "Nothing younger goes; '0 s' only when nobody else writes."),
+    ),
+    _expire_snapshots,
+    pa.schema([pa.field("deleted_snapshots_count", pa.int32(), nullable=False)]),
+)
+EXPIRE_CHANGELOGS: Final = Procedure(
+    "expire_changelogs",
+    "Delete old long-lived changelogs and the files that only they need.",
+    (
+        TABLE,
+        _RETAIN_MAX,
+        _RETAIN_MIN,
+        _OLDER_THAN,
+        _MAX_DELETES,
+        Argument("delete_all", FLAG, "Delete all of them, whatever consumers have still to read.", default=False),
+        _DRY_RUN,
+    ),
+    _expire_changelogs,
+    pa.schema([pa.field("deleted_changelogs_count", pa.int32(), nullable=False)]),
+)
+EXPIRE_TAGS: Final = Procedure(
+    "expire_tags",
+    "Delete the tags whose time is over, and those that are older than a time.",
+    (TABLE, _OLDER_THAN, _DRY_RUN),
+    _expire_tags,
+    pa.schema([pa.field("expired_tags", pa.string(), nullable=False)]),
+)
+REMOVE_ORPHAN_FILES: Final = Procedure(
+    "remove_orphan_files",
+    "Delete files that no snapshot, tag, branch or changelog reaches.",
+    (
+        required("table", TEXT, "The table, or database.* for all tables of a database."),
+        Argument("older_than", INSTANT, "Only what was changed before goes; a day ago without."),
+        _DRY_RUN,
+    ),
+    _remove_orphan_files,
+    pa.schema([pa.field("deletedFileCount", pa.int64()), pa.field("deletedFileTotalLenInBytes", pa.int64())]),
+)

@@ -1,0 +1,155 @@
+"""Procedures on tags and branches, and those that go back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import pyarrow as pa
+
+from table_format.errors import InvalidInputError, SnapshotNotFound
+from table_format.metastore.history.rollback import RollbackReport
+from table_format.procedures.arguments import DURATION, FLAG, INSTANT, NAMES, TEXT, WHOLE, Argument, required
+from table_format.procedures.declare import TABLE, Call, Procedure, Row, done
+from table_format.table.table import Table
+
+_TAG: Final = required("tag", TEXT, "The name of the tag.")
+_SNAPSHOT: Final = Argument("snapshot", WHOLE, "The id of the snapshot; the latest without.")
+_TIME_RETAINED: Final = Argument("time_retained", DURATION, "How long the tag stays; for ever without.")
+_BRANCH: Final = required("branch", TEXT, "The name of the branch.")
+_ROLLED_BACK: Final = pa.schema(
+    [
+        pa.field("previous_snapshot_id", pa.int64(), nullable=False),
+        pa.field("current_snapshot_id", pa.int64(), nullable=False),
+    ]
+)
+
+
+def _create_tag(call: Call) -> None:
+    call.table().create_tag(call["tag"], call["snapshot"], time_retained_ms=call["time_retained"])
+
+
+def _replace_tag(call: Call) -> None:
+    call.table().replace_tag(call["tag"], call["snapshot"], time_retained_ms=call["time_retained"])
+
+
+def _delete_tags(call: Call) -> None:
+    table = call.table()
+    for name in call["tag"]:
+        table.delete_tag(name)
+
+
+def _create_branch(call: Call) -> None:
+    call.table().create_branch(call["branch"], tag=call["tag"], ignore_if_exists=call["ignoreIfExists"])
+
+
+def _delete_branches(call: Call) -> None:
+    table = call.table()
+    for name in call["branch"]:
+        table.delete_branch(name)
+
+
+def _rollback(call: Call) -> Iterable[Row]:
+    given = {name: call[name] for name in ("version", "snapshot", "tag") if call[name] is not None}
+    if len(given) != 1:
+        found = ", ".join(given) or "none"
+        message = f"procedure 'rollback': expected one of the arguments version, snapshot and tag, found {found}"
+        raise InvalidInputError(message)
+    ((name, target),) = given.items()
+    if name == "version" and target.isdigit():
+        target = int(target)
+    table = call.table()
+    before = _latest(table)
+    return _rolled_back(before, table.rollback_to(target))
+
+
+def _rollback_to_timestamp(call: Call) -> Iterable[Row]:
+    table = call.table()
+    before = _latest(table)
+    return _rolled_back(before, table.rollback_to_timestamp(call["timestamp"]))
+
+
+def _latest(table: Table) -> int:
+    latest = table.latest_snapshot()
+    if latest is None:
+        message = f"table {table.identifier} has no snapshot to roll back from"
+        raise SnapshotNotFound(message)
+    return latest.id
+
+
+def _rolled_back(before: int, report: RollbackReport) -> Iterable[Row]:
+    return [(before, report.snapshot.id)]
+
+
+CREATE_TAG: Final = Procedure(
+    "create_tag", "Give a snapshot a name that keeps it.", (TABLE, _TAG, _SNAPSHOT, _TIME_RETAINED), done(_create_tag)
+)
+REPLACE_TAG: Final = Procedure(
+    "replace_tag", "Let a tag keep another snapshot.", (TABLE, _TAG, _SNAPSHOT, _TIME_RETAINED), done(_replace_tag)
+)
+RENAME_TAG: Final = Procedure(
+    "rename_tag",
+    "Give a tag another name.",
+    (TABLE, _TAG, required("target_tag", TEXT, "The new name.")),
+    done(lambda call: call.table().rename_tag(call["tag"], call["target_tag"])),
+)
+DELETE_TAG: Final = Procedure(
+    "delete_tag",
+    "Remove tags and the files that only they need.",
+    (TABLE, required("tag", NAMES, "The names of the tags.")),
+    done(_delete_tags),
+)
+TRIGGER_TAG_AUTOMATIC_CREATION: Final = Procedure(
+    "trigger_tag_automatic_creation",
+    "Make the tags that are due by 'tag.automatic-creation'.",
+    (TABLE,),
+    done(lambda call: call.table().create_automatic_tags()),
+)
+CREATE_BRANCH: Final = Procedure(
+    "create_branch",
+    "Make a branch, with the snapshot of a tag or without rows.",
+    (
+        TABLE,
+        _BRANCH,
+        Argument("tag", TEXT, "The tag whose snapshot the branch begins with."),
+        Argument("ignoreIfExists", FLAG, "Whether a branch of that name may exist.", default=False),
+    ),
+    done(_create_branch),
+)
+DELETE_BRANCH: Final = Procedure(
+    "delete_branch",
+    "Remove branches and the files that only they need.",
+    (TABLE, required("branch", NAMES, "The names of the branches.")),
+    done(_delete_branches),
+)
+RENAME_BRANCH: Final = Procedure(
+    "rename_branch",
+    "Give a branch another name.",
+    (TABLE, required("from_branch", TEXT, "The old name."), required("to_branch", TEXT, "The new name.")),
+    done(lambda call: call.table().rename_branch(call["from_branch"], call["to_branch"])),
+)
+FAST_FORWARD: Final = Procedure(
+    "fast_forward",
+    "Let a table become what its branch is.",
+    (TABLE, _BRANCH),
+    done(lambda call: call.table().fast_forward(call["branch"])),
+)
+ROLLBACK: Final = Procedure(
+    "rollback",
+    "Make an earlier snapshot the latest; what came later goes.",
+    (
+        TABLE,
+        Argument("version", TEXT, "The id of the snapshot, or the name of a tag."),
+        Argument("snapshot", WHOLE, "The id of the snapshot."),
+        Argument("tag", TEXT, "The name of the tag."),
+    ),
+    _rollback,
+    _ROLLED_BACK,
+)
+ROLLBACK_TO_TIMESTAMP: Final = Procedure(
+    "rollback_to_timestamp",
+    "Make the last snapshot committed at or before a time the latest; what came later goes.",
+    (TABLE, required("timestamp", INSTANT, "The time.")),
+    _rollback_to_timestamp,
+    _ROLLED_BACK,
+)

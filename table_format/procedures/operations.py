@@ -1,0 +1,61 @@
+"""Where the heavy work of procedures runs: in this process, or as jobs of an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from table_format.catalog.protocol import Catalog
+from table_format.model.snapshot import Snapshot
+from table_format.table.table import Table
+
+Partitions = Sequence[Mapping[str, object]]
+
+
+class Operations(Protocol):
+    """A catalog, and the operations on its tables that an engine does in its own way."""
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog the tables are in."""
+        ...
+
+    def compact(
+        self, table: Table, *, full: bool, partitions: Partitions | None, buckets: Sequence[int] | None
+    ) -> tuple[Snapshot, ...]:
+        """Compact what is due, or everything; see ``Table.compact``."""
+        ...
+
+    def sort_compact(
+        self, table: Table, *, order_by: Sequence[str], order_strategy: str, partitions: Partitions | None
+    ) -> tuple[Snapshot, ...]:
+        """Put rows in order; see ``Table.compact``."""
+        ...
+
+    def rescale(self, table: Table, bucket: int | None, *, partitions: Partitions | None) -> tuple[Snapshot, ...]:
+        """Give partitions another number of buckets; see ``Table.rescale``."""
+        ...
+
+
+@dataclass(frozen=True)
+class InProcess:
+    """``Operations`` by this process alone."""
+
+    catalog: Catalog
+
+    def compact(
+        self, table: Table, *, full: bool, partitions: Partitions | None, buckets: Sequence[int] | None
+    ) -> tuple[Snapshot, ...]:
+        """As ``Table.compact``."""
+        return table.compact(full=full, partitions=partitions, buckets=buckets)
+
+    def sort_compact(
+        self, table: Table, *, order_by: Sequence[str], order_strategy: str, partitions: Partitions | None
+    ) -> tuple[Snapshot, ...]:
+        """As ``Table.compact`` with ``order_by``."""
+        return table.compact(order_by=order_by, order_strategy=order_strategy, partitions=partitions)
+
+    def rescale(self, table: Table, bucket: int | None, *, partitions: Partitions | None) -> tuple[Snapshot, ...]:
+        """As ``Table.rescale``."""
+        return table.rescale(bucket, partitions=partitions)

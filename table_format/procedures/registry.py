@@ -1,0 +1,65 @@
+"""The procedures by name (Java ``SparkProcedures``; ``expire_changelogs`` and ``drop_partition`` are Flink's).
+
+A new one takes a declaration in a module beside this one and a line in ``PROCEDURES``; a program adds its own by
+``register_procedure``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from table_format.procedures.compaction import ANALYZE, COMPACT, DROP_PARTITION, RESCALE
+from table_format.procedures.consumers import CLEAR_CONSUMERS, RESET_CONSUMER
+from table_format.procedures.declare import Procedure
+from table_format.procedures.expiry import EXPIRE_CHANGELOGS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, REMOVE_ORPHAN_FILES
+from table_format.procedures.history import (
+    CREATE_BRANCH,
+    CREATE_TAG,
+    DELETE_BRANCH,
+    DELETE_TAG,
+    FAST_FORWARD,
+    RENAME_BRANCH,
+    RENAME_TAG,
+    REPLACE_TAG,
+    ROLLBACK,
+    ROLLBACK_TO_TIMESTAMP,
+    TRIGGER_TAG_AUTOMATIC_CREATION,
+)
+from table_format.registry import Registry
+
+PROCEDURES: Final = Registry(
+    "procedure",
+    (
+        COMPACT,
+        RESCALE,
+        ANALYZE,
+        DROP_PARTITION,
+        EXPIRE_SNAPSHOTS,
+        EXPIRE_CHANGELOGS,
+        EXPIRE_TAGS,
+        REMOVE_ORPHAN_FILES,
+        CREATE_TAG,
+        REPLACE_TAG,
+        RENAME_TAG,
+        DELETE_TAG,
+        TRIGGER_TAG_AUTOMATIC_CREATION,
+        CREATE_BRANCH,
+        DELETE_BRANCH,
+        RENAME_BRANCH,
+        FAST_FORWARD,
+        ROLLBACK,
+        ROLLBACK_TO_TIMESTAMP,
+        RESET_CONSUMER,
+        CLEAR_CONSUMERS,
+    ),
+    name_of=lambda procedure: procedure.name,
+)
+
+
+def register_procedure(procedure: Procedure) -> None:
+    """Let a procedure be called, in this process.
+
+    Raises:
+        AlreadyExistsError: there is one of that name.
+    """
+    PROCEDURES.register(procedure)

@@ -1,0 +1,42 @@
+"""The operations of procedures that run in Spark's tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from table_format.catalog.protocol import Catalog
+from table_format.model.snapshot import Snapshot
+from table_format.procedures.operations import Partitions
+from table_format.spark.jobs.compact import compact_on_spark
+from table_format.spark.jobs.rescale import rescale_on_spark
+from table_format.spark.jobs.sort_compact import sort_compact_on_spark
+from table_format.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class OnSpark:
+    """``Operations`` as jobs of a session."""
+
+    spark: SparkSession
+    catalog: Catalog
+
+    def compact(
+        self, table: Table, *, full: bool, partitions: Partitions | None, buckets: Sequence[int] | None
+    ) -> tuple[Snapshot, ...]:
+        """Compact with a task for each bucket."""
+        return compact_on_spark(self.spark, table, full=full, partitions=partitions, buckets=buckets).snapshots
+
+    def sort_compact(
+        self, table: Table, *, order_by: Sequence[str], order_strategy: str, partitions: Partitions | None
+    ) -> tuple[Snapshot, ...]:
+        """Put rows in order, each task a range of them."""
+        return sort_compact_on_spark(self.spark, table, order_by, order_strategy, partitions=partitions)
+
+    def rescale(self, table: Table, bucket: int | None, *, partitions: Partitions | None) -> tuple[Snapshot, ...]:
+        """Give partitions another number of buckets, in tasks."""
+        return rescale_on_spark(self.spark, table, bucket, partitions=partitions)
