@@ -29,6 +29,17 @@ class DistinctKeys:
         """How many rows there are."""
         return len(self.codes)
 
+    @property
+    def ends_with_new_key(self) -> bool:
+        """Whether the last row that is not null is the first one with its key.
+
+        >>> DistinctKeys(pa.array([7, 8]), np.array([0, 1, -1], np.int32)).ends_with_new_key
+        True
+        """
+        present = self.codes[self.codes >= 0]
+        last = len(self.keys) - 1
+        return len(present) > 0 and bool(present[-1] == last) and int(np.count_nonzero(present == last)) == 1
+
     def rows_by_key(self) -> tuple[npt.NDArray[Any], Ints]:
         """All rows, those with null first and then key by key, and where the rows of each key end.
 

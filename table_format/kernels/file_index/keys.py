@@ -137,6 +137,19 @@ def keys_of(column: pa.Array, data_type: DataType) -> pa.Array:
     return array_of_numbers(_integers(column, data_type), validity(column), pa.int64())
 
 
+def have_keys(column: pa.Array, data_type: DataType) -> bool:
+    """Whether each value has a key: a DECIMAL of more than 18 digits may not.
+
+    >>> have_keys(pa.array([2**63], pa.decimal128(20, 0)), DecimalType(20, 0))
+    False
+    """
+    if not isinstance(data_type, DecimalType):
+        return True
+    low, high = decimal_words(column)
+    is_long = low.view(np.int64) >> np.int64(63) == high
+    return bool(is_long[validity(column)].all())
+
+
 def float_key(value: float, *, is_single: bool) -> int:
     """The key of a value that FLOAT (``is_single``) or DOUBLE can hold.
 
