@@ -14,6 +14,7 @@ from table_format.kernels.aggregates.buffers import numbers
 from table_format.kernels.aggregates.java_order import HashOrder, java_hashes, spread
 from table_format.kernels.file_index.distinct_keys import DistinctKeys
 from table_format.kernels.file_index.keys import Ints, KeyFormat, float_keys_as_values
+from table_format.model.arrow_calls import arrow_array
 from table_format.model.types import BooleanType, DataType
 
 _FIRST_CAPACITY: Final = 16
@@ -24,7 +25,8 @@ _FEW: Final = 64
 def hash_map_order(found: DistinctKeys, data_type: DataType, stored: KeyFormat) -> Ints:
     """The places of distinct keys, in the order in which the map gives them.
 
-    >>> from table_format.model.types import IntType
+    >>> from table_format.model.arrow_calls import arrow_array
+    from table_format.model.types import IntType
     >>> found = DistinctKeys(pa.array([33, 2, 1]), np.array([0, 1, 2], np.int32))
     >>> hash_map_order(found, IntType(), KeyFormat(4)).tolist()
     [2, 0, 1]
@@ -51,9 +53,10 @@ def hash_map_order(found: DistinctKeys, data_type: DataType, stored: KeyFormat) 
 
 def _as_java_holds(keys: pa.Array, data_type: DataType, stored: KeyFormat) -> pa.Array:
     if stored.is_text:
-        return keys.view(pa.string())
+        text: pa.Array = keys.view(pa.string())
+        return text
     if isinstance(data_type, BooleanType):
         return keys.cast(pa.bool_())
     if stored.is_float:
-        return pa.array(float_keys_as_values(numbers(keys, np.int64), stored.width or 0), from_pandas=False)
+        return arrow_array(float_keys_as_values(numbers(keys, np.int64), stored.width or 0))
     return keys if stored.width == 8 else keys.cast(pa.int32())
