@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from table_format.codecs.file_index import encode_file_index
 from table_format.kernels.file_index import INDEX_TYPES
 from table_format.kernels.file_index.protocol import IndexBuilder
-from table_format.model.arrow_calls import equal
 from table_format.model.file_index import map_key_of
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataType
@@ -34,7 +33,8 @@ class _Indexed:
             self.builder.add(batch.column(self.name))
             return
         column, key = nested
-        self.builder.add(_values_of_key(batch.column(column), key))
+        # Rows without the key count as null: bitmaps are over positions of rows.
+        self.builder.add(pc.map_lookup(batch.column(column), pa.scalar(key), "last"))
 
 
 class DataFileIndexWriter:
@@ -61,23 +61,15 @@ class DataFileIndexWriter:
             index.add(batch)
 
     def finish(self) -> bytes:
-        """The container of all indexes."""
+        """The container of all indexes; one that cannot hold a value of its column is left out."""
         found: dict[str, dict[str, bytes | None]] = {}
         for index in self._indexes:
-            found.setdefault(index.name, {})[index.index_type] = index.builder.finish()
+            payload = index.builder.finish()
+            if payload is not None:
+                found.setdefault(index.name, {})[index.index_type] = payload
         return encode_file_index(found)
 
 
 def index_writer(schema: TableSchema, options: FileIndexOptions) -> DataFileIndexWriter | None:
     """A writer of the indexes of a new file; ``None`` when it has none."""
     return DataFileIndexWriter(schema, options) if options.columns else None
-
-
-def _values_of_key(column: pa.Array, key: str) -> pa.Array:
-    """The values that the maps of a column have for one key; rows without it have nothing that a filter could find."""
-    maps = cast("pa.MapArray", column)
-    if maps.null_count:
-        maps = maps.drop_null()
-    first, end = maps.offsets[0].as_py(), maps.offsets[-1].as_py()
-    keys, values = maps.keys.slice(first, end - first), maps.items.slice(first, end - first)
-    return values.filter(equal(keys, key))

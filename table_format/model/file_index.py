@@ -102,27 +102,25 @@ def has_bitmap(data_type: DataType) -> bool:
 
 
 def has_bit_slices(data_type: DataType) -> bool:
-    """Whether a column can have bit slices of its values: those that are integers of 64 bits.
+    """Whether a column can have bit slices of its values; an index of DECIMAL values beyond 64 bits is not made.
 
-    >>> has_bit_slices(DecimalType(18, 2)), has_bit_slices(DecimalType(19, 2)), has_bit_slices(FloatType())
-    (True, False, False)
+    >>> has_bit_slices(DecimalType(38, 2)), has_bit_slices(FloatType())
+    (True, False)
     """
-    return isinstance(data_type, _TICKED) or _is_long_decimal(data_type)
+    return isinstance(data_type, (*_TICKED, DecimalType))
 
 
 def has_range_bitmap(data_type: DataType) -> bool:
-    """Whether a column can have bit slices of the ranks of its values; TIMESTAMP up to microseconds.
+    """Whether a column can have bit slices of the ranks of its values: keys of 64 bits, or text.
 
     >>> has_range_bitmap(TimestampType(6)), has_range_bitmap(TimestampType(7))
     (True, False)
     """
     if isinstance(data_type, _TIMESTAMPS):
         return data_type.precision <= _MAX_MICRO_PRECISION
-    return has_bitmap(data_type) or _is_long_decimal(data_type)
-
-
-def _is_long_decimal(data_type: DataType) -> bool:
-    return isinstance(data_type, DecimalType) and data_type.precision <= _MAX_LONG_PRECISION
+    if isinstance(data_type, DecimalType):
+        return data_type.precision <= _MAX_LONG_PRECISION
+    return has_bitmap(data_type)
 
 
 def keeps_keys(stored: DataType, wanted: DataType) -> bool:
@@ -133,7 +131,7 @@ def keeps_keys(stored: DataType, wanted: DataType) -> bool:
     """
     match stored, wanted:
         case DecimalType(precision=old, scale=scale), DecimalType(precision=new, scale=new_scale):
-            return old <= new <= _MAX_LONG_PRECISION and scale == new_scale
+            return old <= new and scale == new_scale
     return keeps_fast_hash(stored, wanted)
 
 

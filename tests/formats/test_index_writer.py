@@ -13,6 +13,7 @@ from table_format.codecs.file_index import decode_head, encode_file_index, head_
 from table_format.errors import InvalidOption
 from table_format.formats.index_writer import DataFileIndexWriter
 from table_format.io.memory import MemoryFileIO
+from table_format.kernels.file_index import INDEX_TYPES
 from table_format.kernels.file_index.bloom_filter import BloomBuilder
 from table_format.model.data_file import DataFileMeta
 from table_format.model.types import BigIntType, BooleanType, DataField, DataType, IntType, MapType, VarCharType
@@ -118,6 +119,69 @@ def test_the_values_of_keys_of_a_map_are_indexed() -> None:
             "m[b]": {"bloom-filter": bloom(VarCharType(), ["y", "w"], items=50)},
         }
     )
+
+
+def test_one_container_has_several_indexes_of_several_columns() -> None:
+    schema = a_schema(
+        DataField(0, "i", BigIntType()), DataField(1, "s", VarCharType()), DataField(2, "b", BooleanType())
+    )
+    options = {
+        "file-index.bloom-filter.columns": "i,s",
+        "file-index.bloom-filter.i.items": "20",
+        "file-index.bloom-filter.s.items": "20",
+        "file-index.bitmap.columns": "s,b",
+        "file-index.bitmap.s.version": "1",
+        "file-index.bsi.columns": "i",
+        "file-index.range-bitmap.columns": "i,s",
+        "file-index.range-bitmap.s.chunk-size": "30 b",
+    }
+    rows = [{"i": n % 4, "s": None if n % 3 else f"s{n}", "b": n > 5} for n in range(12)]
+    batch = a_batch(schema.fields, rows)
+    for threshold, is_embedded in (("1 mb", True), ("0 b", False)):
+        bucket = Bucket([schema], {**options, "file-index.in-manifest-threshold": threshold})
+        (file,) = bucket.write(batch.slice(0, 7), batch.slice(7))
+        assert (file.embedded_file_index is not None) == is_embedded
+        data = index_of(bucket, file)
+        length = head_length(data, path="f")
+        assert length is not None
+        places = decode_head(data[:length], path="f")
+        assert {column: set(of_column) for column, of_column in places.items()} == {
+            "i": {"bloom-filter", "bsi", "range-bitmap"},
+            "s": {"bloom-filter", "bitmap", "range-bitmap"},
+            "b": {"bitmap"},
+        }
+        for (column, name), settings in {
+            ("s", "bitmap"): {"version": 1},
+            ("b", "bitmap"): {},
+            ("i", "bsi"): {},
+            ("s", "range-bitmap"): {"chunk-size": 30},
+        }.items():
+            builder = INDEX_TYPES[name].builder(schema.field(column).type, settings)
+            builder.add(batch.column(column))
+            place = places[column][name]
+            assert data[place.start : place.start + place.length] == builder.finish()
+
+
+def test_an_index_that_cannot_hold_a_value_is_left_out() -> None:
+    bucket = Bucket([PLAIN], {"file-index.bsi.columns": "i", "file-index.bitmap.columns": "s"})
+    (file,) = bucket.write(a_batch(PLAIN.fields, [{"i": -(2**63), "s": "x"}]))
+    data = index_of(bucket, file)
+    length = head_length(data, path="f")
+    assert length is not None
+    assert {name: list(each) for name, each in decode_head(data[:length], path="f").items()} == {"s": ["bitmap"]}
+
+
+def test_rows_without_a_key_of_a_map_are_null_in_its_bitmaps() -> None:
+    schema = a_schema(DataField(0, "m", TEXT_MAP))
+    options = parse_group(FileIndexOptions, {"file-index.bitmap.columns": "m[a]", "file-index.bitmap.m.version": "1"})
+    writer = DataFileIndexWriter(schema, options)
+    rows = [[("a", "x"), ("b", "y")], None, [("a", None)], [], [("c", "z")], [("b", "w"), ("a", "v")]]
+    batch = pa.record_batch({"m": pa.array(rows, pa.map_(pa.string(), pa.string()))})
+    writer.write(batch.slice(0, 3))
+    writer.write(batch.slice(3))
+    builder = INDEX_TYPES["bitmap"].builder(VarCharType(), {"version": 1})
+    builder.add(pa.array(["x", None, None, None, None, "v"]))
+    assert writer.finish() == encode_file_index({"m[a]": {"bitmap": builder.finish()}})
 
 
 def test_what_is_given_up_leaves_no_index_behind() -> None:

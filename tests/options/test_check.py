@@ -51,7 +51,7 @@ def test_a_malformed_value_is_refused_with_the_accepted_form() -> None:
         ("file.format", "csv"),
         ("postpone.merge-on-read", "true"),
         ("tag.create-success-file", "true"),
-        ("file-index.bitmap.columns", "v"),
+        ("file-index.inverted.columns", "v"),
         ("file-index.bloom-filter.v.version", "2"),
         ("record-level.expire-time", "1 d"),
         ("partition.expiration-time", "7 d"),

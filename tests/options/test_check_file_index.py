@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from table_format.errors import InvalidOption
+from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.model.schema import TableSchema
 from table_format.model.types import BooleanType, DataField, DecimalType, IntType, MapType, VarCharType
 from table_format.options.check import check_alterable, check_creatable
@@ -66,6 +66,61 @@ def test_a_setting_that_is_none(key: str, value: str) -> None:
 def test_maps_and_their_keys_have_settings() -> None:
     key = "file-index.bloom-filter.m"
     check_creatable(table(**{COLUMNS: "m[a],m[b]", f"{key}.items": "5", f"{key}[a].fpp": "0.5"}))
+
+
+@pytest.mark.parametrize(
+    ("index", "columns", "message"),
+    [
+        ("bitmap", "d", r"column 'd' is DECIMAL\(4, 2\), which a bitmap index cannot hold"),
+        ("bitmap", "m", "column 'm' is MAP"),
+        ("bsi", "b", "column 'b' is BOOLEAN, which a bit-slice index cannot hold"),
+        ("bsi", "m[a]", r"column 'm\[a\]' is STRING, which a bit-slice index cannot hold"),
+        ("range-bitmap", "m", "column 'm' is MAP.*, which a range bitmap cannot hold"),
+        ("range-bitmap", "x", "column 'x' does not exist"),
+    ],
+)
+def test_each_type_of_index_refuses_the_columns_it_cannot_hold(index: str, columns: str, message: str) -> None:
+    key = f"file-index.{index}.columns"
+    with pytest.raises(InvalidOption, match=message) as caught:
+        check_creatable(table(**{key: columns}))
+    assert caught.value.key == key
+
+
+def test_indexes_that_columns_can_have_are_accepted_with_their_settings() -> None:
+    check_creatable(
+        table(
+            **{
+                "file-index.bitmap.columns": "i,b,m[a]",
+                "file-index.bitmap.i.version": "1",
+                "file-index.bitmap.m.index-block-size": "4 kb",
+                "file-index.bsi.columns": "i,d",
+                "file-index.range-bitmap.columns": "d,m[a]",
+                "file-index.range-bitmap.d.chunk-size": "1 kb",
+            }
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("file-index.bitmap.i.version", "3"),
+        ("file-index.bitmap.i.index-block-size", "0 b"),
+        ("file-index.range-bitmap.i.chunk-size", "much"),
+        ("file-index.range-bitmap.d.chunk-size", "1 kb"),
+    ],
+)
+def test_a_setting_of_a_row_index_that_is_none(key: str, value: str) -> None:
+    columns = {"file-index.bitmap.columns": "i", "file-index.range-bitmap.columns": "i"}
+    with pytest.raises(InvalidOption) as caught:
+        check_creatable(table(**{**columns, key: value}))
+    assert caught.value.key == key
+
+
+@pytest.mark.parametrize("key", ["file-index.bsi.i.version", "file-index.inverted.columns"])
+def test_what_no_type_of_index_declares_is_not_supported(key: str) -> None:
+    with pytest.raises(UnsupportedFeature, match=key):
+        check_creatable(table(**{"file-index.bsi.columns": "i", key: "1"}))
 
 
 def test_a_type_that_cannot_be_indexed_is_refused_when_it_comes() -> None:

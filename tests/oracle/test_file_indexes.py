@@ -1,4 +1,4 @@
-"""Bloom filters of ours and of the real Paimon: the same bytes, and each skips files by those of the other.
+"""File indexes of ours and of the real Paimon: the same bytes, and each skips files by those of the other.
 
 That a file is skipped shows when it is not there any more.
 """
@@ -79,7 +79,110 @@ def test_the_filters_of_every_type_are_the_same_bytes(paimon: PaimonPeer, tmp_pa
     # Which of two columns in one slot of Java's hash map is first means nothing.
     assert payloads(made) == payloads(stored)
     assert len(made) == len(stored)
-    assert payloads(made).keys() == TYPES.keys()
+    assert payloads(made).keys() == {(column, "bloom-filter") for column in TYPES}
+
+
+ROW_INDEXES = {
+    "bitmap": ["ti", "si", "i", "l", "f", "d", "s", "c", "dt", "t0", "t3", "t6", "z3", "z6", "bo", "tm"],
+    "bsi": ["ti", "si", "i", "l", "dt", "tm", "t0", "t3", "t6", "z3", "z6", "de", "wide"],
+    "range-bitmap": ["ti", "si", "i", "l", "f", "d", "s", "c", "dt", "t0", "t3", "t6", "z3", "z6", "bo", "tm", "de"],
+}
+MORE_TYPES = {**TYPES, "bo": "BOOLEAN", "tm": "TIME(3)", "de": "DECIMAL(12, 2)", "wide": "DECIMAL(25, 3)"}
+ONLY_OF_LATER_VERSIONS = {"bsi", "range-bitmap"}
+NOT_IN_0_9 = {"f", "d", "bo"}
+"""Columns of types that version 0.9 makes no bitmaps of."""
+
+
+def more_of(n: int) -> list[Any]:
+    time = f"{n % 24:02}:{n % 60:02}:01.{n:03}"
+    return [*row_of(n), n % 2 == 0, time, f"{n - 50}.25", f"{(n - 50) * 10**9}.125"]
+
+
+def filler(n: int) -> list[Any]:
+    """A row that repeats its values so that there are runs, pairs, and rows alone."""
+    return more_of(n // 20 if n < 60 else n // 3 if n < 120 else n % 100)
+
+
+@pytest.mark.parametrize(
+    ("index", "settings"),
+    [
+        ("bitmap", {}),
+        ("bitmap", {"version": "1"}),
+        ("bitmap", {"index-block-size": "200 b"}),
+        ("bsi", {}),
+        ("range-bitmap", {}),
+        ("range-bitmap", {"chunk-size": "90 b"}),
+    ],
+)
+def test_the_row_indexes_of_every_type_are_the_same_bytes(
+    paimon: PaimonPeer, tmp_path: Path, index: str, settings: dict[str, str]
+) -> None:
+    is_old = paimon.version.startswith("0.")
+    if is_old and (index in ONLY_OF_LATER_VERSIONS or settings.get("version") != "1"):
+        pytest.skip("version 0.9 makes bitmaps of version 1 only")
+    columns = [name for name in ROW_INDEXES[index] if not (is_old and name in NOT_IN_0_9)]
+    stated = {f"file-index.{index}.{c}.{name}": value for c in columns for name, value in settings.items()}
+    options = {f"file-index.{index}.columns": ",".join(columns), **stated, "bucket": "-1"}
+    created(paimon, tmp_path, [list(column) for column in MORE_TYPES.items()], options=options)
+    rows = [["+I", filler(n)] for n in range(200)]
+    rows[7] = rows[8] = rows[150] = ["+I", [None] * len(MORE_TYPES)]
+    paimon.write(tmp_path, "db.t", rows)
+    ((stored, made),) = stored_and_made(opened(tmp_path))
+    differing = [key for key, payload in payloads(stored).items() if payloads(made).get(key) != payload]
+    assert differing == []
+    assert payloads(made).keys() == payloads(stored).keys() == {(column, index) for column in columns}
+
+
+@pytest.mark.parametrize("index", ["bitmap", "bsi", "range-bitmap"])
+def test_all_nulls_and_no_nulls_are_the_same_bytes(paimon: PaimonPeer, tmp_path: Path, index: str) -> None:
+    if paimon.version.startswith("0."):
+        pytest.skip("version 0.9 makes bitmaps of version 1 only")
+    columns = ["i", "l"]
+    options = {f"file-index.{index}.columns": ",".join(columns), "bucket": "-1", "write-only": "true"}
+    created(paimon, tmp_path, [["i", "INT"], ["l", "BIGINT"]], options=options)
+    for rows in ([[None, None]], [[None, 1], [None, -1], [None, 0]], [[n, 2**62 - n] for n in range(70_000)]):
+        paimon.write(tmp_path, "db.t", [["+I", row] for row in rows])
+    pairs = stored_and_made(opened(tmp_path))
+    assert len(pairs) == 3
+    for stored, made in pairs:
+        assert payloads(made) == payloads(stored)
+
+
+@pytest.mark.parametrize("index", ["bitmap", "bsi", "range-bitmap"])
+def test_each_skips_files_by_the_row_indexes_of_the_other(paimon: PaimonPeer, tmp_path: Path, index: str) -> None:
+    is_old = paimon.version.startswith("0.")
+    if is_old and index in ONLY_OF_LATER_VERSIONS:
+        pytest.skip("version 0.9 has no such index")
+    options = {
+        f"file-index.{index}.columns": "v",
+        **({"file-index.bitmap.v.version": "1"} if is_old else {}),
+        **NO_STATISTICS,
+        "bucket": "-1",
+        "write-only": "true",
+    }
+    created(paimon, tmp_path, COLUMNS, options=options)
+    ours = opened(tmp_path)
+    for n in range(4):
+        rows = [[10 * n + i, f"s{n}", 10 * i + n] for i in range(3)]
+        if n % 2:
+            paimon.write(tmp_path, "db.t", [["+I", row] for row in rows])
+        else:
+            append(ours, rows)
+    entries = sorted(live(ours), key=lambda entry: entry.file.min_sequence_number)
+    assert all(entry.file.extra_files or entry.file.embedded_file_index for entry in entries)
+    wanted = {n: [[10 * n + 1, f"s{n}", 10 + n]] for n in range(4)}
+    for n in range(4):
+        assert of_value(paimon.read_equal(tmp_path, "db.t", {"v": 10 + n}), n) == wanted[n]
+        assert list(map(list, rows_of(ours, filter=f"v = {10 + n}"))) == wanted[n]
+    lost = {entry.file.file_name for entry in entries if _rows_in(ours, entry)[0][1] in ("s0", "s2")}
+    for entry in entries:
+        if entry.file.file_name in lost:
+            lose(ours.store.io, ours, entry)
+    for n in (1, 3):
+        assert of_value(paimon.read_equal(tmp_path, "db.t", {"v": 10 + n}), n) == wanted[n]
+        assert list(map(list, rows_of(ours, filter=f"v = {10 + n}"))) == wanted[n]
+        with pytest.raises(PeerError):
+            paimon.read_equal(tmp_path, "db.t", {"v": 10 + n}, UNREAD)
 
 
 COLUMNS = [["k", "INT NOT NULL"], ["s", "STRING"], ["v", "BIGINT"]]

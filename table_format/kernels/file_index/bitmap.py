@@ -50,7 +50,7 @@ class BitmapBuilder:
         stored = key_format(self._type)
         assert stored is not None  # noqa: S101 - the type supports its columns
         found = self._distinct.finish()
-        order = hash_map_order(found.keys, self._type, stored)
+        order = hash_map_order(found, self._type, stored)
         places = _Places(found, order)
         keys = stored.all_encoded(found.keys)
         if self._version == VERSION_1:

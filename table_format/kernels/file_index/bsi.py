@@ -19,7 +19,7 @@ from table_format.kernels.aggregates.buffers import numbers, validity
 from table_format.kernels.file_index.answers import Answer
 from table_format.kernels.file_index.bit_slices import BitSlices, stored_slices
 from table_format.kernels.file_index.conditions import Condition, KeyRange, SoughtValues, selected_rows
-from table_format.kernels.file_index.keys import Ints, keys_of
+from table_format.kernels.file_index.keys import Ints, have_keys, keys_of
 from table_format.kernels.file_index.payload import Payload
 from table_format.kernels.file_index.row_bitmaps import Mask, read_rows, stored_length, stored_mask
 from table_format.model.file_index import keeps_keys
@@ -43,8 +43,10 @@ class BsiBuilder:
         self._type = data_type
         self._keys: list[Ints] = []
         self._present: list[Mask] = []
+        self._is_possible = True
 
     def add(self, column: pa.Array) -> None:
+        self._is_possible &= have_keys(column, self._type)
         keys = keys_of(column, self._type)
         self._keys.append(numbers(keys, np.int64))
         self._present.append(validity(keys))
@@ -53,7 +55,7 @@ class BsiBuilder:
         keys = np.concatenate([np.empty(0, np.int64), *self._keys])
         present = np.concatenate([np.empty(0, np.bool_), *self._present])
         is_negative = (keys < 0) & present
-        if keys.min(initial=0, where=is_negative) == _SMALLEST:
+        if not self._is_possible or keys.min(initial=0, where=is_negative) == _SMALLEST:
             return None
         head = _HEAD.pack(_VERSION, len(keys))
         return head + _stored(keys, present & ~is_negative) + _stored(-keys, is_negative)

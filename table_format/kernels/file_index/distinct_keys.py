@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from table_format.kernels.aggregates.buffers import numbers, validity
 from table_format.kernels.file_index.keys import Ints, keys_of
+from table_format.model.arrow_calls import arrow_array
 from table_format.model.types import CharType, DataType, VarCharType
 
 _FEW_KEYS = (1 << 16) - 1
@@ -28,6 +29,17 @@ class DistinctKeys:
     def row_count(self) -> int:
         """How many rows there are."""
         return len(self.codes)
+
+    @property
+    def ends_with_new_key(self) -> bool:
+        """Whether the last row that is not null is the first one with its key.
+
+        >>> DistinctKeys(pa.array([7, 8]), np.array([0, 1, -1], np.int32)).ends_with_new_key
+        True
+        """
+        present = self.codes[self.codes >= 0]
+        last = len(self.keys) - 1
+        return len(present) > 0 and bool(present[-1] == last) and int(np.count_nonzero(present == last)) == 1
 
     def rows_by_key(self) -> tuple[npt.NDArray[Any], Ints]:
         """All rows, those with null first and then key by key, and where the rows of each key end.
@@ -53,9 +65,9 @@ class DistinctKeysBuilder:
 
     def finish(self) -> DistinctKeys:
         """What came in."""
-        key_type = pa.binary() if isinstance(self._type, CharType | VarCharType) else pa.int64()
-        whole = pa.chunked_array(self._pieces, pa.dictionary(pa.int32(), key_type)).unify_dictionaries()
-        if not whole.num_chunks:
-            return DistinctKeys(pa.array([], key_type), np.empty(0, np.int32))
-        codes = [np.where(validity(c.indices), numbers(c.indices, np.int32), np.int32(-1)) for c in whole.chunks]
-        return DistinctKeys(whole.chunk(whole.num_chunks - 1).dictionary, np.concatenate(codes))
+        if not self._pieces:
+            key_type = pa.binary() if isinstance(self._type, CharType | VarCharType) else pa.int64()
+            return DistinctKeys(arrow_array([], key_type), np.empty(0, np.int32))
+        whole = cast("list[pa.DictionaryArray]", pa.chunked_array(self._pieces).unify_dictionaries().chunks)
+        codes = [np.where(validity(c.indices), numbers(c.indices, np.int32), np.int32(-1)) for c in whole]
+        return DistinctKeys(whole[-1].dictionary, np.concatenate(codes))

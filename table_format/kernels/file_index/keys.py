@@ -11,7 +11,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +91,7 @@ class KeyFormat:
     def all_encoded(self, keys: pa.Array) -> list[bytes]:
         """Each of these keys as it is stored."""
         if self.width is None:
-            return [_INT.pack(len(key)) + key for key in keys.to_pylist()]
+            return [_INT.pack(len(key)) + key for key in cast("list[bytes]", keys.to_pylist())]
         data = self.stored_bits(numbers(keys, np.int64)).tobytes()
         return [data[at : at + self.width] for at in range(0, len(data), self.width)]
 
@@ -135,6 +135,19 @@ def keys_of(column: pa.Array, data_type: DataType) -> pa.Array:
     if isinstance(data_type, CharType | VarCharType):
         return column.view(pa.binary())
     return array_of_numbers(_integers(column, data_type), validity(column), pa.int64())
+
+
+def have_keys(column: pa.Array, data_type: DataType) -> bool:
+    """Whether each value has a key: a DECIMAL of more than 18 digits may not.
+
+    >>> have_keys(pa.array([2**63], pa.decimal128(20, 0)), DecimalType(20, 0))
+    False
+    """
+    if not isinstance(data_type, DecimalType):
+        return True
+    low, high = decimal_words(column)
+    is_long = low.view(np.int64) >> np.int64(63) == high
+    return bool(is_long[validity(column)].all())
 
 
 def float_key(value: float, *, is_single: bool) -> int:

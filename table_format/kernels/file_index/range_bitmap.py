@@ -57,7 +57,7 @@ class RangeBitmapBuilder:
         assert stored is not None  # noqa: S101 - the type supports its columns
         found = self._distinct.finish()
         order = sort_order(found.keys)
-        keys = found.keys.take(pa.array(order))
+        keys = found.keys.take(order)
         ranks = np.empty(len(order) + 1, np.int64)
         # A null has the place -1, that is the last one.
         ranks[order], ranks[-1] = np.arange(len(order)), -1

@@ -20,6 +20,7 @@ from table_format.kernels.predicate import matches
 from table_format.kernels.values import values_of
 from table_format.model.arrow_types import arrow_schema, arrow_type
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Not, Or, Predicate, columns_of
+from table_format.model.ticks import position
 from table_format.model.types import (
     DataField,
     DataType,
@@ -82,6 +83,13 @@ class Indexed:
         return {row for row, is_match in enumerate(mask) if is_match}
 
 
+def is_held(index: str, data_type: DataType, value: Any) -> bool:
+    """Whether an index over a column with that value can be made."""
+    if index != "bsi" or value is None:
+        return True
+    return -(2**63) < (position(value, data_type).tick if isinstance(value, Decimal) else value) < 2**63
+
+
 def column_values(data_type: DataType) -> st.SearchStrategy[list[Any]]:
     """Values with repetitions, extremes and nulls; timestamps as numbers."""
     values = values_of_type(data_type)
@@ -130,10 +138,8 @@ def indexed_column(draw: st.DrawFn, index: str) -> tuple[DataType, pa.Array, byt
     """A column of a type that the index supports, and its index."""
     supports = INDEX_TYPES[index].declaration.supports
     data_type = draw((SCALARS | st.sampled_from(MORE_TYPES)).filter(supports))
-    values = draw(column_values(data_type))
+    values = [value for value in draw(column_values(data_type)) if is_held(index, data_type, value)]
     column = pa.array(values, arrow_type(data_type), from_pandas=False)
-    if index == "bsi" and column.type == pa.int64():
-        column = pa.array([v if v != -(2**63) else None for v in values], pa.int64())
     return data_type, column, built(index, data_type, column, draw(st.sampled_from(SMALL[index])))
 
 
@@ -145,10 +151,11 @@ def indexed_columns(draw: st.DrawFn) -> tuple[Indexed, Predicate]:
     for number, name in enumerate("ab"):
         index = draw(st.sampled_from(ROW_INDEXES))
         data_type = draw(SCALARS.filter(INDEX_TYPES[index].declaration.supports))
-        pool = draw(st.lists(values_of_type(data_type).filter(lambda v: v != -(2**63)), min_size=1, max_size=6))
-        column = pa.array(draw(st.lists(st.sampled_from(pool), min_size=rows, max_size=rows)), arrow_type(data_type))
         others = [other for other in INDEX_TYPES if INDEX_TYPES[other].declaration.supports(data_type)]
         chosen = {index, draw(st.sampled_from(others))}
+        pool = [None, *draw(st.lists(values_of_type(data_type), max_size=6))]
+        pool = [value for value in pool if all(is_held(each, data_type, value) for each in chosen)]
+        column = pa.array(draw(st.lists(st.sampled_from(pool), min_size=rows, max_size=rows)), arrow_type(data_type))
         readers[name] = tuple(
             reader_of(each, data_type, built(each, data_type, column, draw(st.sampled_from(SMALL[each]))), rows)
             for each in sorted(chosen)

@@ -37,7 +37,7 @@ from tests.kernels.file_index.columns import (
     reader_of,
 )
 
-LONG = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LONG = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize("index", ROW_INDEXES)
