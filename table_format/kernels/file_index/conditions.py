@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ from table_format.errors import InvalidData
 from table_format.kernels.file_index.answers import SKIP, UNKNOWN, Answer, Leaf, rows
 from table_format.kernels.file_index.keys import NANOS_PER_MICRO, Key, float_key, key_format, keys_of
 from table_format.kernels.values import array_of, values_of
+from table_format.model.arrow_calls import equal
 from table_format.model.predicate import Compare, CompareOp, In, IsNull, Not
 from table_format.model.ticks import compared_with_tick, position, tick_range
 from table_format.model.types import (
@@ -85,8 +86,7 @@ class SoughtValues:
     @cached_property
     def keys(self) -> list[Key]:
         """The key of each value."""
-        keys: list[Key] = keys_of(self.values, self.data_type).to_pylist()
-        return keys
+        return cast("list[Key]", keys_of(self.values, self.data_type).to_pylist())
 
     @cached_property
     def is_kept_by_orc(self) -> bool:
@@ -265,7 +265,7 @@ def _sought(values: Sequence[InternalValue], data_type: DataType) -> SoughtValue
         found = array_of(values, data_type)
     except InvalidData:
         return None
-    if pa.types.is_floating(found.type) and pc.any(pc.equal(found, 0)).as_py():
+    if pa.types.is_floating(found.type) and pc.any(equal(found, 0)).as_py():
         # 0.0 and -0.0 are equal, and lie in indexes as they were written.
         found = pa.concat_arrays([found, pa.array([0.0, -0.0], found.type)])
     return SoughtValues(data_type, found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from table_format.kernels.aggregates.buffers import numbers, validity
 from table_format.kernels.file_index.keys import Ints, keys_of
+from table_format.model.arrow_calls import chunked_array
 from table_format.model.types import CharType, DataType, VarCharType
 
 _FEW_KEYS = (1 << 16) - 1
@@ -54,8 +55,9 @@ class DistinctKeysBuilder:
     def finish(self) -> DistinctKeys:
         """What came in."""
         key_type = pa.binary() if isinstance(self._type, CharType | VarCharType) else pa.int64()
-        whole = pa.chunked_array(self._pieces, pa.dictionary(pa.int32(), key_type)).unify_dictionaries()
+        whole = chunked_array(self._pieces, pa.dictionary(pa.int32(), key_type)).unify_dictionaries()
         if not whole.num_chunks:
             return DistinctKeys(pa.array([], key_type), np.empty(0, np.int32))
-        codes = [np.where(validity(c.indices), numbers(c.indices, np.int32), np.int32(-1)) for c in whole.chunks]
-        return DistinctKeys(whole.chunk(whole.num_chunks - 1).dictionary, np.concatenate(codes))
+        chunks = cast("list[pa.DictionaryArray]", whole.chunks)
+        codes = [np.where(validity(c.indices), numbers(c.indices, np.int32), np.int32(-1)) for c in chunks]
+        return DistinctKeys(chunks[-1].dictionary, np.concatenate(codes))

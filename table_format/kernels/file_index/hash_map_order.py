@@ -13,6 +13,7 @@ import pyarrow as pa
 from table_format.kernels.aggregates.buffers import numbers
 from table_format.kernels.aggregates.java_order import HashOrder, java_hashes, spread
 from table_format.kernels.file_index.keys import Ints, KeyFormat, float_keys_as_values
+from table_format.model.arrow_calls import arrow_array
 from table_format.model.types import BooleanType, DataType
 
 _FIRST_CAPACITY: Final = 16
@@ -49,5 +50,5 @@ def _as_java_holds(keys: pa.Array, data_type: DataType, stored: KeyFormat) -> pa
     if isinstance(data_type, BooleanType):
         return keys.cast(pa.bool_())
     if stored.is_float:
-        return pa.array(float_keys_as_values(numbers(keys, np.int64), stored.width or 0), from_pandas=False)
+        return arrow_array(float_keys_as_values(numbers(keys, np.int64), stored.width or 0), from_pandas=False)
     return keys if stored.width == 8 else keys.cast(pa.int32())

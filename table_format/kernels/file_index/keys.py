@@ -11,7 +11,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +91,7 @@ class KeyFormat:
     def all_encoded(self, keys: pa.Array) -> list[bytes]:
         """Each of these keys as it is stored."""
         if self.width is None:
-            return [_INT.pack(len(key)) + key for key in keys.to_pylist()]
+            return [_INT.pack(len(key)) + key for key in cast("list[bytes]", keys.to_pylist())]
         data = self.stored_bits(numbers(keys, np.int64)).tobytes()
         return [data[at : at + self.width] for at in range(0, len(data), self.width)]
 
