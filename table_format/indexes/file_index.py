@@ -30,6 +30,7 @@ from table_format.kernels.file_index.empty import EmptyIndex
 from table_format.kernels.file_index.payload import Payload
 from table_format.kernels.file_index.protocol import IndexReader, IndexType
 from table_format.limits import MAX_FILE_INDEX_BYTES
+from table_format.model.arrow_calls import read_at
 from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import And, Compare, CompareOp, In, Literal, Or, Predicate, columns_of
 from table_format.model.schema import TableSchema
@@ -104,7 +105,7 @@ class FileIndexes:
             if states_content(path):
                 yield FileIndex(self, _container(_checked(source, path), path), schema, file)
                 return
-            container = _opened(lambda start, length: source.read_at(length, start), source.size(), path)
+            container = _opened(lambda start, length: read_at(source, length, start), source.size(), path)
             yield FileIndex(self, container, schema, file)
 
 

@@ -7,7 +7,19 @@ types. What the stubs describe well is called directly.
 from __future__ import annotations
 
 from numpy import frombuffer
-from pyarrow import ListArray, MapArray, NativeFile, PythonFile, concat_batches, map_, nulls, py_buffer, repeat, schema
+from pyarrow import (
+    ListArray,
+    MapArray,
+    NativeFile,
+    PythonFile,
+    chunked_array,
+    concat_batches,
+    map_,
+    nulls,
+    py_buffer,
+    repeat,
+    schema,
+)
 from pyarrow import array as arrow_array
 from pyarrow.compute import (
     binary_join,
@@ -35,6 +47,7 @@ __all__ = [
     "binary_join_element_wise",
     "binary_length",
     "bit_wise_and",
+    "chunked_array",
     "concat_batches",
     "equal",
     "fill_null",

@@ -22,14 +22,14 @@ from table_format.model.arrow_types import arrow_schema
 from table_format.model.data_file import EMPTY_ROW
 from table_format.model.predicate import Compare, CompareOp
 from table_format.model.types import BigIntType, DataField, DataType, DoubleType, VarCharType
-from table_format.options.files import CODECS
+from table_format.options.file_formats import FILE_FORMATS
 from table_format.options.table_options import TableOptions
 from tests.formats.files import Bucket, a_batch, a_schema, format_bytes, parquet_bytes
 from tests.formats.test_all_formats import one_column, text
 from tests.support.typed_rows import columns, fields_of, rows_of
 from tests.support.typed_values import columns_of_type
 
-FORMATS = tuple(CODECS)
+FORMATS = tuple(FILE_FORMATS)
 FIELDS = [DataField(0, "id", BigIntType()), DataField(1, "s", VarCharType()), DataField(2, "n", BigIntType())]
 ROWS = 60_000
 FOOTER_BYTES = 70_000

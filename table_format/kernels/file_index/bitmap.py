@@ -44,9 +44,11 @@ class BitmapBuilder:
         self._distinct = DistinctKeysBuilder(data_type)
 
     def add(self, column: pa.Array) -> None:
+        """Take the values of the next rows, an array of the column's ``arrow_type`` with its nulls."""
         self._distinct.add(column)
 
     def finish(self) -> bytes:
+        """The index of all values that were taken."""
         stored = key_format(self._type)
         assert stored is not None  # noqa: S101 - the type supports its columns
         found = self._distinct.finish()
@@ -96,12 +98,22 @@ class BitmapReader:
         self._nulls: BitMap | None = None
 
     def evaluate(self, condition: Condition) -> Answer:
+        """Which rows meet a condition on the column.
+
+        Raises:
+            CorruptionError: what had to be decoded is damaged.
+        """
         ranges = [keys for keys in condition.ranges or () if keys != EVERYTHING]
         if sum(map(self._bitmaps, ranges)) > _MAX_BITMAPS:
             return UNKNOWN
         return selected_rows(condition, self._directory.row_count, self._not_null, self._within)
 
     def may_equal(self, values: SoughtValues) -> npt.NDArray[np.bool_]:
+        """For each of many values whether a row of the file may be equal to it.
+
+        Raises:
+            CorruptionError: what had to be decoded is damaged.
+        """
         return np.array([any(n.stop > n.start for _, n in self._places(KeyRange(k, k))) for k in values.keys], np.bool_)
 
     def group_counts(self, rows: BitMap | None = None) -> tuple[list[tuple[Key, int]], int]:
@@ -179,15 +191,22 @@ class BitmapIndexes:
     finds_rows: bool = True
 
     def agrees(self, stored: DataType, wanted: DataType) -> bool:
+        """Whether an index over values of one type answers for the same values read as the other."""
         return keeps_keys(stored, wanted)
 
     def builder(self, data_type: DataType, settings: Mapping[str, object]) -> BitmapBuilder:
+        """Begin the index of a column; ``settings`` are what the options say of it, by name."""
         settings = self.declaration.with_defaults(settings)
         version, block_bytes = settings["version"], settings["index-block-size"]
         assert isinstance(version, int) and isinstance(block_bytes, int)  # noqa: S101, PT018 - as the options declare
         return BitmapBuilder(data_type, version=version, block_bytes=block_bytes)
 
     def reader(self, payload: Payload, data_type: DataType, row_count: int) -> BitmapReader | None:
+        """Open the index of a column of a file with that many rows; ``None`` for a version not known here.
+
+        Raises:
+            CorruptionError: it is not an index of this type and this file.
+        """
         stored: KeyFormat | None = key_format(data_type)
         directory = None if stored is None else decode_directory(payload, stored)
         if directory is None:

@@ -50,12 +50,14 @@ class BloomBuilder:
         self._bits = np.zeros(bits // 8, np.uint8)
 
     def add(self, column: pa.Array) -> None:
+        """Take the values of the next rows, an array of the column's ``arrow_type`` with its nulls."""
         hashes = fast_hashes(column, self._type)
         for start in range(0, len(hashes), _BLOCK_HASHES):
             for position in _positions(hashes[start : start + _BLOCK_HASHES], self._hash_count, 8 * len(self._bits)):
                 np.bitwise_or.at(self._bits, position >> 3, _BIT[position & 7])
 
     def finish(self) -> bytes:
+        """The bytes of the filter."""
         return self._hash_count.to_bytes(_COUNT_BYTES, "big") + self._bits.tobytes()
 
 
@@ -86,11 +88,13 @@ class BloomReader:
     bits: npt.NDArray[np.uint8]
 
     def evaluate(self, condition: Condition) -> Answer:
+        """``Skip`` where none of the values of an equality or an IN may be in the file."""
         if condition.values is None or self.may_equal(condition.values).any():
             return UNKNOWN
         return SKIP
 
     def may_equal(self, values: SoughtValues) -> npt.NDArray[np.bool_]:
+        """For each of many values whether a row of the file may be equal to it."""
         places, masks = values.prepared(SoughtHashes).places(self.hash_count, 8 * len(self.bits))
         found: npt.NDArray[np.bool_] = ((self.bits[places] & masks) != 0).all(axis=0)
         return found
@@ -104,15 +108,22 @@ class BloomFilters:
     finds_rows: bool = False
 
     def agrees(self, stored: DataType, wanted: DataType) -> bool:
+        """Whether an index over values of one type answers for the same values read as the other."""
         return keeps_fast_hash(stored, wanted)
 
     def builder(self, data_type: DataType, settings: Mapping[str, object]) -> BloomBuilder:
+        """Begin the index of a column; ``settings`` are what the options say of it, by name."""
         settings = self.declaration.with_defaults(settings)
         items, fpp = settings["items"], settings["fpp"]
         assert isinstance(items, int) and isinstance(fpp, float)  # noqa: S101, PT018 - as the options declare them
         return BloomBuilder(data_type, items=items, fpp=fpp)
 
     def reader(self, payload: Payload, data_type: DataType, row_count: int) -> BloomReader:  # noqa: ARG002
+        """Open the index of a column.
+
+        Raises:
+            BadEncoding: the bytes are no filter.
+        """
         data = payload.read(0, payload.length)
         hash_count = int.from_bytes(data[:_COUNT_BYTES], "big")
         if len(data) <= _COUNT_BYTES or not 0 < hash_count <= _MAX_HASH_FUNCTIONS:

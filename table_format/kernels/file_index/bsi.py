@@ -46,12 +46,14 @@ class BsiBuilder:
         self._is_possible = True
 
     def add(self, column: pa.Array) -> None:
+        """Take the values of the next rows, an array of the column's ``arrow_type`` with its nulls."""
         self._is_possible &= have_keys(column, self._type)
         keys = keys_of(column, self._type)
         self._keys.append(numbers(keys, np.int64))
         self._present.append(validity(keys))
 
     def finish(self) -> bytes | None:
+        """The index of all values that were taken; ``None`` where the format cannot hold one of them."""
         keys = np.concatenate([np.empty(0, np.int64), *self._keys])
         present = np.concatenate([np.empty(0, np.bool_), *self._present])
         is_negative = (keys < 0) & present
@@ -115,9 +117,19 @@ class BsiReader:
         self._not_null = positive.rows | negative.rows
 
     def evaluate(self, condition: Condition) -> Answer:
+        """Which rows meet a condition on the column.
+
+        Raises:
+            CorruptionError: what had to be decoded is damaged.
+        """
         return selected_rows(condition, self._row_count, lambda: self._not_null, self._within)
 
     def may_equal(self, values: SoughtValues) -> npt.NDArray[np.bool_]:
+        """For each of many values whether a row of the file may be equal to it.
+
+        Raises:
+            CorruptionError: what had to be decoded is damaged.
+        """
         if len(values) <= _FEW_VALUES:
             return np.array([bool(self._within(KeyRange(key, key))) for key in values.keys], np.bool_)
         keys = np.array(values.keys, np.int64)
@@ -160,12 +172,19 @@ class BitSliceIndexes:
     finds_rows: bool = True
 
     def agrees(self, stored: DataType, wanted: DataType) -> bool:
+        """Whether an index over values of one type answers for the same values read as the other."""
         return keeps_keys(stored, wanted)
 
     def builder(self, data_type: DataType, settings: Mapping[str, object]) -> BsiBuilder:  # noqa: ARG002
+        """Begin the index of a column; ``settings`` are what the options say of it, by name."""
         return BsiBuilder(data_type)
 
     def reader(self, payload: Payload, data_type: DataType, row_count: int) -> BsiReader | None:  # noqa: ARG002
+        """Open the index of a column of a file with that many rows; ``None`` for a version not known here.
+
+        Raises:
+            CorruptionError: it is not an index of this type and this file.
+        """
         data = payload.read(0, payload.length)
         return None if data[:1] > bytes([_VERSION]) else _Decoder(data, payload, row_count).index()
 

@@ -16,7 +16,9 @@ class EmptyIndex:
     """No row meets any condition but IS NULL."""
 
     def evaluate(self, condition: Condition) -> Answer:
+        """Unknown for IS NULL; no row meets any other condition."""
         return UNKNOWN if condition.selects_nulls else SKIP
 
     def may_equal(self, values: SoughtValues) -> npt.NDArray[np.bool_]:
+        """No row is equal to any value."""
         return np.zeros(len(values), np.bool_)

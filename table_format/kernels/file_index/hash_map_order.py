@@ -58,5 +58,5 @@ def _as_java_holds(keys: pa.Array, data_type: DataType, stored: KeyFormat) -> pa
     if isinstance(data_type, BooleanType):
         return keys.cast(pa.bool_())
     if stored.is_float:
-        return arrow_array(float_keys_as_values(numbers(keys, np.int64), stored.width or 0))
+        return arrow_array(float_keys_as_values(numbers(keys, np.int64), stored.width or 0), from_pandas=False)
     return keys if stored.width == 8 else keys.cast(pa.int32())

@@ -50,9 +50,11 @@ class RangeBitmapBuilder:
         self._distinct = DistinctKeysBuilder(data_type)
 
     def add(self, column: pa.Array) -> None:
+        """Take the values of the next rows, an array of the column's ``arrow_type`` with its nulls."""
         self._distinct.add(column)
 
     def finish(self) -> bytes:
+        """The index of all values that were taken."""
         stored = key_format(self._type)
         assert stored is not None  # noqa: S101 - the type supports its columns
         found = self._distinct.finish()
@@ -92,9 +94,19 @@ class RangeBitmapReader:
         self._slices = slices
 
     def evaluate(self, condition: Condition) -> Answer:
+        """Which rows meet a condition on the column.
+
+        Raises:
+            CorruptionError: what had to be decoded is damaged.
+        """
         return selected_rows(condition, self._row_count, self._not_null, self._within)
 
     def may_equal(self, values: SoughtValues) -> npt.NDArray[np.bool_]:
+        """For each of many values whether a row of the file may be equal to it.
+
+        Raises:
+            CorruptionError: what had to be decoded is damaged.
+        """
         return np.array([bool(self._codes(KeyRange(key, key))) for key in values.keys], np.bool_)
 
     def _not_null(self) -> BitMap:
@@ -206,14 +218,21 @@ class RangeBitmaps:
     finds_rows: bool = True
 
     def agrees(self, stored: DataType, wanted: DataType) -> bool:
+        """Whether an index over values of one type answers for the same values read as the other."""
         return keeps_keys(stored, wanted)
 
     def builder(self, data_type: DataType, settings: Mapping[str, object]) -> RangeBitmapBuilder:
+        """Begin the index of a column; ``settings`` are what the options say of it, by name."""
         chunk_bytes = self.declaration.with_defaults(settings)["chunk-size"]
         assert chunk_bytes is None or isinstance(chunk_bytes, int)  # noqa: S101 - as the options declare it
         return RangeBitmapBuilder(data_type, chunk_bytes=chunk_bytes)
 
     def reader(self, payload: Payload, data_type: DataType, row_count: int) -> RangeBitmapReader | None:
+        """Open the index of a column of a file with that many rows; ``None`` for a version not known here.
+
+        Raises:
+            CorruptionError: it is not an index of this type and this file.
+        """
         stored = key_format(data_type)
         return None if stored is None else _opened(payload, stored, row_count)
 
