@@ -32,7 +32,7 @@ from table_format.formats.registry import format_of
 from table_format.io.paths import partition_text
 from table_format.io.sound_files import opened_file
 from table_format.io.table_store import TableStore
-from table_format.kernels.pruning import ColumnBounds, may_match
+from table_format.kernels.bounds import ColumnBounds, may_match
 from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import Predicate, columns_of
 from table_format.model.schema import KEY_FIELD_PREFIX, SYSTEM_FIELD_ID_START, TableSchema

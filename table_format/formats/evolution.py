@@ -21,7 +21,7 @@ from table_format.formats.nested import (
     with_map_entries,
     with_struct_fields,
 )
-from table_format.kernels.pruning import ColumnBounds
+from table_format.kernels.bounds import ColumnBounds
 from table_format.model.arrow_calls import nulls
 from table_format.model.arrow_types import arrow_schema, arrow_type
 from table_format.model.types import (

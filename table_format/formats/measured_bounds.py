@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from table_format.kernels.pruning import ColumnBounds
+from table_format.kernels.bounds import ColumnBounds
 from table_format.kernels.statistics import column_bounds, merge_bounds
 from table_format.model.types import NESTED, DataField
 

@@ -22,7 +22,7 @@ from table_format.formats.parquet_footer import rewrite_tail
 from table_format.formats.parquet_types import holds_int96, int96_paths, is_int96, parquet_schema, to_storage
 from table_format.formats.protocol import WrittenFile
 from table_format.formats.sinks import EncodedBytes
-from table_format.kernels.pruning import ColumnBounds
+from table_format.kernels.bounds import ColumnBounds
 from table_format.kernels.statistics import column_bounds, has_nan, merge_bounds
 from table_format.limits import MIB
 from table_format.model.arrow_types import arrow_type

@@ -20,7 +20,7 @@ from table_format.formats.protocol import FormatWriter, WrittenFile
 from table_format.formats.registry import format_of
 from table_format.io.paths import POSTPONE_BUCKET, data_file_name, file_index_name
 from table_format.io.table_store import TableStore
-from table_format.kernels.pruning import ColumnBounds
+from table_format.kernels.bounds import ColumnBounds
 from table_format.kernels.statistics import SYSTEM_STATS_MODE, stored_bounds
 from table_format.kernels.values import values_of
 from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta, FileSource, SimpleStats

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.errors import InvalidOption
-from table_format.kernels.pruning import ColumnBounds
+from table_format.kernels.bounds import ColumnBounds
 from table_format.kernels.values import values_of
 from table_format.model.types import NESTED, DataType, InternalValue
 

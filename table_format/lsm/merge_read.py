@@ -103,7 +103,7 @@ def merged_files(
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What a reader asks for."""
+    """The rows and columns that a reader wants."""
 
     schema: TableSchema
     fields: tuple[DataField, ...]
@@ -126,7 +126,7 @@ class _Request:
         return further | {f.name for f in self.fields}
 
     def fields_with(self, names: Sequence[str], *, sequence: bool = False, kind: bool = False) -> tuple[DataField, ...]:
-        """The fields to read: what is asked, what the condition reads, and these."""
+        """The fields to read: those of the request, those that the condition reads, and these."""
         wanted = {f.name: f for f in self.fields}
         for name in (*sorted(self.columns - wanted.keys()), *names):
             wanted.setdefault(name, self.schema.field(name))
@@ -135,8 +135,8 @@ class _Request:
                 wanted[field.name] = field
         return tuple(wanted.values())
 
-    def answer(self, batch: pa.RecordBatch, *, may_hold_retracts: bool) -> pa.RecordBatch:
-        """The rows and columns that are left of a batch of final rows."""
+    def selected(self, batch: pa.RecordBatch, *, may_hold_retracts: bool) -> pa.RecordBatch:
+        """The selected rows of a batch of final rows, with the columns of the request."""
         mask = is_add(batch.column(VALUE_KIND.name)) if self.drop_retracts and may_hold_retracts else None
         if self.residual is not None:
             chosen = matches(self.residual, batch, self.schema.fields)
@@ -155,9 +155,9 @@ def _pass_through(source: RunSource, files: Sequence[DataFileMeta], request: _Re
         fields = request.fields_with((), kind=request.drop_retracts and retracts)
         rows = batch_rows_of((file,), fields)
         for batch in source.run((file,), fields, predicate=condition, batch_rows=rows):
-            answer = request.answer(batch, may_hold_retracts=retracts)
-            if answer.num_rows:
-                yield answer
+            rows_left = request.selected(batch, may_hold_retracts=retracts)
+            if rows_left.num_rows:
+                yield rows_left
 
 
 def _merged(source: RunSource, section: Section, request: _Request, spec: MergeSpec) -> Iterator[pa.RecordBatch]:
@@ -174,6 +174,6 @@ def _merged(source: RunSource, section: Section, request: _Request, spec: MergeS
     )
     on_key = request.row_group_condition(merged=True)
     for batch in merge_section(source, section, fields, spec, predicate=on_key, ordered=False):
-        answer = request.answer(batch, may_hold_retracts=retracts)
-        if answer.num_rows:
-            yield answer
+        rows_left = request.selected(batch, may_hold_retracts=retracts)
+        if rows_left.num_rows:
+            yield rows_left

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from table_format.codecs.binary_row import deserialize_row
-from table_format.kernels.pruning import ColumnBounds
+from table_format.kernels.bounds import ColumnBounds
 from table_format.model.data_file import DataFileMeta, SimpleStats
 from table_format.model.manifest import ManifestFileMeta
 from table_format.model.schema import TableSchema

@@ -1,4 +1,4 @@
-"""The filter of one scan, as every stage of the scan asks it: what may be left out, and what remains to be tested.
+"""The filter of one scan, as every stage of the scan uses it: what may be left out, and what remains to be tested.
 
 Nothing is left out that may hold a selected row, or a row that another one has to be merged with. Which evidence may be
 used for which kind of read is decided in ``read_kind`` and applied here, and nowhere else.
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self, TypeAlias
+from typing import Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from table_format.kernels.bounds import may_match
 from table_format.kernels.predicate import normalise
-from table_format.kernels.pruning import may_match
 from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import Predicate, columns_of, only_on
 from table_format.model.schema import TableSchema
@@ -24,18 +24,20 @@ from table_format.pruning.bucket_keys import bucket_key_hashes
 from table_format.pruning.file_bounds import FileBounds
 from table_format.pruning.read_kind import RULES, ReadKind, Rules
 
+Answer = TypeVar("Answer")
+
 FileTest: TypeAlias = Callable[[DataFileMeta], bool]
 """Whether a file may hold a row that the filter selects."""
 
 
 @dataclass(frozen=True, slots=True)
-class IndexVerdict:
-    """What the indexes of one file say of a filter."""
+class IndexVerdict(Generic[Answer]):
+    """What the indexes of one file answer about a filter, in the terms of whoever evaluates them."""
 
-    skips_keys: bool = False
-    """No row of the file has a key that the filter admits: the file need not be read, whatever is merged with it."""
-    skips_rows: bool = False
-    """The filter selects no row as it is stored: the file need not be read where nothing is merged with it."""
+    by_key: Answer
+    """About the condition on keys. It holds whatever other files the file is merged with."""
+    by_row: Answer
+    """About the whole filter on rows as they are stored. It holds where no row of the file is merged with another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,23 +157,23 @@ class Pruning:
 
     @cached_property
     def index_condition(self) -> Predicate | None:
-        """The condition that file indexes may be asked about; ``None`` where they must not or need not be read."""
+        """The condition to evaluate on file indexes; ``None`` where they must not or need not be read."""
         if self.predicate is None or not (self._rules.file_indexes and self.may_read_indexes):
             return None
         return normalise(self.predicate)
 
-    def index_verdict(self, may_hold: Callable[[Predicate], bool]) -> IndexVerdict:
-        """What the indexes of one file say, given what they say about a condition on stored rows.
+    def index_verdict(self, evaluate: Callable[[Predicate], Answer], unknown: Answer) -> IndexVerdict[Answer]:
+        """What the indexes of one file answer, given how they answer for a condition on stored rows.
 
         Rows of a primary-key table whose key is not in a file are neither there nor retracted there; of other columns
-        the file may hold outdated values.
+        the file may hold outdated values. ``unknown`` is the answer where there is no condition to evaluate.
         """
         condition = self.index_condition
         if condition is None:
-            return IndexVerdict()
+            return IndexVerdict(unknown, unknown)
         on_key = self._key_part(condition)
-        skips_keys = on_key is not None and not may_hold(on_key)
-        return IndexVerdict(skips_keys, skips_keys or not may_hold(condition))
+        by_key = unknown if on_key is None else evaluate(on_key)
+        return IndexVerdict(by_key, by_key if on_key == condition else evaluate(condition))
 
     # --- row groups and rows ----------------------------------------------------------------------------------------
 

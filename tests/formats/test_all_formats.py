@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from table_format.errors import BadEncoding, CorruptionError, InvalidData, UnsupportedFeature
 from table_format.formats.registry import format_of
-from table_format.kernels.pruning import ColumnBounds
+from table_format.kernels.bounds import ColumnBounds
 from table_format.kernels.statistics import column_bounds
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.types import NESTED, DataField, DataType, IntType, VarCharType

@@ -10,7 +10,7 @@ import pytest
 
 from table_format.errors import BadEncoding, UnsupportedFeature
 from table_format.formats.evolution import BoundsEvolution
-from table_format.kernels.pruning import ColumnBounds
+from table_format.kernels.bounds import ColumnBounds
 from table_format.model.predicate import And, Compare, CompareOp, IsNull, Predicate
 from table_format.model.schema import SEQUENCE_NUMBER
 from table_format.model.types import (

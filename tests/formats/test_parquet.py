@@ -18,7 +18,7 @@ from table_format.formats.parquet_reader import ParquetFileReader
 from table_format.formats.parquet_types import parquet_schema
 from table_format.formats.protocol import RowGroupFilter
 from table_format.formats.registry import format_of
-from table_format.kernels.pruning import ColumnBounds
+from table_format.kernels.bounds import ColumnBounds
 from table_format.model.arrow_types import arrow_schema, arrow_type
 from table_format.model.types import (
     ArrayType,

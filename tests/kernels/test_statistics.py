@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from table_format.errors import InvalidOption
-from table_format.kernels.pruning import ColumnBounds
+from table_format.kernels.bounds import ColumnBounds
 from table_format.kernels.statistics import (
     column_bounds,
     merge_bounds,

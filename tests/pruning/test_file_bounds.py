@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from table_format.codecs.binary_row import serialize_row
-from table_format.kernels.pruning import ColumnBounds
+from table_format.kernels.bounds import ColumnBounds
 from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta, FileSource, SimpleStats
 from table_format.model.schema import TableSchema
 from table_format.model.types import CharType, DataField, TimestampType

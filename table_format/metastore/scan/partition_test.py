@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
+from table_format.kernels.bounds import may_match
 from table_format.kernels.predicate import matches
-from table_format.kernels.pruning import may_match
 from table_format.kernels.values import array_of
 from table_format.metastore.manifest.partitions import Partitions
 from table_format.metastore.scan.file_filter import FileFilter

@@ -24,7 +24,7 @@ from table_format.table.read.plan import Plan
 
 _MISSING: Final = re.compile(r"FILE_NOT_EXIST|FileNotFoundException|does not exist", re.IGNORECASE)
 _EXPIRED: Final = re.compile(r"^table_format\.errors\.SnapshotExpired: (.*)$", re.MULTILINE)
-"""What a task of the library's own readers was told, at the end of its stack trace."""
+"""The error of a task of the library's own readers, at the end of its stack trace."""
 _PATH: Final = re.compile(r"(?:file:)?(/[^\s,;\"'\]]+)")
 _PLANS: Final = 1024
 """Plans that are remembered: those of frames that nobody runs any more are among them."""
@@ -49,10 +49,10 @@ class PlannedSnapshots:
                 self._known.popitem(last=False)
 
     def explained(self, text: str) -> SnapshotExpired | None:
-        """The error of a frame whose snapshot was expired meanwhile, if that is what the text of Spark's is about."""
-        expired = _EXPIRED.search(text)
-        if expired is not None:
-            return SnapshotExpired(expired.group(1))
+        """The error of a frame whose snapshot was expired meanwhile, if the text of Spark's error shows that."""
+        raised = _EXPIRED.search(text)
+        if raised is not None:
+            return SnapshotExpired(raised.group(1))
         if _MISSING.search(text) is None:
             return None
         paths = ["/" + unquote(path).lstrip("/") for path in _PATH.findall(text)]

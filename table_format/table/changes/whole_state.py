@@ -15,9 +15,9 @@ from table_format.io.paths import POSTPONE_BUCKET
 from table_format.metastore.references.expired_reads import telling_expired
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
-from table_format.model.predicate import Predicate, only_on
-from table_format.model.snapshot import Snapshot
+from table_format.model.predicate import Predicate
 from table_format.table.facts import TableFacts
+from table_format.table.read.plan import Plan
 from table_format.table.read.scan import Scan
 from table_format.table.upkeep.bucket_compaction import compact
 from table_format.table.write.batch_commit import fresh_user
@@ -35,7 +35,7 @@ def whole_state(facts: TableFacts, where: Predicate | None) -> Scan:
     """
     for _ in range(_ATTEMPTS):
         scan = Scan(facts, None, where, min_level=0)
-        if not (facts.postpones_buckets and _rows_wait(facts, scan.plan().snapshot, where)):
+        if not (facts.postpones_buckets and _rows_wait(facts, scan.plan())):
             return scan
         with suppress(FileConflict, LsmConflict):  # others gave them their buckets first
             compact(facts, fresh_user(facts))
@@ -43,12 +43,12 @@ def whole_state(facts: TableFacts, where: Predicate | None) -> Scan:
     raise FileConflict(message)
 
 
-def _rows_wait(facts: TableFacts, snapshot: Snapshot | None, where: Predicate | None) -> bool:
+def _rows_wait(facts: TableFacts, plan: Plan) -> bool:
     """Whether rows without a bucket lie in a partition that the condition admits."""
+    snapshot = plan.snapshot
     if snapshot is None:
         return False
-    in_partition = only_on(where, frozenset(facts.schema.partition_keys))
-    wanted = FileFilter(partition_predicate=in_partition, buckets=frozenset((POSTPONE_BUCKET,)))
+    wanted = FileFilter(partition_predicate=plan.pruning.partition_condition, buckets=frozenset((POSTPONE_BUCKET,)))
     with telling_expired(facts.store, snapshot.id):
-        plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
-    return bool(plan.entries)
+        found = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    return bool(found.entries)

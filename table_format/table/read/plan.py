@@ -22,7 +22,7 @@ from table_format.table.read.row_groups import RowGroupCounts, row_group_counts
 class Plan:
     """The splits of one scan of one snapshot; ``str(plan)`` explains them.
 
-    ``schema`` is the one rows are shown in, ``fields`` are the columns asked for, and ``schemas`` holds, by id, those
+    ``schema`` is the one rows are shown in, ``fields`` are the columns of the scan, and ``schemas`` holds, by id, those
     the files were written with: with the table's options that is all a task needs to read a split. ``changes_of`` names
     the snapshots whose changes, instead of a state, are read. ``facts`` is the table, for what is explained by reading.
     ``fallback`` is the plan of the splits that come from the fallback branch, which are among ``splits``. ``pruning``

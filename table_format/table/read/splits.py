@@ -29,7 +29,7 @@ DeletionFiles: TypeAlias = Mapping[tuple[bytes, int], Mapping[str, DeletionFile]
 """Deletion files by partition and bucket, and there by data file."""
 
 _Piece: TypeAlias = tuple[tuple[DataFileMeta, ...], bool]
-"""Files of one split, and whether concatenating them is the answer."""
+"""Files of one split, and whether their rows are final as they are stored."""
 
 
 def make_splits(
@@ -44,8 +44,8 @@ def make_splits(
 ) -> tuple[DataSplit, ...]:
     """Cut live files into splits, buckets in ascending order of serialised partition and bucket.
 
-    ``may_match`` tells of a file of a primary-key table whether it may hold a stored row that the filter selects;
-    ``pruning`` decides which files are left out for it. ``deletion_files`` go with their files.
+    ``may_match`` is whether a file of a primary-key table may hold a stored row that the filter selects; ``pruning``
+    decides which files are left out because of it. ``deletion_files`` go with their files.
     """
     rules = pruning or _no_filter(schema)
     splits: list[DataSplit] = []

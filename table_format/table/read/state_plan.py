@@ -85,17 +85,17 @@ def _state_plan(
     admits = pruning.value_statistics_test(facts.schemas)
     skipped = skipped_by_index(facts, pruning, entries)
     splits = make_splits(
-        [entry for entry in entries if entry.file.file_name not in skipped.by_keys],
+        [entry for entry in entries if entry.file.file_name not in skipped.by_key],
         schema,
         facts.options.scan,
         snapshot_id=start.snapshot.id,
         pruning=pruning,
-        may_match=lambda file: file.file_name not in skipped.by_rows and (admits is None or admits(file)),
+        may_match=lambda file: file.file_name not in skipped.by_row and (admits is None or admits(file)),
         deletion_files=deletion_files,
     )
     kept = [file for split in splits for file in split.files]
     left_out = {entry.file.file_name for entry in entries}.difference(file.file_name for file in kept)
-    by_index = len(left_out & (skipped.by_keys | skipped.by_rows))
+    by_index = len(left_out & (skipped.by_key | skipped.by_row))
     counts = replace(
         found.counts,
         files=len(kept),

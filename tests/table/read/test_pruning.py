@@ -227,6 +227,16 @@ def settled_table(warehouse: Warehouse, keys: Sequence[Sequence[int]]) -> Table:
     return merge_on_write_table(warehouse, keys, levels=[5, 4, 3, 0][: len(keys)])
 
 
+def dynamic_table(warehouse: Warehouse, keys: Sequence[Sequence[int]]) -> Table:
+    """Dynamic buckets of few keys, with file indexes in place of statistics."""
+    indexes = {"file-index.bloom-filter.columns": "id,v", "metadata.stats-mode": "none"}
+    buckets = {"bucket": "-1", "dynamic-bucket.target-row-num": "10", "write-only": "true"}
+    table = warehouse.table(primary_keys=["id"], options={**buckets, **indexes})
+    for number, wanted in enumerate(keys):
+        table.append(keyed([(k, "abc"[k % 3], None if k % 5 == 0 else k + 100 * number) for k in wanted]))
+    return table
+
+
 CONDITIONS = st.recursive(
     st.one_of(
         st.builds(
@@ -257,7 +267,9 @@ CONDITIONS = st.recursive(
 KEYS = st.lists(st.lists(st.integers(0, 60), min_size=1, max_size=25, unique=True), min_size=2, max_size=4)
 
 
-@pytest.mark.parametrize("make", [append_table, partitioned_table, settled_table], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make", [append_table, partitioned_table, settled_table, dynamic_table], ids=lambda make: make.__name__
+)
 def test_the_rows_with_and_without_pruning_are_the_same(make: Callable[[Warehouse, Any], Table]) -> None:
     dropped = 0
 
@@ -281,4 +293,5 @@ def dropped_by(counts: PlanCounts) -> int:
         + counts.files_dropped_by_bucket
         + counts.files_dropped_by_key_stats
         + counts.files_dropped_by_value_stats
+        + counts.files_dropped_by_index
     )

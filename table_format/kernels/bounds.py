@@ -1,4 +1,4 @@
-"""Deciding from bounds and null counts that no row of a file, row group or partition can satisfy a predicate.
+"""Bounds of columns, and what they decide: that no row of a file, row group or partition can satisfy a predicate.
 
 For each part of the predicate the outcomes that some row may have (true, false, unknown) are narrowed down; what is not
 known stays possible, so a row that matches is never pruned. Bounds need only enclose the values: cut strings (format

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from table_format.kernels.pruning import ColumnBounds, may_match
+from table_format.kernels.bounds import ColumnBounds, may_match
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Like, Literal, Not, Or
 from tests.kernels.predicate_model import FIELDS, Row, answer, predicates, rows
 
