@@ -40,10 +40,10 @@ def two_sided_splits(
     added: Sequence[ManifestEntry],
     last: Snapshot,
     content: SplitContent,
-    marked: tuple[DeletionFiles, DeletionFiles],
+    deletion_files: tuple[DeletionFiles, DeletionFiles],
     before_id: int,
 ) -> Iterator[DataSplit]:
-    """Splits of the files that only one of two states has, bucket by bucket; ``marked`` are the deletion files of each.
+    """Splits of the files that only one of two states has, bucket by bucket; ``deletion_files`` are the deletion files of each.
 
     ``before_id`` is the snapshot that the removed files are read of.
     """
@@ -51,7 +51,7 @@ def two_sided_splits(
     for partition, bucket in sorted(before.keys() | after.keys()):
         old, new = before.get((partition, bucket), []), after.get((partition, bucket), [])
         files, before_files = tuple(e.file for e in new), tuple(e.file for e in old)
-        was_marked, is_marked = (vectors.get((partition, bucket), {}) for vectors in marked)
+        deletions_before, deletions_after = (vectors.get((partition, bucket), {}) for vectors in deletion_files)
         yield DataSplit(
             snapshot_id=last.id,
             partition=partition,
@@ -59,10 +59,10 @@ def two_sided_splits(
             total_buckets=(new or old)[0].total_buckets,
             files=files,
             raw_convertible=not schema.primary_keys,
-            deletion_files=deletion_files_of(files, is_marked),
+            deletion_files=deletion_files_of(files, deletions_after),
             content=content,
             before_files=before_files,
-            before_deletion_files=deletion_files_of(before_files, was_marked),
+            before_deletion_files=deletion_files_of(before_files, deletions_before),
             oldest_snapshot_id=before_id,
         )
 
@@ -70,8 +70,8 @@ def two_sided_splits(
 def without_common_files(
     old: Sequence[ManifestEntry],
     new: Sequence[ManifestEntry],
-    was_marked: DeletionFiles,
-    is_marked: DeletionFiles,
+    deletions_before: DeletionFiles,
+    deletions_after: DeletionFiles,
     *,
     whole_buckets: bool,
 ) -> tuple[list[ManifestEntry], list[ManifestEntry]]:
@@ -85,7 +85,7 @@ def without_common_files(
 
     def unchanged(entry: ManifestEntry) -> bool:
         name = entry.file.file_name
-        return was_marked.get(place(entry), {}).get(name) == is_marked.get(place(entry), {}).get(name)
+        return deletions_before.get(place(entry), {}).get(name) == deletions_after.get(place(entry), {}).get(name)
 
     known = {e.identifier for e in old} & {e.identifier for e in new}
     differing = [
