@@ -43,9 +43,10 @@ def two_sided_splits(
     deletion_files: tuple[DeletionFiles, DeletionFiles],
     before_id: int,
 ) -> Iterator[DataSplit]:
-    """Splits of the files that only one of two states has, bucket by bucket; ``deletion_files`` are the deletion files of each.
+    """Splits of the files that only one of two states has, bucket by bucket.
 
-    ``before_id`` is the snapshot that the removed files are read of.
+    ``deletion_files`` are those of the first and of the second state; ``before_id`` is the snapshot from which the
+    removed files are read.
     """
     before, after = by_bucket(removed), by_bucket(added)
     for partition, bucket in sorted(before.keys() | after.keys()):

@@ -56,7 +56,7 @@ def make_splits(
             if schema.primary_keys
             else ((piece, True) for piece in _raw_pieces(files, options))
         )
-        deletion_files = {} if deletion_files is None else deletion_files.get((partition, bucket), {})
+        of_bucket = {} if deletion_files is None else deletion_files.get((partition, bucket), {})
         splits.extend(
             DataSplit(
                 snapshot_id=snapshot_id,
@@ -65,7 +65,7 @@ def make_splits(
                 total_buckets=group[0].total_buckets,
                 files=piece,
                 raw_convertible=is_raw,
-                deletion_files=deletion_files_of(piece, deletion_files),
+                deletion_files=deletion_files_of(piece, of_bucket),
             )
             for piece, is_raw in pieces
         )
