@@ -40,19 +40,18 @@ def two_sided_splits(
     added: Sequence[ManifestEntry],
     last: Snapshot,
     content: SplitContent,
-    deletion_files: tuple[DeletionFiles, DeletionFiles],
+    marked: tuple[DeletionFiles, DeletionFiles],
     before_id: int,
 ) -> Iterator[DataSplit]:
-    """Splits of the files that only one of two states has, bucket by bucket.
+    """Splits of the files that only one of two states has, bucket by bucket; ``marked`` are the deletion files of each.
 
-    ``deletion_files`` are those of the first and of the second state; ``before_id`` is the snapshot from which the
-    removed files are read.
+    ``before_id`` is the snapshot that the removed files are read of.
     """
     before, after = by_bucket(removed), by_bucket(added)
     for partition, bucket in sorted(before.keys() | after.keys()):
         old, new = before.get((partition, bucket), []), after.get((partition, bucket), [])
         files, before_files = tuple(e.file for e in new), tuple(e.file for e in old)
-        deletions_before, deletions_after = (vectors.get((partition, bucket), {}) for vectors in deletion_files)
+        was_marked, is_marked = (vectors.get((partition, bucket), {}) for vectors in marked)
         yield DataSplit(
             snapshot_id=last.id,
             partition=partition,
@@ -60,10 +59,10 @@ def two_sided_splits(
             total_buckets=(new or old)[0].total_buckets,
             files=files,
             raw_convertible=not schema.primary_keys,
-            deletion_files=deletion_files_of(files, deletions_after),
+            deletion_files=deletion_files_of(files, is_marked),
             content=content,
             before_files=before_files,
-            before_deletion_files=deletion_files_of(before_files, deletions_before),
+            before_deletion_files=deletion_files_of(before_files, was_marked),
             oldest_snapshot_id=before_id,
         )
 
@@ -71,8 +70,8 @@ def two_sided_splits(
 def without_common_files(
     old: Sequence[ManifestEntry],
     new: Sequence[ManifestEntry],
-    deletions_before: DeletionFiles,
-    deletions_after: DeletionFiles,
+    was_marked: DeletionFiles,
+    is_marked: DeletionFiles,
     *,
     whole_buckets: bool,
 ) -> tuple[list[ManifestEntry], list[ManifestEntry]]:
@@ -86,7 +85,7 @@ def without_common_files(
 
     def unchanged(entry: ManifestEntry) -> bool:
         name = entry.file.file_name
-        return deletions_before.get(place(entry), {}).get(name) == deletions_after.get(place(entry), {}).get(name)
+        return was_marked.get(place(entry), {}).get(name) == is_marked.get(place(entry), {}).get(name)
 
     known = {e.identifier for e in old} & {e.identifier for e in new}
     differing = [

@@ -56,7 +56,7 @@ def make_splits(
             if schema.primary_keys
             else ((piece, True) for piece in _raw_pieces(files, options))
         )
-        of_bucket = {} if deletion_files is None else deletion_files.get((partition, bucket), {})
+        marked = {} if deletion_files is None else deletion_files.get((partition, bucket), {})
         splits.extend(
             DataSplit(
                 snapshot_id=snapshot_id,
@@ -65,7 +65,7 @@ def make_splits(
                 total_buckets=group[0].total_buckets,
                 files=piece,
                 raw_convertible=is_raw,
-                deletion_files=deletion_files_of(piece, of_bucket),
+                deletion_files=deletion_files_of(piece, marked),
             )
             for piece, is_raw in pieces
         )
@@ -73,10 +73,10 @@ def make_splits(
 
 
 def deletion_files_of(
-    files: Sequence[DataFileMeta], deletion_files: Mapping[str, DeletionFile]
+    files: Sequence[DataFileMeta], marked: Mapping[str, DeletionFile]
 ) -> tuple[DeletionFile | None, ...]:
     """The deletion file of each of the files; nothing when none has any."""
-    found = tuple(deletion_files.get(file.file_name) for file in files)
+    found = tuple(marked.get(file.file_name) for file in files)
     return found if any(found) else ()
 
 
