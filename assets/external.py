@@ -37,7 +37,7 @@ EXTERNAL_TABLES: Final = ("ext.web_clicks",)
     pool="write_mart_clicks_by_hour",
 )
 def clicks_by_hour(clicks: pa.Table) -> pa.Table:
-    """Clicks by hour and page, made anew from every snapshot that the sensor reports. No JVM is started."""
+    """Clicks by hour and page, computed again from every snapshot that the sensor reports. No JVM is started."""
     hours = clicks.set_column(1, "hour", pc.floor_temporal(clicks["clicked_at"], unit="hour"))
     counted = hours.group_by(["hour", "page"]).aggregate([([], "count_all")])
     return counted.rename_columns(["hour", "page", "clicks"]).sort_by([("hour", "ascending"), ("page", "ascending")])

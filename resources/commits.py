@@ -3,7 +3,7 @@
 A step that crashes between its commit and its materialization event is run again, in the same run (retry policy) or in
 a run that continues it (re-execution from failure, automatic retry). All of them commit under the user
 ``dagster:<first run>:<step>``, and the table is asked for that user's snapshot before anything is written. A run that a
-person starts anew, "re-execute all" included, is work of its own and writes.
+person starts again, "re-execute all" included, is work of its own and writes.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def option_changes(table: TableSchema, wanted: Mapping[str, str]) -> tuple[SetOp
 
 
 def other_buckets(table: TableSchema, wanted: Mapping[str, str], *, name: str) -> str | None:
-    """What to say when a table has another number of buckets than its asset names: that would need its files anew."""
+    """What to say when a table has another number of buckets than its asset names: that would rewrite all its files."""
     found = table.options.get(_BUCKET)
     if _BUCKET not in wanted or found == wanted[_BUCKET]:
         return None

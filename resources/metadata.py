@@ -1,4 +1,4 @@
-"""What the Dagster UI is told about a table: columns, snapshots, levels, and the difference maintenance has made.
+"""What the Dagster UI shows of a table: columns, snapshots, levels, and the difference maintenance has made.
 
 Everything comes from the table's own metadata; no row is read. Nothing here may show a secret: locations go through
 ``without_credentials``, texts through ``redact``, options of a catalog are not shown at all.
@@ -74,9 +74,9 @@ def snapshot_history(snapshots: Sequence[Snapshot]) -> Metadata:
 
 
 def changelog_rows(snapshots: Iterable[Snapshot]) -> dict[str, int]:
-    """How many changes the snapshots tell their readers; nothing of a table without a changelog."""
-    told = [snapshot.changelog_record_count or 0 for snapshot in snapshots if snapshot.changelog_manifest_list]
-    return {"paimon/changelog_rows": sum(told)} if told else {}
+    """The number of rows in the changelogs of the snapshots; nothing for a table without a changelog."""
+    counts = [snapshot.changelog_record_count or 0 for snapshot in snapshots if snapshot.changelog_manifest_list]
+    return {"paimon/changelog_rows": sum(counts)} if counts else {}
 
 
 def markdown_lines(head: Iterable[str], lines: Iterable[str]) -> dg.MarkdownMetadataValue:

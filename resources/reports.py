@@ -1,4 +1,4 @@
-"""What is told about one write, all of it from metadata of the very snapshots the step committed.
+"""What is reported about one write, all of it from metadata of the very snapshots the step committed.
 
 Another writer's snapshot may have landed since: the table's latest is never taken for the step's own.
 """

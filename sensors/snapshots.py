@@ -1,4 +1,4 @@
-"""Every snapshot that somebody else commits to an external table becomes a materialization of its asset.
+"""Every snapshot that others commit to an external table becomes a materialization of its asset.
 
 Only metadata is read, by the pure library: a tick takes milliseconds and never starts Spark.
 """

@@ -2,7 +2,7 @@
 
 Java ``AppendCompactTask``, ``AppendDeleteFileMaintainer``: rows that are marked as deleted stay behind, and the vectors
 of the files that go leave the index in the same commit. An index file that also holds vectors of files that stay is
-written anew with those (format chapter 08, section 2).
+written again with those (format chapter 08, section 2).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""New data files of one bucket, closed and begun anew at the target size, with the metadata a commit needs.
+"""New data files of one bucket, each closed at the target size, with the metadata a commit needs.
 
 Format chapter 06, section 6; Java ``KeyValueDataFileWriter``, ``RowDataFileWriter``, ``RollingFileWriter``.
 """

@@ -24,11 +24,11 @@ from table_format.errors import BadEncoding, CorruptionError, LimitExceeded, Tru
 from table_format.io.sound_files import opened_file
 from table_format.io.table_store import TableStore
 from table_format.kernels.file_index import INDEX_TYPES
-from table_format.kernels.file_index.answers import UNKNOWN, Answer, Leaf, Skip, evaluate, narrowed
 from table_format.kernels.file_index.conditions import Condition, SoughtValues, condition_of
 from table_format.kernels.file_index.empty import EmptyIndex
 from table_format.kernels.file_index.payload import Payload
 from table_format.kernels.file_index.protocol import IndexReader, IndexType
+from table_format.kernels.file_index.results import UNKNOWN, IndexResult, Leaf, Skip, evaluate, narrowed
 from table_format.limits import MAX_FILE_INDEX_BYTES
 from table_format.model.arrow_calls import read_at
 from table_format.model.data_file import DataFileMeta
@@ -176,7 +176,7 @@ class FileIndex:
         self._is_orc = file.file_name.endswith(".orc")
         self._readers: dict[tuple[str, str], IndexReader | None] = {}
 
-    def evaluate(self, predicate: Predicate) -> Answer:
+    def evaluate(self, predicate: Predicate) -> IndexResult:
         """Which rows of the file can satisfy the predicate.
 
         Raises:
@@ -195,7 +195,7 @@ class FileIndex:
         each = [reader.may_equal(values) for reader in self._readers_of(field)]
         return np.logical_and.reduce(each) if each else None
 
-    def _leaf(self, leaf: Leaf) -> Answer:
+    def _leaf(self, leaf: Leaf) -> IndexResult:
         field, condition = self._indexes.condition(leaf)
         if condition is None or (self._is_orc and not condition.is_kept_by_orc):
             return UNKNOWN

@@ -146,7 +146,7 @@ def as_signed_words(columns: Bytes) -> list[npt.NDArray[np.int64]]:
 
 
 def _transpose(axes: UInt64Array) -> None:
-    """The bits of the position on the curve, dealt out to the axes, in place (Skilling's AxestoTranspose)."""
+    """The bits of the position on the curve, distributed to the axes, in place (Skilling's AxestoTranspose)."""
     first, last = axes[0], axes[-1]
     for bit in range(63, 0, -1):
         below = np.uint64((1 << bit) - 1)

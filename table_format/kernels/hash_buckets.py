@@ -78,7 +78,7 @@ class HashBuckets:
     def load(self, files: Iterable[tuple[int, Hashes]]) -> None:
         """Take in the hashes of the index files of some buckets; one that another bucket holds already stays there.
 
-        Many at once, because every shard is made anew each time, and no more than memory is there for.
+        Many at once, because every shard is built again each time, and no more than memory is there for.
         """
         waiting: list[tuple[int, Hashes]] = []
         count = 0

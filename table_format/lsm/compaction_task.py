@@ -43,7 +43,7 @@ def plan_steps(
 ) -> tuple[Step, ...]:
     """The steps of a compaction in key order. A file that is where it belongs appears in none of them.
 
-    With ``rewrite_all`` every file is written anew.
+    With ``rewrite_all`` every file is rewritten.
     """
     steps: list[Step] = []
     candidate: list[Section] = []

@@ -1,7 +1,7 @@
 """Sections: which files of a bucket have to be merged with which (format chapter 07, section 4).
 
 Java ``IntervalPartition``: sections have disjoint key ranges and come in key order; a section is the smallest number
-of runs its files can be dealt out to. A section of one run needs no merge.
+of runs its files can be assigned to. A section of one run needs no merge.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def partition_into_sections(files: Iterable[DataFileMeta], key_range: KeyRangeOf
 
 
 def _assign_to_runs(files: list[DataFileMeta], key_range: KeyRangeOf) -> Section:
-    """Deal files, sorted by first key, to as few runs as possible: each to the run that ends first, if it fits."""
+    """Assign files, sorted by first key, to as few runs as possible: each to the run that ends first, if it fits."""
     arrival = count()
     open_runs: list[tuple[Key, int, list[DataFileMeta]]] = []
     runs: list[list[DataFileMeta]] = []

@@ -97,7 +97,7 @@ class KeyFilter:
         return cls(bucket, keys, key_range)
 
     def may_be_in(self, file: DataFileMeta) -> KeysInFile | None:
-        """Those of the keys that a file may hold; ``None`` when they are too many to be told. Raises ``OSError``."""
+        """Those of the keys that a file may hold; ``None`` when they are too many to list. Raises ``OSError``."""
         keys = self._keys
         if not _differ_from_metadata(file, self._fields[0]):
             (first, *_), (last, *_) = self._key_range(file)

@@ -2,7 +2,7 @@
 
 A bucket is sorted by primary key, so what can be put in order by other columns is which rows share a bucket: those next
 to each other in the order go to bucket 0 until it is full, then to 1, and so on, and a filter on the sort columns skips
-whole buckets. The hash index is written anew, since keys are in other buckets then (format chapter 11, section 1).
+whole buckets. The hash index is written again, since keys are in other buckets then (format chapter 11, section 1).
 It finds a bucket by the hash of a key, so keys with one hash have to share a bucket: the few that do not have theirs
 alone come last, in a bucket of their own. Rows keep their sequence numbers. Memory is that of the sort and four bytes
 for each row.

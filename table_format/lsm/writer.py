@@ -168,7 +168,7 @@ class MergeTreeWriter:
         return running
 
     def resume(self, running: RunningCompaction) -> None:
-        """Go on with a compaction that another writer of this bucket has begun, or discard it if it is in vain."""
+        """Continue a compaction that another writer of this bucket has begun, or discard it if it no longer fits."""
         if running.fits(self._levels, self._deletion_vectors):
             self._running, self._deletion_vectors = running, running.deletion_vectors
         else:

@@ -15,7 +15,7 @@ ATTEMPT_TIMEOUT = Option(
     "commit.attempt-timeout",
     duration,
     300_000,
-    "Time after reading the latest snapshot within which the next is published, or the attempt is begun anew. Known "
+    "Time after reading the latest snapshot within which the next is published, or the attempt begins again. Known "
     "to this library only; it must stay far below snapshot.time-retained.",
 )
 REQUEST_TIMEOUT = Option(

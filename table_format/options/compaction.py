@@ -84,7 +84,7 @@ FORCE_UP_LEVEL_0 = Option(
     "compaction.force-up-level-0", boolean, False, "Every compaction moves level 0 up, whatever the number of runs."
 )
 FORCE_REWRITE_ALL_FILES = Option(
-    "compaction.force-rewrite-all-files", boolean, False, "Compaction writes anew also files that need no rewrite."
+    "compaction.force-rewrite-all-files", boolean, False, "Compaction also rewrites files that need no rewrite."
 )
 OFFPEAK_START_HOUR = Option(
     "compaction.offpeak.start.hour", integer(-1, 23), -1, "First of the quiet hours, of local time; -1 for none."

@@ -57,7 +57,7 @@ FILE_CREATION_TIME_MILLIS = Option(
     "scan.file-creation-time-millis",
     optional(integer(0, MAX_LONG)),
     None,
-    "Read of the latest snapshot only the files made at or after this time; compaction makes files anew.",
+    "Read of the latest snapshot only the files made at or after this time; compaction makes new files.",
 )
 CREATION_TIME_MILLIS = Option(
     "scan.creation-time-millis",

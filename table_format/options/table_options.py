@@ -47,7 +47,7 @@ class TableOptions:
         return cls(dict(options))
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Parsed groups are made anew where they are needed.
+        # Parsed groups are parsed again where they are needed.
         return (TableOptions, (shown_options(self.raw),))
 
     def with_options(self, options: Mapping[str, str]) -> TableOptions:

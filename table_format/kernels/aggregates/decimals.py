@@ -1,7 +1,7 @@
 """``sum`` and ``product`` of decimals (Java ``FieldSumAgg``, ``FieldProductAgg``, ``DecimalUtils``, ``Decimal``).
 
 A sum of at most 18 digits is made of longs and not checked against the precision; of more digits it is null once it
-has too many, and starts anew with the next input. Sums that stay far inside the bounds, all but pathological ones, are
+has too many, and starts again with the next input. Sums that stay far inside the bounds, all but pathological ones, are
 columnar over the two 64-bit words; the others are exact integers, row by row.
 """
 

@@ -1,7 +1,7 @@
 """``partial-update``: each column comes from the newest version that has it (format chapter 12, sections 4 and 5).
 
 Java ``PartialUpdateMergeFunction``. The row of a key begins without values or, when the first version takes back, with
-those of that version; a -D that removes the row begins it anew with its own values. Only what follows the last
+those of that version; a -D that removes the row starts a new one with its own values. Only what follows the last
 beginning of a key matters.
 """
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import BitMap
 
-from table_format.kernels.file_index.answers import UNKNOWN, Answer
 from table_format.kernels.file_index.bitmap_directory import (
     NO_LENGTH,
     VERSION_1,
@@ -25,6 +24,7 @@ from table_format.kernels.file_index.distinct_keys import DistinctKeys, Distinct
 from table_format.kernels.file_index.hash_map_order import hash_map_order
 from table_format.kernels.file_index.keys import Key, KeyFormat, key_format, sort_order
 from table_format.kernels.file_index.payload import Payload
+from table_format.kernels.file_index.results import UNKNOWN, IndexResult
 from table_format.kernels.file_index.row_bitmaps import bitmap_of, read_rows, stored_length, stored_rows
 from table_format.model.file_index import keeps_keys
 from table_format.model.types import DataType
@@ -97,7 +97,7 @@ class BitmapReader:
         self._payload = payload
         self._nulls: BitMap | None = None
 
-    def evaluate(self, condition: Condition) -> Answer:
+    def evaluate(self, condition: Condition) -> IndexResult:
         """Which rows meet a condition on the column.
 
         Raises:

@@ -15,10 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.errors import BadEncoding
-from table_format.kernels.file_index.answers import SKIP, UNKNOWN, Answer
 from table_format.kernels.file_index.conditions import Condition, SoughtValues
 from table_format.kernels.file_index.fast_hash import fast_hashes
 from table_format.kernels.file_index.payload import Payload
+from table_format.kernels.file_index.results import SKIP, UNKNOWN, IndexResult
 from table_format.kernels.row_words import UInt64s
 from table_format.model.file_index import (
     DEFAULT_FPP,
@@ -87,7 +87,7 @@ class BloomReader:
     hash_count: int
     bits: npt.NDArray[np.uint8]
 
-    def evaluate(self, condition: Condition) -> Answer:
+    def evaluate(self, condition: Condition) -> IndexResult:
         """``Skip`` where none of the values of an equality or an IN may be in the file."""
         if condition.values is None or self.may_equal(condition.values).any():
             return UNKNOWN

@@ -16,11 +16,11 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from table_format.kernels.aggregates.buffers import numbers, validity
-from table_format.kernels.file_index.answers import Answer
 from table_format.kernels.file_index.bit_slices import BitSlices, stored_slices
 from table_format.kernels.file_index.conditions import Condition, KeyRange, SoughtValues, selected_rows
 from table_format.kernels.file_index.keys import Ints, have_keys, keys_of
 from table_format.kernels.file_index.payload import Payload
+from table_format.kernels.file_index.results import IndexResult
 from table_format.kernels.file_index.row_bitmaps import Mask, read_rows, stored_length, stored_mask
 from table_format.model.file_index import keeps_keys
 from table_format.model.types import DataType
@@ -116,7 +116,7 @@ class BsiReader:
         self._negative = negative
         self._not_null = positive.rows | negative.rows
 
-    def evaluate(self, condition: Condition) -> Answer:
+    def evaluate(self, condition: Condition) -> IndexResult:
         """Which rows meet a condition on the column.
 
         Raises:

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from table_format.errors import InvalidData
-from table_format.kernels.file_index.answers import SKIP, UNKNOWN, Answer, Leaf, rows
 from table_format.kernels.file_index.keys import NANOS_PER_MICRO, Key, float_key, key_format, keys_of
+from table_format.kernels.file_index.results import SKIP, UNKNOWN, IndexResult, Leaf, rows
 from table_format.kernels.values import array_of, values_of
 from table_format.model.arrow_calls import equal
 from table_format.model.predicate import Compare, CompareOp, In, IsNull, Not
@@ -273,7 +273,7 @@ def _sought(values: Sequence[InternalValue], data_type: DataType) -> SoughtValue
 
 def selected_rows(
     condition: Condition, row_count: int, not_null: Callable[[], BitMap], within: Callable[[KeyRange], BitMap]
-) -> Answer:
+) -> IndexResult:
     """The rows of a condition, given the rows that are not null and those whose key is in a range.
 
     ``within`` may return a set that is not to be changed; it is called with a range of some bound only.

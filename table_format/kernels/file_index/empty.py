@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from table_format.kernels.file_index.answers import SKIP, UNKNOWN, Answer
 from table_format.kernels.file_index.conditions import Condition, SoughtValues
+from table_format.kernels.file_index.results import SKIP, UNKNOWN, IndexResult
 
 
 @dataclass(frozen=True, slots=True)
 class EmptyIndex:
     """No row meets any condition but IS NULL."""
 
-    def evaluate(self, condition: Condition) -> Answer:
+    def evaluate(self, condition: Condition) -> IndexResult:
         """Unknown for IS NULL; no row meets any other condition."""
         return UNKNOWN if condition.selects_nulls else SKIP
 

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from table_format.kernels.file_index.answers import Answer
 from table_format.kernels.file_index.conditions import Condition, SoughtValues
 from table_format.kernels.file_index.payload import Payload
+from table_format.kernels.file_index.results import IndexResult
 from table_format.model.types import DataType
 from table_format.options.index_types import IndexDeclaration
 
@@ -35,7 +35,7 @@ class IndexBuilder(Protocol):
 class IndexReader(Protocol):
     """One index of one column of one file. It decodes what a condition needs, and keeps what it decoded."""
 
-    def evaluate(self, condition: Condition) -> Answer:
+    def evaluate(self, condition: Condition) -> IndexResult:
         """Which rows meet a condition on the column.
 
         Raises:

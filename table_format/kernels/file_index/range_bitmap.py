@@ -17,13 +17,13 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import BitMap
 
-from table_format.kernels.file_index.answers import Answer
 from table_format.kernels.file_index.bit_slices import BitSlices, stored_slices
 from table_format.kernels.file_index.chunked_dictionary import Dictionary, encode_dictionary
 from table_format.kernels.file_index.conditions import Condition, KeyRange, SoughtValues, selected_rows
 from table_format.kernels.file_index.distinct_keys import DistinctKeysBuilder
 from table_format.kernels.file_index.keys import Key, KeyFormat, key_format, sort_order
 from table_format.kernels.file_index.payload import Payload
+from table_format.kernels.file_index.results import IndexResult
 from table_format.kernels.file_index.row_bitmaps import Mask, read_rows, stored_length, stored_mask
 from table_format.model.file_index import keeps_keys
 from table_format.model.types import BooleanType, DataType, SmallIntType, TinyIntType
@@ -93,7 +93,7 @@ class RangeBitmapReader:
         self._dictionary = dictionary
         self._slices = slices
 
-    def evaluate(self, condition: Condition) -> Answer:
+    def evaluate(self, condition: Condition) -> IndexResult:
         """Which rows meet a condition on the column.
 
         Raises:

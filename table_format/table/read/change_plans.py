@@ -123,11 +123,13 @@ def replacement_plan(
     added = [e for e in found.entries if e.kind is FileKind.ADD]
     previous = facts.snapshots.find(snapshot.id - 1) if removed else None
     with telling_expired(facts.store, snapshot.id - 1):
-        marked = {} if previous is None else facts.deletion_files(previous)
+        deletion_files = {} if previous is None else facts.deletion_files(previous)
     # What it replaced is there as long as the snapshot before it.
     before_id = snapshot.id - 1 if removed else snapshot.id
     splits = tuple(
-        two_sided_splits(plan.schema, removed, added, snapshot, SplitContent.REPLACEMENT, (marked, {}), before_id)
+        two_sided_splits(
+            plan.schema, removed, added, snapshot, SplitContent.REPLACEMENT, (deletion_files, {}), before_id
+        )
     )
     return _with_splits(facts, replace(plan, counts=found.counts), splits)
 
@@ -156,13 +158,13 @@ def difference_plan(
             )
             for state in (before, after)
         )
-        marked = facts.deletion_files(before), facts.deletion_files(after)
+        deletion_files = facts.deletion_files(before), facts.deletion_files(after)
     _require_same_buckets(facts, before, old.entries, after, new.entries)
     # A newer version need not win, or be all of a row. (The reference shows it as if it did.)
     merge, is_single = facts.options.merge, facts.options.skips_level_0
     depends = not is_single and (merge.engine is not MergeEngine.DEDUPLICATE or bool(merge.sequence_fields))
     removed, added = without_common_files(
-        old.entries, new.entries, *marked, whole_buckets=depends and plan.schema.is_primary_key_table
+        old.entries, new.entries, *deletion_files, whole_buckets=depends and plan.schema.is_primary_key_table
     )
     if removed and not plan.schema.primary_keys:
         feature = f"the difference between snapshots {before.id} and {after.id} of an append table"
@@ -172,7 +174,9 @@ def difference_plan(
         )
         raise UnsupportedFeature(feature, message)
     counts = replace(_sum(old.counts, new.counts), files=len(removed) + len(added))
-    splits = tuple(two_sided_splits(plan.schema, removed, added, after, SplitContent.DIFFERENCE, marked, before.id))
+    splits = tuple(
+        two_sided_splits(plan.schema, removed, added, after, SplitContent.DIFFERENCE, deletion_files, before.id)
+    )
     return _with_splits(facts, replace(plan, counts=counts), splits)
 
 

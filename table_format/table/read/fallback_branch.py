@@ -49,7 +49,7 @@ def with_fallback(facts: TableFacts, plan_of: Callable[[TableFacts], Plan]) -> P
     if other.snapshots.latest_id() is None:
         return plan
     found = plan_of(other)
-    _check_same(facts, plan.schema, found.schema, branch)
+    _check_same_schema(facts, plan.schema, found.schema, branch)
     own = _partitions(facts, plan) if found.splits else frozenset()
     splits = tuple(replace(split, branch=branch) for split in found.splits if split.partition not in own)
     fallback = replace(found, splits=splits)
@@ -127,14 +127,17 @@ def _partitions(facts: TableFacts, plan: Plan) -> frozenset[bytes]:
     return frozenset(entry.partition for entry in found.entries if entry.bucket != POSTPONE_BUCKET)
 
 
-def _check_same(facts: TableFacts, ours: TableSchema, theirs: TableSchema, branch: str) -> None:
+def _check_same_schema(facts: TableFacts, main_schema: TableSchema, fallback_schema: TableSchema, branch: str) -> None:
     def shape(fields: Sequence[DataField]) -> list[tuple[str, str]]:
         return [(f.name, str(f.type.with_nullable(True))) for f in fields]
 
-    if shape(ours.fields) != shape(theirs.fields) or ours.partition_keys != theirs.partition_keys:
+    if (
+        shape(main_schema.fields) != shape(fallback_schema.fields)
+        or main_schema.partition_keys != fallback_schema.partition_keys
+    ):
         message = (
             f"branch '{branch}' of {facts.name} must have the same columns and partitions: expected "
-            f"{_shown(ours)}, found {_shown(theirs)}"
+            f"{_shown(main_schema)}, found {_shown(fallback_schema)}"
         )
         raise InvalidOption(FALLBACK_BRANCH.key, message)
 

@@ -171,12 +171,12 @@ class Plan:
         yield _stage("files", counts.files + sum(number for _, number in dropped), *dropped)
 
 
-def _stage(name: str, met: int, *dropped: tuple[str, int]) -> str:
+def _stage(name: str, count: int, *dropped: tuple[str, int]) -> str:
     """One line of the report.
 
     >>> _stage("files", 9, ("bucket", 4), ("value statistics", 0))
     '  files      9, dropped 4 by bucket, kept 5'
     """
     parts = [f"{number} by {reason}" for reason, number in dropped if number]
-    kept = met - sum(number for _, number in dropped)
-    return f"  {name:<10} {met}, dropped {', '.join(parts) or 'none'}, kept {kept}"
+    kept = count - sum(number for _, number in dropped)
+    return f"  {name:<10} {count}, dropped {', '.join(parts) or 'none'}, kept {kept}"

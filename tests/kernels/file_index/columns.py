@@ -12,10 +12,10 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from table_format.kernels.file_index import INDEX_TYPES
-from table_format.kernels.file_index.answers import Answer, Leaf, evaluate, narrowed
 from table_format.kernels.file_index.conditions import condition_of
 from table_format.kernels.file_index.payload import Payload
 from table_format.kernels.file_index.protocol import IndexReader
+from table_format.kernels.file_index.results import IndexResult, Leaf, evaluate, narrowed
 from table_format.kernels.predicate import matches
 from table_format.kernels.values import values_of
 from table_format.model.arrow_types import arrow_schema, arrow_type
@@ -67,10 +67,10 @@ class Indexed:
     batch: pa.RecordBatch
     readers: Mapping[str, tuple[IndexReader, ...]]
 
-    def evaluate(self, predicate: Predicate) -> Answer:
+    def evaluate(self, predicate: Predicate) -> IndexResult:
         types = {field.name: field.type for field in self.fields}
 
-        def leaf(condition: Leaf) -> Answer:
+        def leaf(condition: Leaf) -> IndexResult:
             (column,) = columns_of(condition)
             prepared = condition_of(condition, types[column])
             assert prepared is not None or isinstance(condition, Not | Compare | In)

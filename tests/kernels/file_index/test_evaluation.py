@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from table_format.kernels.file_index import INDEX_TYPES
-from table_format.kernels.file_index.answers import SKIP, UNKNOWN, Rows, Skip, Unknown
 from table_format.kernels.file_index.conditions import SoughtValues, condition_of
 from table_format.kernels.file_index.empty import EmptyIndex
 from table_format.kernels.file_index.payload import Payload
+from table_format.kernels.file_index.results import SKIP, UNKNOWN, Rows, Skip, Unknown
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Like, Literal, Not, Or
 from table_format.model.types import (

@@ -1,4 +1,4 @@
-"""What an index says of the rows that a condition selects, and how that is combined over AND and OR.
+"""The result of a file index for a condition: which rows can meet it, and how results combine over AND and OR.
 
 ``Skip``: no row of the file meets the condition. ``Rows``: only these rows can. ``Unknown``: nothing is known. A reader
 that is given ``Rows`` reads these positions of the file; where they are not exact, it still evaluates the condition.
@@ -37,7 +37,7 @@ class Rows:
     is_exact: bool
 
 
-Answer: TypeAlias = Skip | Rows | Unknown
+IndexResult: TypeAlias = Skip | Rows | Unknown
 Leaf: TypeAlias = Compare | In | Like | IsNull | Not
 """A condition on one column. ``Not`` is one that has no opposite of its own: NOT IN, IS NOT NULL, NOT LIKE."""
 
@@ -54,7 +54,7 @@ def rows(positions: BitMap, *, is_exact: bool = True) -> Skip | Rows:
     return Rows(positions, is_exact) if positions else SKIP
 
 
-def evaluate(predicate: Predicate, leaf: Callable[[Leaf], Answer]) -> Answer:
+def evaluate(predicate: Predicate, leaf: Callable[[Leaf], IndexResult]) -> IndexResult:
     """What indexes say of a whole predicate, given what they say of a condition on one column.
 
     NOT is moved to the leaves first, where each condition has its opposite in the three-valued logic of SQL. So no
@@ -71,7 +71,7 @@ def evaluate(predicate: Predicate, leaf: Callable[[Leaf], Answer]) -> Answer:
     return _evaluate(normalise(predicate), leaf)
 
 
-def _evaluate(predicate: Predicate, leaf: Callable[[Leaf], Answer]) -> Answer:
+def _evaluate(predicate: Predicate, leaf: Callable[[Leaf], IndexResult]) -> IndexResult:
     match predicate:
         case And(parts):
             return _every(_evaluate(part, leaf) for part in parts)
@@ -83,12 +83,12 @@ def _evaluate(predicate: Predicate, leaf: Callable[[Leaf], Answer]) -> Answer:
             return leaf(predicate)
 
 
-def _every(answers: Iterable[Answer]) -> Answer:
+def _every(results: Iterable[IndexResult]) -> IndexResult:
     """Rows for which all conditions hold; later answers are not worked out once there are none."""
     found: Rows | None = None
     is_exact = True
-    for answer in answers:
-        match answer:
+    for result in results:
+        match result:
             case Skip():
                 return SKIP
             case Unknown():
@@ -103,15 +103,15 @@ def _every(answers: Iterable[Answer]) -> Answer:
     return UNKNOWN if found is None else Rows(found.positions, is_exact)
 
 
-def _any(answers: Iterable[Answer]) -> Answer:
+def _any(results: Iterable[IndexResult]) -> IndexResult:
     """Rows for which some condition holds; known only where all answers are."""
     known: list[Rows] = []
-    for answer in answers:
-        match answer:
+    for result in results:
+        match result:
             case Unknown():
                 return UNKNOWN
             case Rows():
-                known.append(answer)
+                known.append(result)
     return (
         rows(BitMap.union(*(each.positions for each in known)), is_exact=all(each.is_exact for each in known))
         if known
@@ -119,23 +119,23 @@ def _any(answers: Iterable[Answer]) -> Answer:
     )
 
 
-def narrowed(answers: Iterable[Answer]) -> Answer:
+def narrowed(results: Iterable[IndexResult]) -> IndexResult:
     """What several indexes over one column say of the same condition; the first that is exact is enough.
 
     >>> narrowed([UNKNOWN, rows(BitMap([1, 2]), is_exact=False), rows(BitMap([1]))])
     Rows(positions=BitMap([1]), is_exact=True)
     """
-    found: Answer = UNKNOWN
-    for answer in answers:
-        match answer:
+    found: IndexResult = UNKNOWN
+    for result in results:
+        match result:
             case Skip():
                 return SKIP
             case Rows(is_exact=True):
-                return answer
+                return result
             case Rows(positions) if isinstance(found, Rows):
                 found = rows(found.positions & positions, is_exact=False)
                 if found == SKIP:
                     return SKIP
             case Rows():
-                found = answer
+                found = result
     return found
