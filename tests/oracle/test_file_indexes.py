@@ -95,7 +95,10 @@ NOT_IN_0_9 = {"f", "d", "bo"}
 
 def more_of(n: int) -> list[Any]:
     time = f"{n % 24:02}:{n % 60:02}:01.{n:03}"
-    return [*row_of(n), n % 2 == 0, time, f"{n - 50}.25", f"{(n - 50) * 10**9}.125"]
+    row = row_of(n)
+    # Of eighths the low bits are 0: Java's map would make trees of its buckets, whose order is another one.
+    row[list(TYPES).index("f")] = n / 7 - 3
+    return [*row, n % 2 == 0, time, f"{n - 50}.25", f"{(n - 50) * 10**9}.125"]
 
 
 def filler(n: int) -> list[Any]:
@@ -171,15 +174,21 @@ def test_each_skips_files_by_the_row_indexes_of_the_other(paimon: PaimonPeer, tm
     entries = sorted(live(ours), key=lambda entry: entry.file.min_sequence_number)
     assert all(entry.file.extra_files or entry.file.embedded_file_index for entry in entries)
     wanted = {n: [[10 * n + 1, f"s{n}", 10 + n]] for n in range(4)}
+
+    def theirs(n: int) -> list[list[Any]]:
+        """What it finds; version 0.9 reads the other rows of the file as well."""
+        found = of_value(paimon.read_equal(tmp_path, "db.t", {"v": 10 + n}), n)
+        return [row for row in found if row[2] == 10 + n] if is_old else found
+
     for n in range(4):
-        assert of_value(paimon.read_equal(tmp_path, "db.t", {"v": 10 + n}), n) == wanted[n]
+        assert theirs(n) == wanted[n]
         assert list(map(list, rows_of(ours, filter=f"v = {10 + n}"))) == wanted[n]
     lost = {entry.file.file_name for entry in entries if _rows_in(ours, entry)[0][1] in ("s0", "s2")}
     for entry in entries:
         if entry.file.file_name in lost:
             lose(ours.store.io, ours, entry)
     for n in (1, 3):
-        assert of_value(paimon.read_equal(tmp_path, "db.t", {"v": 10 + n}), n) == wanted[n]
+        assert theirs(n) == wanted[n]
         assert list(map(list, rows_of(ours, filter=f"v = {10 + n}"))) == wanted[n]
         with pytest.raises(PeerError):
             paimon.read_equal(tmp_path, "db.t", {"v": 10 + n}, UNREAD)
