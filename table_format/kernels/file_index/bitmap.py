@@ -119,6 +119,8 @@ class BitmapReader:
     def group_counts(self, rows: BitMap | None = None) -> tuple[list[tuple[Key, int]], int]:
         """How many rows have each key, in ascending order, and how many are null; of some rows, or of all.
 
+        ``keys.value_of_key`` makes values of keys; 0.0 and -0.0 are two keys.
+
         Raises:
             BadEncoding: the bitmaps do not hold each row once.
         """

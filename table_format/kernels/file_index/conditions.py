@@ -18,7 +18,15 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from table_format.errors import InvalidData
-from table_format.kernels.file_index.keys import NANOS_PER_MICRO, Key, float_key, key_format, keys_of
+from table_format.kernels.file_index.keys import (
+    MAX_MILLI_PRECISION,
+    NANOS_PER_MICRO,
+    NANOS_PER_MILLI,
+    Key,
+    float_key,
+    key_format,
+    keys_of,
+)
 from table_format.kernels.file_index.results import SKIP, UNKNOWN, IndexResult, Leaf, rows
 from table_format.kernels.values import array_of, values_of
 from table_format.model.arrow_calls import equal
@@ -39,7 +47,6 @@ from table_format.model.types import (
 MAX_VALUES: Final = 1000
 """Of a longer IN some value is nearly always there, and no index is used."""
 
-_MAX_MILLI_PRECISION: Final = 3
 _MAX_MICRO_PRECISION: Final = 6
 _SHIFTED_IN_ORC_NANOS: Final = -12_000_000_000_000_000_000
 """1589-09-27: what ORC files move between calendars has become no later date than this."""
@@ -117,7 +124,7 @@ class Condition:
         """Whether rows of ORC files meet it just when they did before they were written: no old date is a bound."""
         if not isinstance(self.data_type, TimestampType | LocalZonedTimestampType):
             return True
-        nanos = 1_000_000 if self.data_type.precision <= _MAX_MILLI_PRECISION else NANOS_PER_MICRO
+        nanos = NANOS_PER_MILLI if self.data_type.precision <= MAX_MILLI_PRECISION else NANOS_PER_MICRO
         bounds = (bound for range_ in self.ranges or () for bound in (range_.low, range_.high))
         return all(bound * nanos > _SHIFTED_IN_ORC_NANOS for bound in bounds if isinstance(bound, int))
 

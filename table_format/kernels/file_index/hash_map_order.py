@@ -25,8 +25,7 @@ _FEW: Final = 64
 def hash_map_order(found: DistinctKeys, data_type: DataType, stored: KeyFormat) -> Ints:
     """The places of distinct keys, in the order in which the map gives them.
 
-    >>> from table_format.model.arrow_calls import arrow_array
-    from table_format.model.types import IntType
+    >>> from table_format.model.types import IntType
     >>> found = DistinctKeys(pa.array([33, 2, 1]), np.array([0, 1, 2], np.int32))
     >>> hash_map_order(found, IntType(), KeyFormat(4)).tolist()
     [2, 0, 1]

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.kernels.aggregates.buffers import array_of_numbers, decimal_words, numbers, validity
+from table_format.model.ticks import decimal_of
 from table_format.model.types import (
     BigIntType,
     BooleanType,
@@ -28,6 +29,7 @@ from table_format.model.types import (
     DecimalType,
     DoubleType,
     FloatType,
+    InternalValue,
     IntType,
     LocalZonedTimestampType,
     SmallIntType,
@@ -57,7 +59,10 @@ _WIDTHS: Final[dict[type[DataType], int]] = {
     LocalZonedTimestampType: 8,
 }
 _MILLIS_PER_SECOND: Final = 1000
+NANOS_PER_MILLI: Final = 1_000_000
 NANOS_PER_MICRO: Final = 1000
+MAX_MILLI_PRECISION: Final = 3
+"""Timestamps of so many digits have milliseconds as keys, others microseconds."""
 _FLOAT_BITS: Final = 0x7FFF_FFFF
 _DOUBLE_BITS: Final = 0x7FFF_FFFF_FFFF_FFFF
 
@@ -160,6 +165,28 @@ def float_key(value: float, *, is_single: bool) -> int:
         value = float("nan")
     bits = _INT.unpack(struct.pack(">f", value))[0] if is_single else _LONG.unpack(struct.pack(">d", value))[0]
     return int(bits if bits >= 0 else bits ^ (_FLOAT_BITS if is_single else _DOUBLE_BITS))
+
+
+def value_of_key(key: Key, data_type: DataType) -> InternalValue:
+    """The internal value that a key stands for; the start of the microsecond for timestamps of more digits.
+
+    >>> value_of_key(-105, DecimalType(5, 2)), value_of_key(7, TimestampType(3)), value_of_key(b"a", VarCharType())
+    (Decimal('-1.05'), 7000000, 'a')
+    """
+    if isinstance(key, bytes):
+        return key.decode()
+    match data_type:
+        case BooleanType():
+            return bool(key)
+        case FloatType() | DoubleType():
+            width = 4 if isinstance(data_type, FloatType) else 8
+            return float(float_keys_as_values(np.array([key], np.int64), width)[0])
+        case DecimalType(scale=scale):
+            return decimal_of(key, scale)
+        case TimestampType() | LocalZonedTimestampType():
+            return key * (NANOS_PER_MILLI if data_type.precision <= MAX_MILLI_PRECISION else NANOS_PER_MICRO)
+        case _:
+            return key
 
 
 def float_keys_as_values(keys: Ints, width: int) -> npt.NDArray[np.floating]:

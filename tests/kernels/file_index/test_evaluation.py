@@ -12,13 +12,16 @@ from pyroaring import BitMap
 from table_format.kernels.file_index import INDEX_TYPES
 from table_format.kernels.file_index.conditions import SoughtValues, condition_of
 from table_format.kernels.file_index.empty import EmptyIndex
+from table_format.kernels.file_index.keys import keys_of, value_of_key
 from table_format.kernels.file_index.payload import Payload
 from table_format.kernels.file_index.results import SKIP, UNKNOWN, Rows, Skip, Unknown
+from table_format.kernels.values import array_of
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Like, Literal, Not, Or
 from table_format.model.types import (
     BigIntType,
     DataField,
+    DataType,
     DoubleType,
     IntType,
     LocalZonedTimestampType,
@@ -190,3 +193,12 @@ def test_an_index_of_a_later_version_is_left_alone(index: str) -> None:
 
 def _numbers(index: str) -> pa.Array:
     return pa.array([1, 2], pa.int32() if index == "bsi" else pa.float64())
+
+
+@LONG
+@given(indexed_column("range-bitmap"))
+def test_keys_stand_for_the_values_they_are_made_of(case: tuple[DataType, pa.Array, bytes]) -> None:
+    data_type, column, _ = case
+    keys = keys_of(column, data_type).to_pylist()
+    made = array_of([None if key is None else value_of_key(key, data_type) for key in keys], data_type)
+    assert repr(made.to_pylist()) == repr(column.to_pylist())
