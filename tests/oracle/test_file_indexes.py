@@ -96,7 +96,7 @@ NOT_IN_0_9 = {"f", "d", "bo"}
 def more_of(n: int) -> list[Any]:
     time = f"{n % 24:02}:{n % 60:02}:01.{n:03}"
     row = row_of(n)
-    # Of whole numbers and eighths the low bits are 0: Java's map makes trees of its buckets, whose order is another one.
+    # Of whole numbers and eighths the low bits are 0: Java's map makes trees of its buckets, with another order.
     row[list(TYPES).index("f")] = n * 0.7331 - 3.017
     return [*row, n % 2 == 0, time, f"{n - 50}.25", f"{(n - 50) * 10**9}.125"]
 
