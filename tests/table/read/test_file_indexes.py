@@ -112,6 +112,42 @@ def test_a_file_is_read_only_if_it_may_have_the_value(place: dict[str, str]) -> 
     assert "dropped 4 by file index, kept 1" in str(table.scan(filter="s = 's3'").plan())
 
 
+@pytest.mark.parametrize("place", [{}, BESIDE])
+@pytest.mark.parametrize("s_index", ["bitmap", "range-bitmap"])
+@pytest.mark.parametrize("id_index", ["bitmap", "bsi", "range-bitmap"])
+def test_indexes_that_find_rows_leave_out_files_for_each_comparison(
+    place: dict[str, str], s_index: str, id_index: str
+) -> None:
+    options = {f"file-index.{s_index}.columns": "s", "write-only": "true", **NO_STATISTICS, **place}
+    options[f"file-index.{id_index}.columns"] = "id" if id_index != s_index else "s,id"
+    table = memory_warehouse().table(schema=TEXT, options=options)
+    for n in range(5):
+        table.append(texts((n, f"s{n}"), (n + 100, "z"), (n + 200, None if n else "y")))
+    for condition, files in (
+        ("s = 's3'", 1),
+        ("s < 's2'", 2),
+        ("s >= 'z'", 5),
+        ("s > 'z'", 0),
+        ("s IS NULL", 4),
+        ("s IN ('s1', 's2', 'no')", 2),
+        ("id BETWEEN 5 AND 99", 0),
+        ("id BETWEEN 2 AND 3", 2),
+        ("id > 203", 1),
+        ("id > 203 AND s = 's3'", 0),
+        ("s = 's1' AND id > 2", 0),
+        ("s = 's1' AND id >= 1", 1),
+        ("s = 's1' AND id BETWEEN 2 AND 99", 0),
+        ("s = 's1' OR id = 104", 2),
+        ("NOT (id < 4) AND id < 100", 1),
+        ("s NOT IN ('z', 's0', 'y')", 4),
+        ("s LIKE 's1%'", 5),
+    ):
+        assert (condition, *kept(table, condition)) == (condition, files, 5 - files)
+        same_without_index(table, condition)
+    table.compact(full=True)
+    assert [kept(table, condition)[0] for condition in ("s > 'z'", "s = 's3'", "id BETWEEN 5 AND 99")] == [0, 1, 0]
+
+
 def test_indexes_are_not_read_when_they_may_not_be() -> None:
     warehouse = memory_warehouse()
     table = text_table(warehouse=warehouse)
