@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyroaring import BitMap
+from pyroaring import AbstractBitMap, BitMap
 
 from table_format.codecs.binary_row import deserialize_row
 from table_format.codecs.deletion_vector import DeletionVector
@@ -92,7 +92,7 @@ class DataFileReader:
         *,
         predicate: Predicate | None = None,
         deleted: DeletionVector | None = None,
-        selected: BitMap | None = None,
+        selected: AbstractBitMap | None = None,
         batch_rows: int = DEFAULT_BATCH_ROWS,
         with_positions: bool = False,
     ) -> Iterator[pa.RecordBatch]:
@@ -164,7 +164,7 @@ class DataFileReader:
         predicate: Predicate | None,
         deleted: DeletionVector | None,
         batch_rows: int,
-        selected: BitMap | None,
+        selected: AbstractBitMap | None,
         *,
         positioned: bool,
     ) -> Iterator[pa.RecordBatch]:
@@ -244,7 +244,7 @@ class DataFileReader:
         return text
 
 
-def _positions(selected: BitMap, row_count: int) -> npt.NDArray[np.int64]:
+def _positions(selected: AbstractBitMap, row_count: int) -> npt.NDArray[np.int64]:
     """The selected rows that the file has."""
     found = np.asarray(selected.to_array(), np.int64)
     return found[: np.searchsorted(found, row_count)]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyroaring import FrozenBitMap
 
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.data_file_reader import DataFileReader
@@ -72,13 +73,21 @@ def read_raw(
     fields: Sequence[DataField],
     pruning: Pruning | None,
     deletions: DeletionVectors | None = None,
+    *,
+    selections: Sequence[FrozenBitMap | None] = (),
 ) -> Iterator[pa.RecordBatch]:
     """The rows of the files one after the other that the filter selects, with exactly ``fields``.
 
-    For files where ``is_raw_convertible`` holds, and for append tables.
+    For files where ``is_raw_convertible`` holds, and for append tables. ``selections`` is empty, or has for each file
+    the positions of the only rows that the filter can select, or ``None``.
     """
     request = _Request(schema, tuple(fields), pruning, drop_retracts=False)
-    yield from _pass_through(RunSource(reader, partition, bucket, deletions=deletions), files, request)
+    source = RunSource(reader, partition, bucket, deletions=deletions)
+    if not selections:
+        yield from _pass_through(source, files, request)
+        return
+    for file, selected in zip(files, selections, strict=True):
+        yield from _pass_through(replace(source, selected=selected), (file,), request)
 
 
 def is_raw_convertible(files: Sequence[DataFileMeta], *, has_each_key_once: bool = False) -> bool:

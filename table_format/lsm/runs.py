@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+from pyroaring import FrozenBitMap
 
 from table_format.formats.batch_rows import MAX_BATCH_BYTES, batch_rows_of
 from table_format.formats.data_file_reader import DataFileReader
@@ -36,7 +37,8 @@ MAX_FAN_IN: Final = 16
 class RunSource:
     """Where the files of one bucket are read from, without the rows that ``deletions`` mark.
 
-    ``decode_ahead`` reads each run on a thread of its own.
+    ``decode_ahead`` reads each run on a thread of its own. ``selected`` are the positions of the only rows to be read;
+    ``None`` stands for all.
     """
 
     reader: DataFileReader
@@ -44,6 +46,7 @@ class RunSource:
     bucket: int
     decode_ahead: bool = False
     deletions: DeletionVectorSource | None = None
+    selected: FrozenBitMap | None = None
 
     def run(
         self, run: Run, fields: Sequence[DataField], *, predicate: Predicate | None = None, batch_rows: int
@@ -57,6 +60,7 @@ class RunSource:
                 fields,
                 predicate=predicate,
                 deleted=None if self.deletions is None else self.deletions.of(file),
+                selected=self.selected,
                 batch_rows=batch_rows,
             )
             if file.row_count <= batch_rows:

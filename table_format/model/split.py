@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from pyroaring import FrozenBitMap
+
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import DeletionVectorRange
 
@@ -36,7 +38,8 @@ class DataSplit:
     """Files of one bucket to be read together.
 
         ``raw_convertible`` means that concatenating the files is the answer: no merge is needed. ``deletion_files`` is
-    empty, or has one item (or ``None``) for each file. ``branch`` names the branch whose schemas and options the split
+    empty, or has one item (or ``None``) for each file. So has ``selections``: of a file with one, only the rows at
+    these positions can meet the filter of the scan. ``branch`` names the branch whose schemas and options the split
     is read with, when that is not the scan's own. ``oldest_snapshot_id`` is given where files come from earlier
     snapshots, which must be retained too.
     """
@@ -48,6 +51,7 @@ class DataSplit:
     files: tuple[DataFileMeta, ...]
     raw_convertible: bool
     deletion_files: tuple[DeletionFile | None, ...] = ()
+    selections: tuple[FrozenBitMap | None, ...] = ()
     content: SplitContent = SplitContent.STATE
     before_files: tuple[DataFileMeta, ...] = ()
     before_deletion_files: tuple[DeletionFile | None, ...] = ()

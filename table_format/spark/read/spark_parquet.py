@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 
 _PATTERN: Final = re.compile(r"[\\*?\[\]{}]")
 
+_MAX_SHARE_OF_ROWS: Final = 0.1
+"""Rows that are selected by file indexes; where there are more, Spark's own reader tests all of them sooner."""
+
 _WIDENING: Final = (TinyIntType, SmallIntType, IntType, BigIntType)
 
 
@@ -75,7 +78,9 @@ def divide(plan: Plan, facts: TableFacts) -> Division:
     simple = {i: _is_simple(schema, plan.fields) for i, schema in plan.schemas.items()}
     budget = DeletionVectorBudget()
     for split in plan.splits:
-        if not (_is_state(split) and all(simple[f.schema_id] and _is_parquet(f) for f in split.files)):
+        if _are_few(split) or not (
+            _is_state(split) and all(simple[f.schema_id] and _is_parquet(f) for f in split.files)
+        ):
             python.append(split)
             continue
         text = facts.partitions.text(split.partition)
@@ -106,6 +111,17 @@ def _is_state(split: DataSplit) -> bool:
     return split.raw_convertible and split.content in (SplitContent.STATE, SplitContent.CHANGES)
 
 
+def _are_few(split: DataSplit) -> bool:
+    """Whether indexes leave so few rows of a split that reading their pages is sooner done than reading the files."""
+    if not split.selections:
+        return False
+    left = [
+        file.row_count if selected is None else len(selected)
+        for selected, file in zip(split.selections, split.files, strict=True)
+    ]
+    return sum(left) <= _MAX_SHARE_OF_ROWS * split.row_count
+
+
 def _is_parquet(file: DataFileMeta) -> bool:
     return extension_of(file.file_name) == "parquet"
 
@@ -113,7 +129,12 @@ def _is_parquet(file: DataFileMeta) -> bool:
 def _only(split: DataSplit, wanted: Sequence[int]) -> DataSplit:
     """Some files of a split, whose files are read one after the other."""
     files = tuple(split.files[i] for i in wanted)
-    return replace(split, files=files, deletion_files=tuple(split.deletion_files[i] for i in wanted))
+    return replace(
+        split,
+        files=files,
+        deletion_files=tuple(split.deletion_files[i] for i in wanted),
+        selections=tuple(split.selections[i] for i in wanted) if split.selections else (),
+    )
 
 
 def read_native(spark: SparkSession, division: Division, plan: Plan) -> DataFrame | None:

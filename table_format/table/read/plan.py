@@ -146,6 +146,15 @@ class Plan:
             f"  splits     {len(self)}: {len(self) - merged} read as they are, {merged} merged; "
             f"{self.file_count} files, {self.row_count} stored rows, {self.byte_count} bytes"
         )
+        chosen = [
+            (len(selected), file.row_count)
+            for split in self.splits
+            for selected, file in zip(split.selections, split.files, strict=False)
+            if selected is not None
+        ]
+        if chosen:
+            rows, stored = map(sum, zip(*chosen, strict=True))
+            yield f"  selected   {rows} of {stored} rows in {len(chosen)} files by their indexes"
         if self.deletion_files:
             known = [file.range.cardinality for file in self.deletion_files if file.range.cardinality is not None]
             least = "" if len(known) == len(self.deletion_files) else "at least "

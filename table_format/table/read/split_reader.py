@@ -63,7 +63,17 @@ def read_split(
     reader = DataFileReader(store, schemas, read_schema, options, rewriting=rewriting)
     deletions = vectors_of(store.io, split.files, split.deletion_files)
     if split.raw_convertible:
-        yield from read_raw(reader, split.partition, split.bucket, split.files, read_schema, fields, pruning, deletions)
+        yield from read_raw(
+            reader,
+            split.partition,
+            split.bucket,
+            split.files,
+            read_schema,
+            fields,
+            pruning,
+            deletions,
+            selections=split.selections,
+        )
     else:
         yield from read_bucket(
             reader,

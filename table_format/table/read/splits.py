@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias, TypeVar
 
+from pyroaring import FrozenBitMap
+
 from table_format.lsm.intervals import Section, partition_into_sections
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.merge_read import is_raw_convertible
@@ -41,11 +43,13 @@ def make_splits(
     pruning: Pruning | None = None,
     may_match: FileTest = lambda _file: True,
     deletion_files: DeletionFiles | None = None,
+    selections: Mapping[str, FrozenBitMap] | None = None,
 ) -> tuple[DataSplit, ...]:
     """Cut live files into splits, buckets in ascending order of serialised partition and bucket.
 
     ``may_match`` is whether a file of a primary-key table may hold a stored row that the filter selects; ``pruning``
-    decides which files are left out because of it. ``deletion_files`` go with their files.
+    decides which files are left out because of it. ``deletion_files`` go with their files, and so do ``selections``,
+    which are positions of rows by file name, where rows are read as they are stored.
     """
     rules = pruning or _no_filter(schema)
     splits: list[DataSplit] = []
@@ -66,6 +70,7 @@ def make_splits(
                 files=piece,
                 raw_convertible=is_raw,
                 deletion_files=deletion_files_of(piece, marked),
+                selections=_selections_of(piece, selections) if is_raw and selections else (),
             )
             for piece, is_raw in pieces
         )
@@ -78,6 +83,14 @@ def deletion_files_of(
     """The deletion file of each of the files; nothing when none has any."""
     found = tuple(marked.get(file.file_name) for file in files)
     return found if any(found) else ()
+
+
+def _selections_of(
+    files: Sequence[DataFileMeta], selections: Mapping[str, FrozenBitMap]
+) -> tuple[FrozenBitMap | None, ...]:
+    """The selection of each of the files; nothing when none has any."""
+    found = tuple(selections.get(file.file_name) for file in files)
+    return found if any(selected is not None for selected in found) else ()
 
 
 def _raw_pieces(files: Sequence[DataFileMeta], options: ScanOptions) -> Iterator[tuple[DataFileMeta, ...]]:

@@ -16,7 +16,7 @@ from table_format.model.predicate import Predicate, columns_of
 from table_format.pruning.pruning import Pruning
 from table_format.pruning.read_kind import ReadKind
 from table_format.table.facts import TableFacts
-from table_format.table.read.file_indexes import skipped_by_index
+from table_format.table.read.file_indexes import index_results
 from table_format.table.read.filters import bound_filter
 from table_format.table.read.hash_index_buckets import pruned_by_hash_index
 from table_format.table.read.plan import Plan
@@ -83,19 +83,20 @@ def _state_plan(
     # Postponed rows are not part of the table until a compaction gives them their bucket.
     entries = [entry for entry in planned if entry.bucket != POSTPONE_BUCKET and start.is_wanted(entry.file)]
     admits = pruning.value_statistics_test(facts.schemas)
-    skipped = skipped_by_index(facts, pruning, entries)
+    indexed = index_results(facts, pruning, entries)
     splits = make_splits(
-        [entry for entry in entries if entry.file.file_name not in skipped.by_key],
+        [entry for entry in entries if entry.file.file_name not in indexed.excluded_by_key],
         schema,
         facts.options.scan,
         snapshot_id=start.snapshot.id,
         pruning=pruning,
-        may_match=lambda file: file.file_name not in skipped.by_row and (admits is None or admits(file)),
+        may_match=lambda file: file.file_name not in indexed.excluded_by_row and (admits is None or admits(file)),
         deletion_files=deletion_files,
+        selections=indexed.selections,
     )
     kept = [file for split in splits for file in split.files]
     left_out = {entry.file.file_name for entry in entries}.difference(file.file_name for file in kept)
-    by_index = len(left_out & (skipped.by_key | skipped.by_row))
+    by_index = len(left_out & (indexed.excluded_by_key | indexed.excluded_by_row))
     counts = replace(
         found.counts,
         files=len(kept),
