@@ -84,7 +84,7 @@ def only_selected(
         at = np.searchsorted(found, wanted)
         at = at[found[at] == wanted]
         if at.size:
-            taken = batch.take(pa.array(at)) if batch.num_columns else empty_columns(at.size)
+            taken = batch.take(at) if batch.num_columns else empty_columns(at.size)
             yield (batch if at.size == batch.num_rows else taken), found[at]
 
 

@@ -22,6 +22,7 @@ from pyarrow import (
 )
 from pyarrow import array as arrow_array
 from pyarrow.compute import (
+    add,
     binary_join,
     binary_join_element_wise,
     binary_length,
@@ -42,6 +43,7 @@ read_at = NativeFile.read_at
 
 __all__ = [
     "PythonFile",
+    "add",
     "arrow_array",
     "binary_join",
     "binary_join_element_wise",

@@ -12,6 +12,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_] | pa.Array | None
 Buffer: TypeAlias = pa.Buffer | bytes | None
 
 def PythonFile(handle: object, mode: Literal["r", "w"]) -> pa.PythonFile: ...
+def add(x: pa.Array, y: pa.Array | pa.Scalar) -> pa.Array: ...
 def arrow_array(
     values: npt.NDArray[Any] | Sequence[object],
     type: pa.DataType | None = None,

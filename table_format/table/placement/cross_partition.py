@@ -129,8 +129,7 @@ class MovingKeys:
             message = f"the key columns {names} have another type than those of {self._facts.name}; cast them"
             raise InvalidData(message)
         placed = place_rows(arrivals, hashes, self._counts, self._rule)
-        last = pa.array(placed.last)
-        index.note([key.take(last) for key in keys], placed.last_partition, placed.last_bucket)
+        index.note([key.take(placed.last) for key in keys], placed.last_partition, placed.last_bucket)
         return Places(
             rows=placed.rows,
             partition=placed.partition,

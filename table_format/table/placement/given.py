@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +47,7 @@ def written(facts: TableFacts, rows: pa.RecordBatch, places: Places) -> Iterator
     if not len(places.rows):
         return
     if len(places.rows) != rows.num_rows or places.is_retract.any():
-        rows = rows.take(pa.array(places.rows))
+        rows = rows.take(places.rows)
     if places.is_retract.any():
         kinds = rows.column(VALUE_KIND.name).to_numpy()
         kinds = np.where(places.is_retract, np.int8(RowKind.DELETE.value), kinds)
@@ -56,7 +57,7 @@ def written(facts: TableFacts, rows: pa.RecordBatch, places: Places) -> Iterator
     numbers: npt.NDArray[np.int64] = places.partition << _BUCKET_BITS | places.bucket
     order, starts = arranged(numbers)
     if order is not None:
-        rows, numbers = rows.take(pa.array(order)), numbers[order]
+        rows, numbers = rows.take(order), numbers[order]
     stops = np.append(starts[1:], rows.num_rows)
     for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
         number = int(numbers[start])
@@ -81,7 +82,7 @@ class PlacedRows:
             bucket=given.field(_BUCKET).to_numpy(zero_copy_only=False).astype(np.int64),
             is_elsewhere=how >= _ELSEWHERE,
             is_retract=how == _RETRACT,
-            named=partitions.dictionary.to_pylist().__getitem__,
+            named=cast("list[bytes]", partitions.dictionary.to_pylist()).__getitem__,
         )
         yield from written(self._facts, rows, places)
 
@@ -99,7 +100,7 @@ def place_column(places: Places) -> pa.StructArray:
     numbers, positions = np.unique(places.partition, return_inverse=True)
     partitions = pa.array([places.named(number) for number in numbers.tolist()], pa.binary())
     how = np.where(places.is_retract, _RETRACT, np.where(places.is_elsewhere, _ELSEWHERE, 0)).astype(np.int8)
-    columns = [partitions.take(pa.array(positions)), pa.array(places.bucket.astype(np.int32)), pa.array(how)]
+    columns: list[pa.Array] = [partitions.take(positions), pa.array(places.bucket.astype(np.int32)), pa.array(how)]
     return pa.StructArray.from_arrays(columns, fields=list(PLACE_TYPE))
 
 
@@ -107,7 +108,7 @@ def _with_partitions(facts: TableFacts, rows: pa.RecordBatch, places: Places) ->
     numbers, positions = np.unique(places.partition, return_inverse=True)
     values = [facts.partitions.values(places.named(number)) for number in numbers.tolist()]
     for field, column in zip(facts.schema.partition_fields, zip(*values, strict=True), strict=True):
-        rows = _with_column(rows, field.name, array_of(column, field.type).take(pa.array(positions)))
+        rows = _with_column(rows, field.name, array_of(column, field.type).take(positions))
     return rows
 
 

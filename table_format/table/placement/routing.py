@@ -43,7 +43,7 @@ def route(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) 
     buckets = bucket_numbers(keys, [batch.column(f.name) for f in keys], bucketing, batch.num_rows)
     groups = _combined(partitions, buckets)
     order, starts = arranged(groups)
-    rows = batch if order is None else batch.take(pa.array(order))
+    rows = batch if order is None else batch.take(order)
     buckets = buckets if order is None else buckets[order]
     stops = np.append(starts[1:], batch.num_rows)
     serialised = _partitions_at(rows, schema, starts)
@@ -55,7 +55,7 @@ def route(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) 
 def split_by_bucket(piece: RoutedRows, buckets: npt.NDArray[np.int16]) -> Iterator[RoutedRows]:
     """Cut the rows of one partition by the bucket each was given."""
     order, starts = arranged(buckets)
-    rows = piece.rows if order is None else piece.rows.take(pa.array(order))
+    rows = piece.rows if order is None else piece.rows.take(order)
     numbers = buckets if order is None else buckets[order]
     stops = np.append(starts[1:], rows.num_rows)
     for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
@@ -119,6 +119,5 @@ def _partitions_at(rows: pa.RecordBatch, schema: TableSchema, starts: Codes) -> 
     types = [f.type for f in fields]
     if not fields:
         return [serialize_row((), ())] * len(starts)
-    firsts = pa.array(starts)
-    columns = [values_of(rows.column(f.name).take(firsts), f.type) for f in fields]
+    columns = [values_of(rows.column(f.name).take(starts), f.type) for f in fields]
     return [serialize_row(types, values) for values in zip(*columns, strict=True)]

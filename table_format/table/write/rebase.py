@@ -21,6 +21,7 @@ from table_format.kernels.stored_keys import stored_key
 from table_format.metastore.commit.key_changes import KeySpans, Meeting, meetings
 from table_format.metastore.commit.key_places import snapshot_identity
 from table_format.metastore.manifest.manifest_changes import FileChanges, append_changes
+from table_format.model.arrow_calls import add, if_else
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.snapshot import Snapshot
@@ -129,7 +130,7 @@ def _comparable(column: pa.Array) -> pa.Array:
     """Keys that a merge takes for equal are equal: zeros of either sign, and all that is not a number."""
     if pa.types.is_floating(column.type):
         zero, nan = pa.scalar(0, column.type), pa.scalar(float("nan"), column.type)
-        column = pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
+        column = if_else(pc.is_nan(column), nan, add(column, zero))
     return stored_key(column)
 
 

@@ -14,7 +14,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -324,7 +324,7 @@ class TableWrite:
         if self._moving is not None:
             yield from self._moving.placed(batch)
         elif self._placed is not None:
-            yield from self._placed.placed(batch, given)
+            yield from self._placed.placed(batch, cast("pa.StructArray", given))
         elif self._dynamic is None:
             yield from route(batch, schema, bucketing)
         elif given is None:
