@@ -44,7 +44,7 @@ from table_format.table.upkeep import tags as tag_actions
 from table_format.table.upkeep.analyze import analyze
 from table_format.table.upkeep.rescale import rescale_table
 from table_format.table.write.batch_commit import BatchCommit, CommitArguments, expire_after_commit, fresh_user
-from table_format.table.write.commit_retries import is_repeatable, write_and_commit
+from table_format.table.write.commit_retries import Messages, is_repeatable, write_and_commit
 from table_format.table.write.table_write import TableWrite
 from table_format.table.write.turns import WriterTurns
 
@@ -224,15 +224,20 @@ class Table:
             return ()
         with facts.blaming_old_columns():
             spec = None if partition is None else partition_spec(facts.schema, partition)
-            rows = data if partition is None else rows_of_partition(data, facts.schema, partition)
+
+        def write() -> Messages:
+            with facts.blaming_old_columns():
+                rows = data if partition is None else rows_of_partition(data, facts.schema, partition)
+            return TableWrite(facts, replacing=True, commit_user=commit.commit_user).write(rows)
+
         return write_and_commit(
             self.store,
             commit,
-            write=lambda: TableWrite(facts, replacing=True, commit_user=commit.commit_user).write(rows),
+            write=write,
             publish=lambda messages: commit.overwrite(
                 messages, partition=spec, identifier=identifier, properties=properties
             ),
-            is_repeatable=False,
+            is_repeatable=is_repeatable(data),
             turns=WriterTurns.of(self.facts),
         )
 

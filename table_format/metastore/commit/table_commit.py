@@ -274,6 +274,11 @@ class TableCommit:
         """
         self._delete_unpublished(messages, self._loop.named_files().union(named))
 
+    def abandon(self, messages: Iterable[CommitMessage]) -> None:
+        """``abort`` on the way out of an error: with an unknown outcome all files stay, and nothing is raised."""
+        with suppress(CommitOutcomeUnknown):
+            self.abort(messages)
+
     def _delete_unpublished(self, messages: Iterable[CommitMessage], named: frozenset[str]) -> None:
         io, paths = self._context.store.io, self._context.store.paths
         for m in messages:

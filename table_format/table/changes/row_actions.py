@@ -17,10 +17,7 @@ from typing import Final, TypeVar
 
 from table_format.errors import (
     FileConflict,
-    HashIndexChanged,
     InvalidInputError,
-    KeyPlacesChanged,
-    RowsChanged,
     SnapshotExpired,
 )
 from table_format.formats.newer_schemas import refuse_newer
@@ -43,7 +40,7 @@ from table_format.table.read.plan import Plan
 from table_format.table.read.scan import Scan
 from table_format.table.rows.input import Rows
 from table_format.table.write.batch_commit import BatchCommit, CommitArguments
-from table_format.table.write.commit_retries import Messages, write_and_commit
+from table_format.table.write.commit_retries import REPAIRED, Messages, write_and_commit
 from table_format.table.write.turns import WriterTurns
 
 _C = TypeVar("_C", Insert, MatchedClause)
@@ -54,7 +51,7 @@ MAX_ATTEMPTS: Final = 10
 MAX_ATTEMPTS_BY_KEY: Final = 30
 """The same on a primary key table, where another commit wrote the same keys: many clients may raise one counter."""
 
-_REPAIRED: Final = (HashIndexChanged, KeyPlacesChanged, RowsChanged, SnapshotExpired)
+_REPAIRED_BY_FILE: Final = (FileConflict, SnapshotExpired)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +222,7 @@ def _changed(facts: TableFacts, bind_statement: Callable[[], RowStatement], comm
             operation=commit_as.operation if facts.schema.is_primary_key_table else None,
         ),
         is_repeatable=True,
-        repaired=_REPAIRED if facts.schema.is_primary_key_table else (FileConflict, SnapshotExpired),
+        repaired=REPAIRED if facts.schema.is_primary_key_table else _REPAIRED_BY_FILE,
         max_attempts=MAX_ATTEMPTS_BY_KEY if facts.schema.is_primary_key_table else MAX_ATTEMPTS,
         turns=WriterTurns.of(facts),
     )

@@ -11,17 +11,16 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 from table_format.errors import (
-    CommitOutcomeUnknown,
     ConflictError,
     InvalidInputError,
+    OutcomeUnknownError,
     TableFormatError,
     UnsupportedFeature,
 )
 from table_format.metastore.commit.publications import REMEMBERED
-from table_format.metastore.commit.table_commit import TableCommit
 from table_format.metastore.expiry.expire_changelogs import expire_changelogs
 from table_format.metastore.expiry.expire_snapshots import expire_snapshots
 from table_format.metastore.expiry.expire_tags import expire_tags
@@ -43,19 +42,27 @@ _REMEMBERED_CALLS: Final = REMEMBERED // 2
 """Commits whose files are known by name; each makes two snapshots at most."""
 
 
+class Abandoning(Protocol):
+    """A commit that can delete the files of messages on the way out of an error: ``BatchCommit``, ``TableCommit``."""
+
+    def abandon(self, messages: Iterable[CommitMessage]) -> None:
+        """Delete the files that are surely not committed, and raise nothing."""
+        ...
+
+
 @contextmanager
-def aborting_on_failure(committer: TableCommit, messages: Iterable[CommitMessage]) -> Iterator[None]:
+def aborting_on_failure(commit: Abandoning, messages: Iterable[CommitMessage]) -> Iterator[None]:
     """Delete the files of these messages when the block that makes and commits them fails or is interrupted.
 
-    The messages may still be growing. The committer was made for them. What it has published stays, and all of it where
-    that cannot be told.
+    The messages may still be growing. Files that ``commit`` has published stay, and so do all files when their fate is
+    unknown.
     """
     try:
         yield
+    except OutcomeUnknownError:
+        raise
     except BaseException:  # an interrupt leaves files as an error does
-        # What stopped the block is what the caller has to know.
-        with suppress(CommitOutcomeUnknown):
-            committer.abort(messages)
+        commit.abandon(messages)
         raise
 
 
