@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from table_format.formats.data_file_reader import DataFileReader
 from table_format.formats.rolling_writer import RollingDataFileWriter
 from table_format.io.table_store import TableStore
+from table_format.io.uncommitted_files import DeletingOnFailure, delete_uncommitted
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
 from table_format.model.schema import TableSchema
@@ -82,32 +83,17 @@ class BucketFiles:
         writer = self.writer(
             level=level, source=source, changelog=changelog, first_sequence_number=first_sequence_number
         )
-        complete = False
-        try:
+        with DeletingOnFailure(writer.abort):
             yield writer
-            complete = True
-        finally:
-            if not complete:
-                writer.abort()
 
-    @contextmanager
-    def deleting_on_failure(self, files: Sequence[DataFileMeta]) -> Iterator[None]:
+    def deleting_on_failure(self, files: Iterable[DataFileMeta]) -> DeletingOnFailure:
         """Delete what ``files`` holds when the block fails; no snapshot names it then."""
-        complete = False
-        try:
-            yield
-            complete = True
-        finally:
-            if not complete:
-                for file in files:
-                    self.delete(file)
+        return DeletingOnFailure(lambda: self.delete(*files))
 
-    def delete(self, file: DataFileMeta) -> None:
-        """Delete a file that no snapshot names."""
-        paths = self.store.paths
-        self.store.io.delete(paths.data_file(self.partition_text, self.bucket, file))
-        for path in paths.extra_files(self.partition_text, self.bucket, file):
-            self.store.io.delete(path)
+    def delete(self, *files: DataFileMeta) -> None:
+        """Delete files that no snapshot names."""
+        for file in files:
+            delete_uncommitted(self.store.io, self.store.paths.files_of(self.partition_text, self.bucket, file))
 
     def message(
         self,

@@ -20,6 +20,7 @@ from table_format.formats.protocol import FormatWriter, WrittenFile
 from table_format.formats.registry import format_of
 from table_format.io.paths import POSTPONE_BUCKET, data_file_name, file_index_name
 from table_format.io.table_store import TableStore
+from table_format.io.uncommitted_files import DeletingOnFailure, delete_uncommitted
 from table_format.kernels.bounds import ColumnBounds
 from table_format.kernels.statistics import SYSTEM_STATS_MODE, stored_bounds
 from table_format.kernels.values import values_of
@@ -126,15 +127,8 @@ class RollingDataFileWriter:
         path = self._path(name)
         index = index_writer(self._schema, self._options.file_index) if self._has_indexes else None
         sink = self._store.io.open_output(path)
-        is_open = False
-        try:
+        with DeletingOnFailure(lambda: self._discard(sink, path)):
             writer = self._format.open_writer(sink, self._fields, self._files)
-            is_open = True
-        finally:  # after an interrupt as well: nobody else knows of this file
-            if not is_open:
-                with suppress(OSError):
-                    sink.close()
-                self._store.io.delete(path)
         return _OpenFile(name, sink, writer, self._schema, self._fields, index)
 
     def _finish(self) -> None:
@@ -160,8 +154,12 @@ class RollingDataFileWriter:
         return None
 
     def _delete(self, name: str, extra_files: tuple[str, ...]) -> None:
-        for each in (name, *extra_files):
-            self._store.io.delete(self._path(each))
+        delete_uncommitted(self._store.io, (self._path(each) for each in (name, *extra_files)))
+
+    def _discard(self, sink: pa.NativeFile, path: str) -> None:
+        with suppress(OSError):
+            sink.close()
+        delete_uncommitted(self._store.io, (path,))
 
     def _path(self, name: str) -> str:
         return self._store.paths.file_in_bucket(self._partition_text, self._bucket, name)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -20,6 +20,7 @@ from table_format.errors import (
     TableFormatError,
     UnsupportedFeature,
 )
+from table_format.io.uncommitted_files import DeletingOnFailure
 from table_format.metastore.commit.publications import REMEMBERED
 from table_format.metastore.expiry.expire_changelogs import expire_changelogs
 from table_format.metastore.expiry.expire_snapshots import expire_snapshots
@@ -33,7 +34,7 @@ from table_format.model.commit import CommitMessage, Committable
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.options.check_secrets import refuse_secret_properties
 from table_format.table.facts import TableFacts
-from table_format.table.write.message_folding import Folded, fold
+from table_format.table.write.message_folding import Folded, delete_left_over, fold
 from table_format.table.write.rebase import committed_on_latest
 
 _log = logging.getLogger(__name__)
@@ -50,20 +51,13 @@ class Abandoning(Protocol):
         ...
 
 
-@contextmanager
-def aborting_on_failure(commit: Abandoning, messages: Iterable[CommitMessage]) -> Iterator[None]:
+def aborting_on_failure(commit: Abandoning, messages: Iterable[CommitMessage]) -> DeletingOnFailure:
     """Delete the files of these messages when the block that makes and commits them fails or is interrupted.
 
     The messages may still be growing. Files that ``commit`` has published stay, and so do all files when their fate is
     unknown.
     """
-    try:
-        yield
-    except OutcomeUnknownError:
-        raise
-    except BaseException:  # an interrupt leaves files as an error does
-        commit.abandon(messages)
-        raise
+    return DeletingOnFailure(lambda: commit.abandon(messages), unless=(OutcomeUnknownError,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +226,7 @@ class BatchCommit:
         return BATCH_COMMIT_IDENTIFIER
 
     def _after(self, folded: Folded, snapshots: tuple[Snapshot, ...]) -> None:
-        for left in folded.left_over:
-            self._facts.delete_file(left.partition, left.bucket, left.file)
-        for index in folded.left_over_indexes:
-            self._facts.delete_index_file(index)
+        delete_left_over(self._facts, folded)
         if snapshots:
             expire_after_commit(self._facts)
             tag_after_batch(self._facts)
