@@ -23,7 +23,7 @@ class BucketFiles:
 
     ``schema`` is the one to write and to read as; ``schemas`` holds, by id, every schema that a file may have been
     written with. ``partition`` is a serialised BinaryRow, ``partition_text`` the directory it stands for. Without
-    ``with_changelog`` the table's ``changelog-producer`` has no effect.
+    ``with_changelog`` the table's ``changelog-producer`` has no effect, as for overwrites, which have no changelog.
     """
 
     store: TableStore
@@ -58,30 +58,16 @@ class BucketFiles:
         """
         return DataFileReader(self.store, self.schemas, self.schema, self.options, rewriting=True)
 
-    def writer(
-        self, *, level: int, source: FileSource, changelog: bool = False, first_sequence_number: int = 0
-    ) -> RollingDataFileWriter:
-        """A writer of new data or changelog files at a level; ``first_sequence_number`` is for append tables."""
-        return RollingDataFileWriter(
-            self.store,
-            self.schema,
-            self.options,
-            partition=self.partition,
-            partition_text=self.partition_text,
-            bucket=self.bucket,
-            level=level,
-            source=source,
-            changelog=changelog,
-            first_sequence_number=first_sequence_number,
-        )
-
     @contextmanager
     def writing(
         self, *, level: int, source: FileSource, changelog: bool = False, first_sequence_number: int = 0
     ) -> Iterator[RollingDataFileWriter]:
-        """A writer for one block, which closes it; if the block fails, nothing that was written is left."""
-        writer = self.writer(
-            level=level, source=source, changelog=changelog, first_sequence_number=first_sequence_number
+        """A writer for one block, which closes it; if the block fails, nothing that was written is left.
+
+        It writes data files, or changelog files, at a level; ``first_sequence_number`` is for append tables.
+        """
+        writer = RollingDataFileWriter(
+            self, level=level, source=source, changelog=changelog, first_sequence_number=first_sequence_number
         )
         with DeletingOnFailure(writer.abort):
             yield writer

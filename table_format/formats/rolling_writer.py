@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -39,18 +39,30 @@ _CHECKS_PER_FILE: Final = 16
 _IS_RETRACT: Final = np.array([kind.is_retract for kind in RowKind])
 
 
+class BucketToWrite(Protocol):
+    """What names and contents of new files depend on; ``BucketFiles`` has it."""
+
+    @property
+    def store(self) -> TableStore: ...
+    @property
+    def schema(self) -> TableSchema: ...
+    @property
+    def options(self) -> TableOptions: ...
+    @property
+    def partition_text(self) -> str: ...
+    @property
+    def bucket(self) -> int: ...
+    @property
+    def target_file_bytes(self) -> int: ...
+
+
 class RollingDataFileWriter:
     """Writes rows in the order they come; rows of a primary key table come in key order."""
 
     def __init__(
         self,
-        store: TableStore,
-        schema: TableSchema,
-        options: TableOptions,
+        bucket: BucketToWrite,
         *,
-        partition: bytes,  # noqa: ARG002 - the text of it is all that names need
-        partition_text: str,
-        bucket: int,
         level: int,
         source: FileSource,
         changelog: bool = False,
@@ -61,25 +73,26 @@ class RollingDataFileWriter:
 
         ``first_sequence_number`` is that of the first row of an append table; other rows carry their own.
         """
-        self._store = store
+        schema, options = bucket.schema, bucket.options
+        self._store = bucket.store
         self._schema = schema
         self._options = options
-        self._partition_text = partition_text
-        self._bucket = bucket
+        self._partition_text = bucket.partition_text
+        self._bucket = bucket.bucket
         self._level = level
         self._source = source
         # Levels are those of an LSM tree: append tables have none.
         files = options.files.at_level(level) if schema.is_primary_key_table else options.files
         self._files = options.changelog.files_like(files) if changelog else files
         self._format = format_of(self._files.format)
-        self._target = options.files.target_file_size_of(has_primary_key=schema.is_primary_key_table)
+        self._target = bucket.target_file_bytes
         self._prefix = prefix or (options.changelog.prefix if changelog else _DATA_FILE_PREFIX)
-        self._uuid = store.runtime.ids.uuid()
+        self._uuid = bucket.store.runtime.ids.uuid()
         self._next_sequence_number = first_sequence_number
         self._is_thin = schema.is_primary_key_table and self._files.thin_mode
         self._fields = schema.thin_fields if self._is_thin else schema.physical_fields
         # Neither changes nor postponed rows are looked for by their values.
-        self._has_indexes = not changelog and bucket != POSTPONE_BUCKET
+        self._has_indexes = not changelog and bucket.bucket != POSTPONE_BUCKET
         self._begun = 0
         self._current: _OpenFile | None = None
         self._closed: list[DataFileMeta] = []

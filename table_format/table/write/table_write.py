@@ -514,43 +514,21 @@ class TableWrite:
     def _writer(self, key: BucketKey, existing: Sequence[ManifestEntry]) -> Writer:
         facts = self._facts
         partition, bucket = key
-        text = facts.partitions.text(partition)
+        bucket_files = facts.bucket_files(partition, bucket, self._bucket_count, with_changelog=not self._replacing)
         files = [entry.file for entry in existing]
         if self._writer_names is not None:
-            return PostponeWriter(
-                facts.store,
-                facts.schema,
-                facts.options,
-                partition=partition,
-                partition_text=text,
-                prefix=self._writer_names,
-            )
+            return PostponeWriter(bucket_files, prefix=self._writer_names)
         if facts.schema.is_primary_key_table:
             return MergeTreeWriter(
-                facts.store,
-                facts.schema,
-                facts.options,
-                partition=partition,
-                partition_text=text,
-                bucket=bucket,
-                total_buckets=self._bucket_count,
+                bucket_files,
                 existing=files,
-                schemas=facts.schemas,
-                with_changelog=not self._replacing,
                 deletions=self._deletions.get(key),
                 are_results=self._stored is not None and self._stored.are_results,
                 executor=self._compactor,
                 is_replaced=partial(_is_in_vain, self._facts, key),
             )
         return AppendWriter(
-            facts.store,
-            facts.schema,
-            facts.options,
-            partition=partition,
-            partition_text=text,
-            bucket=bucket,
-            total_buckets=self._bucket_count,
-            existing_max_sequence=max((file.max_sequence_number for file in files), default=-1),
+            bucket_files, existing_max_sequence=max((file.max_sequence_number for file in files), default=-1)
         )
 
 
