@@ -27,7 +27,7 @@ from table_format.kernels.values import values_of
 from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta, FileSource, SimpleStats
 from table_format.model.row_kind import RowKind
 from table_format.model.schema import KEY_FIELD_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
-from table_format.model.types import BinaryType, DataField, DataType, VarBinaryType
+from table_format.model.types import BytesType, DataField, DataType
 from table_format.options.table_options import TableOptions
 
 _DATA_FILE_PREFIX: Final = "data-"
@@ -43,17 +43,34 @@ class BucketToWrite(Protocol):
     """What names and contents of new files depend on; ``BucketFiles`` has it."""
 
     @property
-    def store(self) -> TableStore: ...
+    def store(self) -> TableStore:
+        """Where the files go."""
+        ...
+
     @property
-    def schema(self) -> TableSchema: ...
+    def schema(self) -> TableSchema:
+        """The schema to write as."""
+        ...
+
     @property
-    def options(self) -> TableOptions: ...
+    def options(self) -> TableOptions:
+        """The options of the table."""
+        ...
+
     @property
-    def partition_text(self) -> str: ...
+    def partition_text(self) -> str:
+        """The directory of the partition."""
+        ...
+
     @property
-    def bucket(self) -> int: ...
+    def bucket(self) -> int:
+        """The number of the bucket."""
+        ...
+
     @property
-    def target_file_bytes(self) -> int: ...
+    def target_file_bytes(self) -> int:
+        """Size at which a file is closed and the next begun."""
+        ...
 
 
 class RollingDataFileWriter:
@@ -296,6 +313,6 @@ class _OpenFile:
 
 def _comparable(bounds: ColumnBounds, data_type: DataType) -> ColumnBounds:
     """Without bounds of bytes: Java up to 1.4 states none and was never seen to compare them."""
-    if isinstance(data_type, BinaryType | VarBinaryType):
+    if isinstance(data_type, BytesType):
         return ColumnBounds(None, None, bounds.null_count, bounds.row_count)
     return bounds

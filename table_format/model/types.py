@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Final, Self, TypeAlias
+from typing import ClassVar, Final, Self, TypeAlias
 
 MAX_LENGTH: Final = 2_147_483_647
 """Length of STRING and BYTES, the unbounded VARCHAR and VARBINARY."""
@@ -43,6 +43,54 @@ class DataType:
         return self.with_nullable(False)
 
 
+# --- kinds of types that most code treats alike -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerType(DataType):
+    """TINYINT, SMALLINT, INT, BIGINT: whole numbers with a sign. Each widens into those with more ``bits``."""
+
+    bits: ClassVar[int]
+
+    @property
+    def digits(self) -> int:
+        """Decimal digits of the largest value.
+
+        >>> [t.digits for t in (TinyIntType(), SmallIntType(), IntType(), BigIntType())]
+        [3, 5, 10, 19]
+        """
+        return len(str(1 << self.bits - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class FloatingType(DataType):
+    """FLOAT, DOUBLE."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextType(DataType):
+    """CHAR, VARCHAR, STRING. The length counts characters."""
+
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class BytesType(DataType):
+    """BINARY, VARBINARY, BYTES."""
+
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnyTimestampType(DataType):
+    """TIMESTAMP with or without local time zone. The precision is the number of digits after the second."""
+
+    precision: int
+
+
+# --- the types --------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class BooleanType(DataType):
     """TRUE or FALSE."""
@@ -53,8 +101,10 @@ class BooleanType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class TinyIntType(DataType):
+class TinyIntType(IntegerType):
     """A whole number of 8 bits."""
+
+    bits = 8
 
     def sql(self) -> str:
         """The SQL form: ``TINYINT``."""
@@ -62,8 +112,10 @@ class TinyIntType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class SmallIntType(DataType):
+class SmallIntType(IntegerType):
     """A whole number of 16 bits."""
+
+    bits = 16
 
     def sql(self) -> str:
         """The SQL form: ``SMALLINT``."""
@@ -71,8 +123,10 @@ class SmallIntType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class IntType(DataType):
+class IntType(IntegerType):
     """A whole number of 32 bits."""
+
+    bits = 32
 
     def sql(self) -> str:
         """The SQL form: ``INT``."""
@@ -80,8 +134,10 @@ class IntType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class BigIntType(DataType):
+class BigIntType(IntegerType):
     """A whole number of 64 bits."""
+
+    bits = 64
 
     def sql(self) -> str:
         """The SQL form: ``BIGINT``."""
@@ -89,7 +145,7 @@ class BigIntType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class FloatType(DataType):
+class FloatType(FloatingType):
     """A floating-point number of 32 bits."""
 
     def sql(self) -> str:
@@ -98,7 +154,7 @@ class FloatType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class DoubleType(DataType):
+class DoubleType(FloatingType):
     """A floating-point number of 64 bits."""
 
     def sql(self) -> str:
@@ -122,9 +178,17 @@ class DecimalType(DataType):
         """The SQL form: ``DECIMAL(p, s)``."""
         return f"DECIMAL({self.precision}, {self.scale})"
 
+    def holds(self, other: DecimalType) -> bool:
+        """Whether every value of another DECIMAL is one of this type.
+
+        >>> DecimalType(12, 4).holds(DecimalType(10, 2)), DecimalType(10, 4).holds(DecimalType(10, 2))
+        (True, False)
+        """
+        return self.scale >= other.scale and self.precision - self.scale >= other.precision - other.scale
+
 
 @dataclass(frozen=True, slots=True)
-class CharType(DataType):
+class CharType(TextType):
     """CHAR(n): a text of ``length`` characters."""
 
     length: int = 1
@@ -135,7 +199,7 @@ class CharType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class VarCharType(DataType):
+class VarCharType(TextType):
     """VARCHAR(n); STRING is the longest of them."""
 
     length: int = MAX_LENGTH
@@ -146,7 +210,7 @@ class VarCharType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class BinaryType(DataType):
+class BinaryType(BytesType):
     """BINARY(n): ``length`` bytes."""
 
     length: int = 1
@@ -157,7 +221,7 @@ class BinaryType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class VarBinaryType(DataType):
+class VarBinaryType(BytesType):
     """VARBINARY(n); BYTES is the longest of them."""
 
     length: int = MAX_LENGTH
@@ -191,7 +255,7 @@ class TimeType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class TimestampType(DataType):
+class TimestampType(AnyTimestampType):
     """A date and time of day without zone."""
 
     precision: int = 6
@@ -205,7 +269,7 @@ class TimestampType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class LocalZonedTimestampType(DataType):
+class LocalZonedTimestampType(AnyTimestampType):
     """An instant, shown in the session's zone."""
 
     precision: int = 6

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Iterator
 from table_format.errors import UnsupportedFeature
 from table_format.model.schema import TableSchema
 from table_format.model.types import (
+    AnyTimestampType,
     ArrayType,
     DataType,
-    LocalZonedTimestampType,
     MapType,
     MultisetType,
     RowType,
-    TimestampType,
     TimeType,
 )
 from table_format.options.file_formats import FILE_FORMATS, FileFormatFacts
@@ -54,7 +53,7 @@ def check_columns(schema: TableSchema, facts: FileFormatFacts) -> None:
     """
     for field in schema.fields:
         for data_type in _types_in(field.type):
-            if not isinstance(data_type, TimeType | TimestampType | LocalZonedTimestampType):
+            if not isinstance(data_type, TimeType | AnyTimestampType):
                 continue
             limit = facts.time_precision if isinstance(data_type, TimeType) else facts.timestamp_precision
             if data_type.precision > limit:

@@ -14,18 +14,16 @@ from table_format.model.row_kind import ROW_KIND_COLUMN
 from table_format.model.schema import KEY_FIELD_PREFIX, SYSTEM_FIELD_NAMES, TableSchema
 from table_format.model.types import (
     NESTED,
+    AnyTimestampType,
     ArrayType,
     BigIntType,
-    CharType,
     DataField,
     DataType,
     IntType,
-    LocalZonedTimestampType,
     MapType,
     MultisetType,
     RowType,
-    TimestampType,
-    VarCharType,
+    TextType,
 )
 from table_format.options.bucket import BUCKET, BUCKET_FUNCTION, BUCKET_KEY, DYNAMIC_OR_UNAWARE
 from table_format.options.merge import ROWKIND_FIELD, SEQUENCE_FIELDS
@@ -167,7 +165,7 @@ def _check_column_options(schema: TableSchema, options: TableOptions) -> None:
             message = f"column '{column}' is {schema.field(column).type}, which has no order"
             raise InvalidOption(SEQUENCE_FIELDS.key, message)
     rowkind = options.merge.rowkind_field
-    if rowkind is not None and not isinstance(schema.field(rowkind).type, (CharType, VarCharType)):
+    if rowkind is not None and not isinstance(schema.field(rowkind).type, TextType):
         message = f"column '{rowkind}' is {schema.field(rowkind).type}; it takes a STRING column"
         raise InvalidOption(ROWKIND_FIELD.key, message)
 
@@ -179,9 +177,7 @@ def _check_bucket_function(schema: TableSchema, options: TableOptions) -> None:
     shown = ", ".join(f"'{f.name}' {f.type}" for f in fields)
     if options.bucket.function == "mod" and not (len(fields) == 1 and isinstance(fields[0].type, IntType | BigIntType)):
         raise InvalidOption(BUCKET_FUNCTION.key, f"'mod' takes one INT or BIGINT column as bucket key, found {shown}")
-    if options.bucket.function == "hive" and any(
-        isinstance(f.type, TimestampType | LocalZonedTimestampType) for f in fields
-    ):
+    if options.bucket.function == "hive" and any(isinstance(f.type, AnyTimestampType) for f in fields):
         raise InvalidOption(BUCKET_FUNCTION.key, f"'hive' has no hash for timestamps, found {shown}")
 
 
