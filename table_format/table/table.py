@@ -178,14 +178,14 @@ class Table:
     ) -> tuple[Snapshot, ...]:
         """Write rows in one commit; on a primary key table they replace older rows of their keys.
 
-        Under one ``commit_user`` an ``identifier`` lands once: a repeated call writes nothing and returns nothing.
-        Identifiers of a user ascend.
+        Under one ``commit_user`` an ``identifier`` is committed once: a repeated call writes nothing and returns
+        nothing. Identifiers of a user ascend.
 
         Raises:
             InvalidData: a column or a value does not fit.
             SchemaChanged: it does not fit, and the table has got other columns since it was opened.
             ConflictError: another commit made this one impossible; nothing is visible, and no file of it is left.
-            CommitOutcomeUnknown: it may have landed; repeat it under the same user and identifier.
+            CommitOutcomeUnknown: it may have been committed; repeat it under the same user and identifier.
         """
         CommitArguments.of(identifier, properties=properties)
         commit = self.new_commit(commit_user)

@@ -1,6 +1,6 @@
 """The methods of a table that change rows: DELETE, UPDATE and MERGE (Java ``PaimonRowLevelCommand``).
 
-A statement reads the latest snapshot and lands in one commit. On a table without primary key a commit that changed the
+A statement reads the latest snapshot and is committed once. On a table without primary key a commit that changed the
 same files meanwhile is a conflict, on a primary key table one that wrote the same keys: the work is done again on the
 snapshot there is then, a bounded number of times. So two statements on one row both take effect, one after the other,
 where with the reference the later commit wins.
@@ -80,7 +80,7 @@ def delete(
     Raises:
         UnsupportedFeature: the merge engine of the table removes no rows.
         ConflictError: other commits changed the same files, or on a primary key table the same keys, again and again.
-        CommitOutcomeUnknown: it may have landed; repeat it under the same user and identifier.
+        CommitOutcomeUnknown: it may have been committed; repeat it under the same user and identifier.
     """
     facts = table.current_facts
     with facts.blaming_old_columns():

@@ -93,7 +93,7 @@ class CommitArguments:
 
 
 class BatchCommit:
-    """Commits of one user. A user and an identifier land once, however often they are committed."""
+    """Commits of one user. A user and an identifier are committed once, however often ``commit`` is called."""
 
     def __init__(self, facts: TableFacts, commit_user: str | None = None) -> None:
         self._facts = facts
@@ -122,7 +122,7 @@ class BatchCommit:
             RowsChanged: a statement changed one of the keys after these rows were written, and they could lose against
                 it; write them again.
             ConflictError: another commit made this one impossible; nothing is visible, ``abort`` deletes the files.
-            CommitOutcomeUnknown: it may have landed; ask ``is_committed``.
+            CommitOutcomeUnknown: it may have been committed; ask ``is_committed``.
         """
         given = CommitArguments.of(identifier, watermark, properties)
         number = self._number(given.identifier)
@@ -203,7 +203,7 @@ class BatchCommit:
         self._committer.abort(listed, named=named)
 
     def abandon(self, messages: Iterable[CommitMessage]) -> None:
-        """``abort`` on the way out of an error or an interrupt: what may have landed stays, and nothing is raised."""
+        """``abort`` on the way out of an error or an interrupt: what may be committed stays, and nothing is raised."""
         # What stopped the work is what the caller has to know; files that stay are orphans at worst.
         with suppress(TableFormatError, OSError):
             self.abort(messages)
@@ -230,7 +230,7 @@ class BatchCommit:
         if snapshots:
             expire_after_commit(self._facts)
             tag_after_batch(self._facts)
-        # Last: a caller that is interrupted before may hand the same messages over again, and they land once.
+        # Last: a caller that is interrupted before may hand the same messages over again, and they are committed once.
         self._may_commit_once = False
 
 
