@@ -11,6 +11,7 @@ of any size); null is ``None``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import ClassVar, Final, Self, TypeAlias
@@ -339,6 +340,24 @@ class RowType(DataType):
     def sql(self) -> str:
         """The SQL form: ``ROW<fields>``."""
         return f"ROW<{', '.join(map(str, self.fields))}>"
+
+
+def types_in(data_type: DataType) -> Iterator[DataType]:
+    """A type and all types below it, from the outside in.
+
+    >>> [str(t) for t in types_in(ArrayType(MapType(IntType(), DateType())))]
+    ['ARRAY<MAP<INT, DATE>>', 'MAP<INT, DATE>', 'INT', 'DATE']
+    """
+    yield data_type
+    match data_type:
+        case ArrayType(element=element) | MultisetType(element=element):
+            yield from types_in(element)
+        case MapType(key=key, value=value):
+            yield from types_in(key)
+            yield from types_in(value)
+        case RowType(fields=fields):
+            for field in fields:
+                yield from types_in(field.type)
 
 
 NestedType: TypeAlias = ArrayType | MapType | MultisetType | RowType

@@ -6,7 +6,7 @@ Java ``SchemaValidation`` and ``Schema.normalizeFields``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from table_format.errors import InvalidOption, InvalidSchema, UnsupportedFeature
 from table_format.limits import MAX_COLUMNS, MAX_NAME_BYTES
@@ -15,15 +15,12 @@ from table_format.model.schema import KEY_FIELD_PREFIX, SYSTEM_FIELD_NAMES, Tabl
 from table_format.model.types import (
     NESTED,
     AnyTimestampType,
-    ArrayType,
     BigIntType,
     DataField,
-    DataType,
     IntType,
-    MapType,
-    MultisetType,
     RowType,
     TextType,
+    types_in,
 )
 from table_format.options.bucket import BUCKET, BUCKET_FUNCTION, BUCKET_KEY, DYNAMIC_OR_UNAWARE
 from table_format.options.merge import ROWKIND_FIELD, SEQUENCE_FIELDS
@@ -57,8 +54,9 @@ def _check_columns(fields: Sequence[DataField]) -> None:
             feature = "column default value"
             message = f"column '{field.name}': default values are not supported by this version"
             raise UnsupportedFeature(feature, message)
-        for row in _rows_in(field.type):
-            _check_unique((f.name for f in row.fields), f"ROW of column '{field.name}'")
+        for part in types_in(field.type):
+            if isinstance(part, RowType):
+                _check_unique((f.name for f in part.fields), f"ROW of column '{field.name}'")
     _check_unique((f.name for f in fields), "table")
 
 
@@ -84,19 +82,6 @@ def _check_unique(names: Iterable[str], where: str) -> None:
     if twice:
         message = f"the {where} has more than one column named {', '.join(map(repr, twice))}"
         raise InvalidSchema(message)
-
-
-def _rows_in(data_type: DataType) -> Iterator[RowType]:
-    match data_type:
-        case ArrayType(element=element) | MultisetType(element=element):
-            yield from _rows_in(element)
-        case MapType(key=key, value=value):
-            yield from _rows_in(key)
-            yield from _rows_in(value)
-        case RowType(fields=fields):
-            yield data_type
-            for field in fields:
-                yield from _rows_in(field.type)
 
 
 def _check_members(schema: TableSchema, keys: Sequence[str], what: str) -> None:
