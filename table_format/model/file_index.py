@@ -95,6 +95,7 @@ def has_bit_slices(data_type: DataType) -> bool:
 def has_range_bitmap(data_type: DataType) -> bool:
     """Whether a column can have bit slices of the ranks of its values: keys of 64 bits, or text.
 
+    >>> from table_format.model.types import TimestampType
     >>> has_range_bitmap(TimestampType(6)), has_range_bitmap(TimestampType(7))
     (True, False)
     """
@@ -108,6 +109,7 @@ def has_range_bitmap(data_type: DataType) -> bool:
 def keeps_keys(stored: DataType, wanted: DataType) -> bool:
     """Whether values of a type have the keys in indexes that they had when they are read as another.
 
+    >>> from table_format.model.types import TimestampType
     >>> keeps_keys(DecimalType(5, 2), DecimalType(9, 2)), keeps_keys(DateType(), TimestampType(6))
     (True, False)
     """
