@@ -153,7 +153,7 @@ def _with_missing(reader: pa.RecordBatchReader, schema: TableSchema) -> pa.Recor
 
     def batches() -> Iterator[pa.RecordBatch]:
         for batch in reader:
-            nulls = [nulls(batch.num_rows, arrow_type(field.type)) for field in missing]
-            yield pa.RecordBatch.from_arrays([*batch.columns, *nulls], schema=widened)
+            missing_columns = [nulls(batch.num_rows, arrow_type(field.type)) for field in missing]
+            yield pa.RecordBatch.from_arrays([*batch.columns, *missing_columns], schema=widened)
 
     return pa.RecordBatchReader.from_batches(widened, batches())
