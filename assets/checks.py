@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, Final, cast
 
@@ -26,18 +26,23 @@ MOST_SNAPSHOTS: Final = 200
 _CONSUMED: Final = "consumed."
 
 
+def _table_check(
+    table: str, name: str, description: str, judge: Callable[[Table], dg.AssetCheckResult], *, blocking: bool = False
+) -> dg.AssetChecksDefinition:
+    """A check that opens its table and judges it; a table that is not there yet is a warning."""
+
+    @dg.asset_check(asset=asset_key(table), name=name, description=description, blocking=blocking)
+    def check(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
+        found = _open(lakehouse, table)
+        return _not_made(table) if found is None else judge(found)
+
+    return check
+
+
 def table_health(name: str) -> dg.AssetChecksDefinition:
     """Warns where sorted runs or snapshots pile up: reads get slower, and maintenance is due."""
 
-    @dg.asset_check(
-        asset=asset_key(name),
-        name="table_health",
-        description=f"At most {MOST_SORTED_RUNS} sorted runs in a bucket and {MOST_SNAPSHOTS} snapshots.",
-    )
-    def check(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
-        table = _open(lakehouse, name)
-        if table is None:
-            return _not_made(name)
+    def judge(table: Table) -> dg.AssetCheckResult:
         health = measure(table.facts)
         return _result(
             health.max_sorted_runs <= MOST_SORTED_RUNS and health.snapshots <= MOST_SNAPSHOTS,
@@ -45,26 +50,20 @@ def table_health(name: str) -> dg.AssetChecksDefinition:
             metadata={**health_numbers(health), **health_plots(health)},
         )
 
-    return check
+    description = f"At most {MOST_SORTED_RUNS} sorted runs in a bucket and {MOST_SNAPSHOTS} snapshots."
+    return _table_check(name, "table_health", description, judge)
 
 
 def files_present(name: str) -> dg.AssetChecksDefinition:
     """Fails where a file that the latest snapshot lists is missing, or has not the size it was committed with."""
 
-    @dg.asset_check(
-        asset=asset_key(name),
-        name="files_present",
-        description="Every data file of the latest snapshot is there with its recorded size.",
-    )
-    def check(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
-        table = _open(lakehouse, name)
-        if table is None:
-            return _not_made(name)
+    def judge(table: Table) -> dg.AssetCheckResult:
         problems = list(_broken_files(table.facts))
         files = len(live_entries(table.facts, table.latest_snapshot()))
         return _result(not problems, metadata={"files": files, "problems": listed(problems)})
 
-    return check
+    description = "Every data file of the latest snapshot is there with its recorded size."
+    return _table_check(name, "files_present", description, judge)
 
 
 def _broken_files(facts: TableFacts) -> Iterator[str]:
@@ -80,18 +79,14 @@ def _broken_files(facts: TableFacts) -> Iterator[str]:
 
 def key_unique(table: FeedTable) -> dg.AssetChecksDefinition:
     """Fails where a reader would see two rows of one key; what depends on the table does not run then."""
-    name, key = f"dwd.{table}", KEY_COLUMN[table]
+    key = KEY_COLUMN[table]
 
-    @dg.asset_check(asset=asset_key(name), name="key_unique", blocking=True, description=f"One row for each `{key}`.")
-    def check(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
-        found = _open(lakehouse, name)
-        if found is None:
-            return _not_made(name)
+    def judge(found: Table) -> dg.AssetCheckResult:
         keys = found.scan(columns=[key]).to_arrow()[key]
         distinct = pc.count_distinct(keys).as_py()
         return _result(distinct == len(keys), metadata={"rows": len(keys), "distinct keys": distinct})
 
-    return check
+    return _table_check(f"dwd.{table}", "key_unique", f"One row for each `{key}`.", judge, blocking=True)
 
 
 def nothing_lost(table: FeedTable) -> dg.AssetChecksDefinition:

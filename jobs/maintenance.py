@@ -11,7 +11,8 @@ from typing import Any, Final
 import dagster as dg
 from pydantic import Field
 
-from resources.lakehouse import LakehouseCatalog, asset_key
+from jobs.table_op import PartitionsConfig, TableConfig, maintenance_op, observe
+from resources.lakehouse import LakehouseCatalog
 from resources.metadata import before_and_after, changelog_rows, compaction_plots, listed
 from resources.spark import SparkResource
 from resources.tables import measure
@@ -22,19 +23,15 @@ MAINTAINS_TAG: Final = "lakehouse/maintains"
 _HOUR_MS: Final = 3_600_000
 
 
-class CompactConfig(dg.Config):
+class CompactConfig(PartitionsConfig):
     """Which table, and how thoroughly."""
 
-    table: str = Field(description="database.table")
     full: bool = Field(default=False, description="Merge each bucket into one run; otherwise only what is due.")
-    partitions: list[dict[str, str]] = Field(
-        default_factory=list, description="Only these, each by values of partition columns; all without."
-    )
     buckets: list[int] = Field(default_factory=list, description="Only these; all without.")
     on_spark: bool = Field(default=True, description="One Spark task for each bucket; otherwise in this process.")
 
 
-@dg.op(retry_policy=dg.RetryPolicy(max_retries=2, delay=2, jitter=dg.Jitter.PLUS_MINUS), tags={"kind": "maintenance"})
+@maintenance_op
 def compact(
     context: dg.OpExecutionContext, config: CompactConfig, lakehouse: LakehouseCatalog, spark: SparkResource
 ) -> None:
@@ -57,7 +54,7 @@ def compact(
         context.log.warning(
             "%s: %s bucket %s was left to others: %s", config.table, lost.partition, lost.bucket, lost.reason
         )
-    _observe(
+    observe(
         context,
         config.table,
         {
@@ -82,10 +79,9 @@ def dropped_buckets(report: CompactionReport) -> dict[str, Any]:
     return {"buckets dropped": dg.MetadataValue.md("\n".join(lines))}
 
 
-class ExpireConfig(dg.Config):
+class ExpireConfig(TableConfig):
     """Which table, and what may go. What is not given is taken from the table's options."""
 
-    table: str = Field(description="database.table")
     dry_run: bool = Field(default=False, description="Only tell what would be deleted.")
     retain_max: int | None = Field(default=None, description="Snapshots beyond this number go whatever their age.")
     retain_min: int | None = Field(default=None, description="At least this many stay.")
@@ -97,7 +93,7 @@ class ExpireConfig(dg.Config):
     )
 
 
-@dg.op(retry_policy=dg.RetryPolicy(max_retries=2, delay=2, jitter=dg.Jitter.PLUS_MINUS), tags={"kind": "maintenance"})
+@maintenance_op
 def expire(context: dg.OpExecutionContext, config: ExpireConfig, lakehouse: LakehouseCatalog) -> None:
     """Delete old snapshots of one table and the files that only they need."""
     table = lakehouse.table(config.table)
@@ -120,7 +116,7 @@ def expire(context: dg.OpExecutionContext, config: ExpireConfig, lakehouse: Lake
     verb = "would delete" if config.dry_run else "deleted"
     gone = len(report.snapshot_ids)
     context.log.info("%s: %s %s of %s snapshots", config.table, verb, gone, before.snapshots)
-    _observe(
+    observe(
         context,
         config.table,
         {
@@ -151,10 +147,6 @@ def _expiry_metadata(report: ExpiryReport) -> dict[str, Any]:
         "the next is kept by": report.kept_by or "nothing: there is none",
         **({"unreadable": listed(report.unreadable)} if report.unreadable else {}),
     }
-
-
-def _observe(context: dg.OpExecutionContext, table: str, metadata: dict[str, Any]) -> None:
-    context.log_event(dg.AssetObservation(asset_key=asset_key(table), metadata=metadata))
 
 
 @dg.job(description="Compact one table and report what it changed.")

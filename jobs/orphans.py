@@ -6,17 +6,17 @@ from typing import Final
 import dagster as dg
 from pydantic import Field
 
-from resources.lakehouse import LakehouseCatalog, asset_key
+from jobs.table_op import TableConfig, maintenance_op, observe
+from resources.lakehouse import LakehouseCatalog
 from resources.metadata import listed
 from table_format.metastore.expiry.orphans import GRACE_MS
 
 _HOUR_MS: Final = 3_600_000
 
 
-class CleanConfig(dg.Config):
+class CleanConfig(TableConfig):
     """Which table, and from which age on."""
 
-    table: str = Field(description="database.table")
     dry_run: bool = Field(default=False, description="Only tell what would be deleted.")
     older_than_hours: float = Field(
         default=GRACE_MS / _HOUR_MS,
@@ -24,7 +24,7 @@ class CleanConfig(dg.Config):
     )
 
 
-@dg.op(retry_policy=dg.RetryPolicy(max_retries=2, delay=2, jitter=dg.Jitter.PLUS_MINUS), tags={"kind": "maintenance"})
+@maintenance_op
 def clean(context: dg.OpExecutionContext, config: CleanConfig, lakehouse: LakehouseCatalog) -> None:
     """Delete files of one table that no snapshot, tag, branch or changelog reaches."""
     table = lakehouse.table(config.table)
@@ -38,7 +38,7 @@ def clean(context: dg.OpExecutionContext, config: CleanConfig, lakehouse: Lakeho
         "bytes": report.bytes,
         "files": listed(report.paths),
     }
-    context.log_event(dg.AssetObservation(asset_key=asset_key(config.table), metadata=metadata))
+    observe(context, config.table, metadata)
 
 
 @dg.job(description="Delete files of one table that nothing reaches; dry_run only tells.")

@@ -10,24 +10,21 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from resources.lakehouse import LakehouseCatalog, asset_key
+from jobs.table_op import PartitionsConfig, maintenance_op, observe
+from resources.lakehouse import LakehouseCatalog
 from resources.metadata import before_and_after, listed
 from resources.spark import SparkResource
 from resources.tables import measure
 
 
-class RescaleConfig(dg.Config):
+class RescaleConfig(PartitionsConfig):
     """Which table, and how many buckets."""
 
-    table: str = Field(description="database.table")
     bucket: int | None = Field(default=None, description="Buckets of each partition; without it, the table's option.")
-    partitions: list[dict[str, str]] = Field(
-        default_factory=list, description="Only these, each by values of partition columns; all without."
-    )
     on_spark: bool = Field(default=True, description="In Spark's tasks; otherwise in this process.")
 
 
-@dg.op(retry_policy=dg.RetryPolicy(max_retries=2, delay=2, jitter=dg.Jitter.PLUS_MINUS), tags={"kind": "maintenance"})
+@maintenance_op
 def rescale(
     context: dg.OpExecutionContext, config: RescaleConfig, lakehouse: LakehouseCatalog, spark: SparkResource
 ) -> None:
@@ -48,7 +45,7 @@ def rescale(
         "snapshots made": listed(str(snapshot.id) for snapshot in made),
         **before_and_after(before, after),
     }
-    context.log_event(dg.AssetObservation(asset_key=asset_key(config.table), metadata=metadata))
+    observe(context, config.table, metadata)
 
 
 @dg.job(description="Give partitions of one table another number of buckets.")

@@ -22,6 +22,7 @@ from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
 from table_format.table.facts import TableFacts
 from table_format.table.read.scan import Scan
+from table_format.table.write.commit_retries import is_repeatable
 from table_format.table.write.table_write import TableWrite
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ class FrameWriter(Protocol):
 
     def fields(self) -> tuple[DataField, ...]:
         """The columns of the frame in types of the format."""
+        ...
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether ``write`` can be called again, for a commit that lost a race; a stream is read once."""
         ...
 
     def write(self, facts: TableFacts, *, replacing: bool) -> Messages:
@@ -51,6 +57,11 @@ class ArrowWriter:
     def fields(self) -> tuple[DataField, ...]:
         """See ``FrameWriter``."""
         return fields_from_arrow(self._frame.schema)
+
+    @property
+    def is_repeatable(self) -> bool:
+        """See ``FrameWriter``."""
+        return is_repeatable(self._frame)
 
     def write(self, facts: TableFacts, *, replacing: bool) -> Messages:
         """See ``FrameWriter``."""
@@ -72,6 +83,11 @@ class SparkWriter:
         from table_format.spark.types import fields_of_spark
 
         return fields_of_spark(self._frame.schema)
+
+    @property
+    def is_repeatable(self) -> bool:
+        """See ``FrameWriter``: Spark computes the frame again."""
+        return True
 
     def write(self, facts: TableFacts, *, replacing: bool) -> Messages:
         """See ``FrameWriter``."""

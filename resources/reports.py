@@ -1,6 +1,6 @@
 """What is reported about one write, all of it from metadata of the very snapshots the step committed.
 
-Another writer's snapshot may have landed since: the table's latest is never taken for the step's own.
+Another writer may have committed a snapshot since: the table's latest is never taken for the step's own.
 """
 
 from __future__ import annotations

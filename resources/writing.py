@@ -1,7 +1,8 @@
 """Writing one output of a step to its table: made or evolved if need be, written, committed, exactly once.
 
 Order of effects: 1 table or schema change  2 data files  3 the snapshot, which is the commit  4 the materialization
-event. A step that crashed between 3 and 4 finds its snapshot when it is run again, and only tells.
+event. A step that crashed between 3 and 4 finds its snapshot when it is run again, and only tells. Steps 2 and 3 are
+repeated when another writer won a race that writing again repairs, as for ``Table.append``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from resources.engines import FrameWriter, Messages
 from resources.evolution import SchemaEvolution, changes_for, described, option_changes, other_buckets
 from resources.tables import committed_by, partition_key, partition_value
 from table_format.catalog.protocol import Catalog
-from table_format.errors import InvalidData, InvalidInputError, OutcomeUnknownError
+from table_format.errors import InvalidData, InvalidInputError
 from table_format.model import arguments
 from table_format.model.identifier import Identifier
 from table_format.model.row_kind import ROW_KIND_COLUMN
@@ -27,6 +28,8 @@ from table_format.table.facts import TableFacts
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 from table_format.table.write.batch_commit import BatchCommit
+from table_format.table.write.commit_retries import write_and_commit
+from table_format.table.write.turns import WriterTurns
 
 IDENTIFIER: Final = 1
 """A step commits once for each of its outputs, under a user of its own."""
@@ -142,9 +145,7 @@ def write_output(
     else:
         table, told, remark = _created(catalog, spec, frame.fields(), create=create), (), None
     _check_mode(spec, table, partitions)
-    replacing = spec.mode in (WriteMode.overwrite_partition, WriteMode.overwrite_table)
-    messages = frame.write(table.current_facts, replacing=replacing)
-    snapshots = _commit(table, spec, messages, who, partitions)
+    snapshots = _write_and_commit(table, spec, frame, who, partitions)
     return Written(table=table, snapshots=snapshots, schema_changes=told, remark=remark)
 
 
@@ -197,17 +198,19 @@ def _check_mode(spec: WriteSpec, table: Table, partitions: Sequence[str]) -> Non
         raise InvalidInputError(message)
 
 
-def _commit(
-    table: Table, spec: WriteSpec, messages: Messages, who: Committer, partitions: Sequence[str]
+def _write_and_commit(
+    table: Table, spec: WriteSpec, frame: FrameWriter, who: Committer, partitions: Sequence[str]
 ) -> tuple[Snapshot, ...]:
     commit = table.new_commit(who.user)
-    try:
-        return _publish(commit, table, spec, messages, who, partitions)
-    except OutcomeUnknownError:
-        raise
-    except BaseException:  # a run that is terminated leaves files as an error does; what was published stays
-        commit.abandon(messages)
-        raise
+    replacing = spec.mode in (WriteMode.overwrite_partition, WriteMode.overwrite_table)
+    return write_and_commit(
+        table.store,
+        commit,
+        write=lambda: frame.write(table.current_facts, replacing=replacing),
+        publish=lambda messages: _publish(commit, table, spec, messages, who, partitions),
+        is_repeatable=frame.is_repeatable,
+        turns=WriterTurns.of(table.facts),
+    )
 
 
 def _publish(

@@ -10,38 +10,15 @@ import pyarrow as pa
 
 from table_format.formats.bucket_files import BucketFiles
 from table_format.formats.rolling_writer import RollingDataFileWriter
-from table_format.io.table_store import TableStore
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import FileSource
-from table_format.model.schema import TableSchema
-from table_format.options.table_options import TableOptions
 
 
 class AppendWriter:
     """Write to one bucket; ``existing_max_sequence`` is -1 for an empty bucket and for a table without buckets."""
 
-    def __init__(
-        self,
-        store: TableStore,
-        schema: TableSchema,
-        options: TableOptions,
-        *,
-        partition: bytes,
-        partition_text: str,
-        bucket: int,
-        total_buckets: int,
-        existing_max_sequence: int = -1,
-    ) -> None:
-        self._bucket = BucketFiles(
-            store=store,
-            schema=schema,
-            schemas={schema.id: schema},
-            options=options,
-            partition=partition,
-            partition_text=partition_text,
-            bucket=bucket,
-            total_buckets=total_buckets,
-        )
+    def __init__(self, bucket: BucketFiles, *, existing_max_sequence: int = -1) -> None:
+        self._bucket = bucket
         self._next_sequence = existing_max_sequence + 1
         self._files: RollingDataFileWriter | None = None
 
@@ -50,8 +27,8 @@ class AppendWriter:
         if not batch.num_rows:
             return
         if self._files is None:
-            self._files = self._bucket.writer(
-                level=0, source=FileSource.APPEND, first_sequence_number=self._next_sequence
+            self._files = RollingDataFileWriter(
+                self._bucket, level=0, source=FileSource.APPEND, first_sequence_number=self._next_sequence
             )
         self._files.write(batch)
 

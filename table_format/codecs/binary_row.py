@@ -14,10 +14,10 @@ from typing import Final
 
 from table_format.errors import BadEncoding, InvalidData
 from table_format.model.types import (
+    AnyTimestampType,
     BigIntType,
-    BinaryType,
     BooleanType,
-    CharType,
+    BytesType,
     DataType,
     DateType,
     DecimalType,
@@ -27,11 +27,10 @@ from table_format.model.types import (
     IntType,
     LocalZonedTimestampType,
     SmallIntType,
+    TextType,
     TimestampType,
     TimeType,
     TinyIntType,
-    VarBinaryType,
-    VarCharType,
 )
 
 _FORMATS: Final[dict[type[DataType], struct.Struct]] = {
@@ -69,7 +68,7 @@ def bitmap_bytes(arity: int) -> int:
 def encode_row(types: Sequence[DataType], values: Sequence[InternalValue]) -> bytes:
     """The row as Java projections make it: what partitions, keys and bucket keys are compared and hashed by.
 
-    >>> from table_format.model.types import IntType
+    >>> from table_format.model.types import IntType, VarCharType
     >>> encode_row([IntType(), VarCharType()], [1, "hello world"]).hex(" ", 8)
     '0000000000000000 0100000000000000 0b00000018000000 68656c6c6f20776f 726c640000000000'
 
@@ -107,7 +106,7 @@ def deserialize_row(
 
     A nested value, which only stands there when null, is always ``None``.
 
-    >>> from table_format.model.types import IntType
+    >>> from table_format.model.types import IntType, VarCharType
     >>> deserialize_row([IntType(), VarCharType()], serialize_row([IntType(), VarCharType()], [None, "abc"]))
     (None, 'abc')
 
@@ -140,13 +139,13 @@ def _slot(t: DataType, value: InternalValue, fixed_end: int, variable: bytearray
     if plain is not None:
         return plain.pack(value)
     match t, value:
-        case ((CharType() | VarCharType()), str()):
+        case (TextType(), str()):
             return _bytes_slot(value.encode(), fixed_end, variable)
-        case ((BinaryType() | VarBinaryType()), bytes()):
+        case (BytesType(), bytes()):
             return _bytes_slot(value, fixed_end, variable)
         case DecimalType(), Decimal():
             return _decimal_slot(t, value, fixed_end, variable)
-        case ((TimestampType() | LocalZonedTimestampType()), int()):
+        case (AnyTimestampType(), int()):
             return _timestamp_slot(t.precision, value, fixed_end, variable)
     message = f"{type(value).__name__} is no value of the type, or the type has no values in metadata"
     raise TypeError(message)
@@ -220,9 +219,9 @@ def _value(t: DataType, row: bytes, at: int) -> InternalValue:
         value: InternalValue = plain.unpack_from(row, at)[0]
         return value
     match t:
-        case CharType() | VarCharType():
+        case TextType():
             return _bytes_value(row, at).decode()
-        case BinaryType() | VarBinaryType():
+        case BytesType():
             return _bytes_value(row, at)
         case DecimalType():
             return _decimal_value(t, row, at)

@@ -15,19 +15,17 @@ from typing import Final
 from sqlglot import exp
 
 from table_format.model.types import (
-    BinaryType,
+    AnyTimestampType,
     BooleanType,
-    CharType,
+    BytesType,
     DataType,
     DateType,
-    DoubleType,
+    FloatingType,
     FloatType,
     InternalValue,
-    LocalZonedTimestampType,
+    TextType,
     TimestampType,
     TimeType,
-    VarBinaryType,
-    VarCharType,
 )
 
 _EPOCH: Final = date(1970, 1, 1)
@@ -58,17 +56,17 @@ def literal_value(node: exp.Expr, data_type: DataType) -> InternalValue:
     match data_type:
         case BooleanType():
             return _boolean(node)
-        case CharType() | VarCharType():
+        case TextType():
             return _text(node, "text in single quotes")
-        case BinaryType() | VarBinaryType():
+        case BytesType():
             return _binary(node)
-        case FloatType() | DoubleType():
+        case FloatingType():
             return _floating(node, data_type)
         case DateType():
             return _date(_text(node, "a date 'yyyy-mm-dd'", exp.DType.DATE))
         case TimeType():
             return _time_of_day(_text(node, "a time 'hh:mm:ss'", exp.DType.TIME))
-        case TimestampType() | LocalZonedTimestampType():
+        case AnyTimestampType():
             return _timestamp(node, data_type)
         case _:
             return _number(node)
@@ -176,7 +174,7 @@ def _nanoseconds(hour: str | None, minute: str | None, second: str | None, fract
     return seconds * _SECOND + int((fraction or "").ljust(9, "0"))
 
 
-def _timestamp(node: exp.Expr, data_type: TimestampType | LocalZonedTimestampType) -> int:
+def _timestamp(node: exp.Expr, data_type: AnyTimestampType) -> int:
     expected = "a timestamp 'yyyy-mm-dd hh:mm:ss' with up to nine decimals"
     kinds = (exp.DType.TIMESTAMP, exp.DType.DATE, *_ZONED)
     found = _TIMESTAMP_TEXT.fullmatch(_text(node, expected, *kinds))

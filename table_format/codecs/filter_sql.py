@@ -24,14 +24,12 @@ from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Li
 from table_format.model.ticks import compared_with_tick, position, tick_range, value_at
 from table_format.model.types import (
     NESTED,
-    BinaryType,
     BooleanType,
-    CharType,
+    BytesType,
     DataField,
     InternalValue,
+    TextType,
     TimeType,
-    VarBinaryType,
-    VarCharType,
 )
 
 
@@ -67,8 +65,6 @@ _TEXT_FUNCTIONS: Final[Mapping[type[exp.Expr], CompareOp]] = {
     exp.EndsWith: CompareOp.ENDS_WITH,
     exp.Contains: CompareOp.CONTAINS,
 }
-_TEXT_TYPES: Final = (CharType, VarCharType)
-_BINARY_TYPES: Final = (BinaryType, VarBinaryType)
 
 
 def parse_filter(text: str, fields: Sequence[DataField]) -> Predicate:
@@ -207,7 +203,7 @@ class _Binder:
                 raise _unsupported(node)
         _check_arguments(like, "this", "expression", "negate")
         field = self._field(like.this)
-        if not isinstance(field.type, _TEXT_TYPES):
+        if not isinstance(field.type, TextType):
             message = f"LIKE needs a column of type STRING, '{field.name}' has type {field.type}"
             raise _error(like, message)
         if isinstance(_bare(like.expression), exp.Null):
@@ -217,7 +213,7 @@ class _Binder:
 
     def _text_function(self, node: exp.Expr, op: CompareOp) -> Predicate:
         field = self._field(node.this)
-        if not isinstance(field.type, _TEXT_TYPES + _BINARY_TYPES):
+        if not isinstance(field.type, TextType | BytesType):
             message = f"{op} needs a column of type STRING or BYTES, '{field.name}' has type {field.type}"
             raise _error(node, message)
         literal = _bare(node.expression)

@@ -14,15 +14,14 @@ from table_format.formats.leaves import entry_types
 from table_format.model.arrow_calls import py_buffer
 from table_format.model.arrow_types import arrow_type
 from table_format.model.types import (
+    AnyTimestampType,
     ArrayType,
     DataType,
     DateType,
     DecimalType,
-    LocalZonedTimestampType,
     MapType,
     MultisetType,
     RowType,
-    TimestampType,
     TimeType,
 )
 
@@ -48,7 +47,7 @@ def decoded_column(values: Sequence[Any], data_type: DataType) -> pa.Array:
             times = pa.array(values, pa.int32()).view(target)
             times.validate(full=True)
             return times
-        case TimestampType() | LocalZonedTimestampType():
+        case AnyTimestampType():
             stored = pa.timestamp(timestamp_unit_of(data_type), cast("pa.TimestampType", target).tz)
             return pa.array(values, pa.int64()).view(stored).cast(target, safe=False)
         case DecimalType():

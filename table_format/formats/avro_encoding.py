@@ -15,21 +15,18 @@ import pyarrow as pa
 from table_format.formats.avro_types import is_array_map, stored_type, timestamp_unit_of
 from table_format.formats.nested import list_values, map_entries, struct_fields
 from table_format.model.types import (
+    AnyTimestampType,
     ArrayType,
-    BinaryType,
     BooleanType,
-    CharType,
+    BytesType,
     DataType,
     DecimalType,
     DoubleType,
     FloatType,
-    LocalZonedTimestampType,
     MapType,
     MultisetType,
     RowType,
-    TimestampType,
-    VarBinaryType,
-    VarCharType,
+    TextType,
 )
 
 _NULL: Final = b"\x00"
@@ -44,7 +41,7 @@ _DECIMAL_BYTES: Final = 16
 def encoded_rows(columns: Sequence[pa.Array], types: Sequence[DataType]) -> bytes:
     """The records of rows that have those columns.
 
-    >>> from table_format.model.types import IntType
+    >>> from table_format.model.types import IntType, VarCharType
     >>> columns = [pa.array([1, None], pa.int32()), pa.array(["a", "b"])]
     >>> encoded_rows(columns, [IntType(), VarCharType(nullable=False)]).hex(" ")
     '02 02 02 61 00 02 62'
@@ -71,11 +68,11 @@ def _values(array: pa.Array, data_type: DataType) -> list[bytes]:
             return _fixed(array.fill_null(0).to_numpy(zero_copy_only=False).astype("<f4"))
         case DoubleType():
             return _fixed(array.fill_null(0).to_numpy(zero_copy_only=False).astype("<f8"))
-        case CharType() | VarCharType() | BinaryType() | VarBinaryType():
+        case TextType() | BytesType():
             return _sized([value or b"" for value in array.cast(pa.binary()).to_pylist()])
         case DecimalType():
             return _sized(list(_unscaled(array)))
-        case TimestampType() | LocalZonedTimestampType():
+        case AnyTimestampType():
             unit = timestamp_unit_of(data_type)
             plain = array.view(pa.timestamp(array.type.unit)).cast(pa.timestamp(unit))
             return _numbers(plain.cast(pa.int64()))

@@ -13,11 +13,11 @@ from table_format.errors import UnsupportedFeature
 from table_format.formats.leaves import entry_types
 from table_format.model.arrow_types import TimeUnit
 from table_format.model.types import (
+    AnyTimestampType,
     ArrayType,
     BigIntType,
-    BinaryType,
     BooleanType,
-    CharType,
+    BytesType,
     DataField,
     DataType,
     DateType,
@@ -30,11 +30,10 @@ from table_format.model.types import (
     MultisetType,
     RowType,
     SmallIntType,
+    TextType,
     TimestampType,
     TimeType,
     TinyIntType,
-    VarBinaryType,
-    VarCharType,
 )
 
 _ROOT: Final = "record"
@@ -56,7 +55,7 @@ def avro_schema(fields: Sequence[DataField]) -> dict[str, object]:
 def is_array_map(data_type: MapType | MultisetType) -> bool:
     """Whether entries are records of key and value; a map of Avro has texts as keys."""
     key, _ = entry_types(data_type)
-    return not isinstance(key, CharType | VarCharType)
+    return not isinstance(key, TextType)
 
 
 def stored_type(data_type: MapType | MultisetType) -> tuple[DataType, DataType]:
@@ -65,7 +64,7 @@ def stored_type(data_type: MapType | MultisetType) -> tuple[DataType, DataType]:
     return key, value if isinstance(data_type, MapType) else value.with_nullable(True)
 
 
-def timestamp_unit_of(data_type: TimestampType | LocalZonedTimestampType) -> TimeUnit:
+def timestamp_unit_of(data_type: AnyTimestampType) -> TimeUnit:
     """The unit in which timestamps of the type are stored.
 
     Raises:
@@ -135,9 +134,9 @@ def _scalar(data_type: DataType) -> object:  # noqa: C901 - one line for each ty
             return "float"
         case DoubleType():
             return "double"
-        case CharType() | VarCharType():
+        case TextType():
             return "string"
-        case BinaryType() | VarBinaryType():
+        case BytesType():
             return "bytes"
         case DecimalType(precision=precision, scale=scale):
             return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
@@ -154,7 +153,7 @@ def _scalar(data_type: DataType) -> object:  # noqa: C901 - one line for each ty
     return None
 
 
-def _unit_name(data_type: TimestampType | LocalZonedTimestampType) -> str:
+def _unit_name(data_type: AnyTimestampType) -> str:
     return {"ms": "millis", "us": "micros"}[timestamp_unit_of(data_type)]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from table_format.formats.data_file_reader import DataFileReader
 from table_format.formats.rolling_writer import RollingDataFileWriter
 from table_format.io.table_store import TableStore
+from table_format.io.uncommitted_files import DeletingOnFailure, delete_uncommitted
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
 from table_format.model.schema import TableSchema
@@ -22,7 +23,7 @@ class BucketFiles:
 
     ``schema`` is the one to write and to read as; ``schemas`` holds, by id, every schema that a file may have been
     written with. ``partition`` is a serialised BinaryRow, ``partition_text`` the directory it stands for. Without
-    ``with_changelog`` the table's ``changelog-producer`` has no effect.
+    ``with_changelog`` the table's ``changelog-producer`` has no effect, as for overwrites, which have no changelog.
     """
 
     store: TableStore
@@ -57,57 +58,28 @@ class BucketFiles:
         """
         return DataFileReader(self.store, self.schemas, self.schema, self.options, rewriting=True)
 
-    def writer(
-        self, *, level: int, source: FileSource, changelog: bool = False, first_sequence_number: int = 0
-    ) -> RollingDataFileWriter:
-        """A writer of new data or changelog files at a level; ``first_sequence_number`` is for append tables."""
-        return RollingDataFileWriter(
-            self.store,
-            self.schema,
-            self.options,
-            partition=self.partition,
-            partition_text=self.partition_text,
-            bucket=self.bucket,
-            level=level,
-            source=source,
-            changelog=changelog,
-            first_sequence_number=first_sequence_number,
-        )
-
     @contextmanager
     def writing(
         self, *, level: int, source: FileSource, changelog: bool = False, first_sequence_number: int = 0
     ) -> Iterator[RollingDataFileWriter]:
-        """A writer for one block, which closes it; if the block fails, nothing that was written is left."""
-        writer = self.writer(
-            level=level, source=source, changelog=changelog, first_sequence_number=first_sequence_number
+        """A writer for one block, which closes it; if the block fails, nothing that was written is left.
+
+        It writes data files, or changelog files, at a level; ``first_sequence_number`` is for append tables.
+        """
+        writer = RollingDataFileWriter(
+            self, level=level, source=source, changelog=changelog, first_sequence_number=first_sequence_number
         )
-        complete = False
-        try:
+        with DeletingOnFailure(writer.abort):
             yield writer
-            complete = True
-        finally:
-            if not complete:
-                writer.abort()
 
-    @contextmanager
-    def deleting_on_failure(self, files: Sequence[DataFileMeta]) -> Iterator[None]:
+    def deleting_on_failure(self, files: Iterable[DataFileMeta]) -> DeletingOnFailure:
         """Delete what ``files`` holds when the block fails; no snapshot names it then."""
-        complete = False
-        try:
-            yield
-            complete = True
-        finally:
-            if not complete:
-                for file in files:
-                    self.delete(file)
+        return DeletingOnFailure(lambda: self.delete(*files))
 
-    def delete(self, file: DataFileMeta) -> None:
-        """Delete a file that no snapshot names."""
-        paths = self.store.paths
-        self.store.io.delete(paths.data_file(self.partition_text, self.bucket, file))
-        for path in paths.extra_files(self.partition_text, self.bucket, file):
-            self.store.io.delete(path)
+    def delete(self, *files: DataFileMeta) -> None:
+        """Delete files that no snapshot names."""
+        for file in files:
+            delete_uncommitted(self.store.io, self.store.paths.files_of(self.partition_text, self.bucket, file))
 
     def message(
         self,

@@ -21,22 +21,25 @@ from table_format.model.arrow_calls import arrow_array, frombuffer
 from table_format.model.arrow_types import arrow_type, timestamp_unit
 from table_format.model.types import (
     MAX_LENGTH,
+    AnyTimestampType,
     BigIntType,
     BinaryType,
     BooleanType,
+    BytesType,
     CharType,
     DataType,
     DateType,
     DecimalType,
     DoubleType,
+    FloatingType,
     FloatType,
+    IntegerType,
     InternalValue,
     IntType,
     LocalZonedTimestampType,
-    SmallIntType,
+    TextType,
     TimestampType,
     TimeType,
-    TinyIntType,
     VarBinaryType,
     VarCharType,
 )
@@ -44,13 +47,7 @@ from table_format.model.types import (
 Cast: TypeAlias = Callable[[pa.Array], pa.Array]
 BoundCast: TypeAlias = Callable[[InternalValue], InternalValue]
 
-_INTEGER_BITS: Final[dict[type[DataType], int]] = {TinyIntType: 8, SmallIntType: 16, IntType: 32, BigIntType: 64}
-_INTEGERS: Final = (TinyIntType, SmallIntType, IntType, BigIntType)
 _SECONDS_INTEGERS: Final = (IntType, BigIntType)
-_FLOATS: Final = (FloatType, DoubleType)
-_TEXTS: Final = (CharType, VarCharType)
-_BYTES: Final = (BinaryType, VarBinaryType)
-_TIMESTAMPS: Final = (TimestampType, LocalZonedTimestampType)
 _EXACT: Final = Context(prec=200, rounding=ROUND_HALF_UP)
 _MAX_DIGITS: Final = 38
 _COMPACT_DIGITS: Final = 18
@@ -81,15 +78,15 @@ def bound_cast_of(source: DataType, target: DataType) -> BoundCast | None:
     match source, target:
         case _ if source.not_null() == target.not_null():
             return _unchanged
-        case ((TinyIntType() | SmallIntType() | IntType() | BigIntType()), _) if isinstance(target, _INTEGERS):
-            return _unchanged if _bits(source) <= _bits(target) else None
-        case ((TinyIntType() | SmallIntType() | IntType() | BigIntType()), DoubleType()):
+        case IntegerType(), IntegerType():
+            return _unchanged if source.bits <= target.bits else None
+        case (IntegerType(), DoubleType()):
             return lambda value: value if value is None else float(value)
-        case ((TinyIntType() | SmallIntType() | IntType() | BigIntType()), FloatType()):
+        case (IntegerType(), FloatType()):
             return lambda value: value if value is None else float(np.float32(value))
         case FloatType(), DoubleType():
             return _unchanged
-        case DecimalType(), DecimalType() if _widens(source, target):
+        case DecimalType(), DecimalType() if target.holds(source):
             return _unchanged
         case VarCharType(length=old), VarCharType(length=new):
             return _unchanged if old <= new else None
@@ -108,33 +105,25 @@ def _unchanged(value: InternalValue) -> InternalValue:
     return value
 
 
-def _bits(data_type: DataType) -> int:
-    return _INTEGER_BITS[type(data_type)]
-
-
-def _widens(source: DecimalType, target: DecimalType) -> bool:
-    return target.scale >= source.scale and target.precision - target.scale >= source.precision - source.scale
-
-
 def _between(source: DataType, target: DataType) -> Cast | None:
-    if isinstance(target, _TEXTS):
+    if isinstance(target, TextType):
         return _to_text(source, target)
-    if isinstance(source, _TEXTS):
+    if isinstance(source, TextType):
         return _from_text(target)
     match target:
         case BooleanType():
-            return _simple(target) if isinstance(source, _INTEGERS) else None
+            return _simple(target) if isinstance(source, IntegerType) else None
         case DecimalType():
             return _to_decimal(source, target)
-        case BinaryType() | VarBinaryType():
-            return _fit_bytes(target) if isinstance(source, _BYTES) else None
+        case BytesType():
+            return _fit_bytes(target) if isinstance(source, BytesType) else None
         case DateType():
-            return _to_date if isinstance(source, _TIMESTAMPS) else None
+            return _to_date if isinstance(source, AnyTimestampType) else None
         case TimeType():
-            return _to_time if isinstance(source, (*_TIMESTAMPS, TimeType)) else None
-        case TimestampType() | LocalZonedTimestampType():
+            return _to_time if isinstance(source, AnyTimestampType | TimeType) else None
+        case AnyTimestampType():
             return _to_timestamp(source, target)
-    return _to_number(source, target) if isinstance(target, (*_INTEGERS, *_FLOATS)) else None
+    return _to_number(source, target) if isinstance(target, IntegerType | FloatingType) else None
 
 
 # --- numbers --------------------------------------------------------------------------------------------------------
@@ -145,18 +134,18 @@ def _simple(target: DataType) -> Cast:
     return lambda array: array.cast(arrow, safe=False)
 
 
-def _to_number(source: DataType, target: DataType) -> Cast | None:
-    if isinstance(source, _INTEGERS):
+def _to_number(source: DataType, target: IntegerType | FloatingType) -> Cast | None:
+    if isinstance(source, IntegerType):
         return _simple(target)
     if isinstance(source, BooleanType):
         return lambda array: array.cast(pa.int8()).cast(arrow_type(target))
-    if isinstance(source, _FLOATS):
-        return _simple(target) if isinstance(target, _FLOATS) else lambda array: _floats_to_integers(array, target)
+    if isinstance(source, FloatingType):
+        return _simple(target) if isinstance(target, FloatingType) else lambda array: _floats_to_integers(array, target)
     if isinstance(source, DecimalType):
-        if isinstance(target, _FLOATS):
+        if isinstance(target, FloatingType):
             return lambda array: _decimals_to_doubles(array, source).cast(arrow_type(target), safe=False)
-        return lambda array: _by_value(array, target, lambda value: _wrapped(int(value), _bits(target)))
-    if isinstance(source, _TIMESTAMPS) and isinstance(target, _SECONDS_INTEGERS):
+        return lambda array: _by_value(array, target, lambda value: _wrapped(int(value), target.bits))
+    if isinstance(source, AnyTimestampType) and isinstance(target, _SECONDS_INTEGERS):
         return lambda array: _seconds(array).cast(arrow_type(target), safe=False)
     return None
 
@@ -186,14 +175,14 @@ def _to_decimal(source: DataType, target: DecimalType) -> Cast | None:
     if isinstance(source, BooleanType):
         return lambda array: _by_value(array, target, lambda value: _fit_decimal(Decimal(int(value)), target))
     if isinstance(source, DecimalType):
-        if _widens(source, target):
+        if target.holds(source):
             return lambda array: array.cast(arrow)
         return lambda array: _by_value(array, target, lambda value: _fit_decimal(value, target))
-    if isinstance(source, _INTEGERS):
-        if target.precision - target.scale >= len(str(1 << _bits(source) - 1)):
+    if isinstance(source, IntegerType):
+        if target.precision - target.scale >= source.digits:
             return lambda array: array.cast(arrow)
         return lambda array: _by_value(array, target, lambda value: _fit_decimal(Decimal(value), target))
-    if isinstance(source, _FLOATS):
+    if isinstance(source, FloatingType):
         return lambda array: _by_value(
             array, target, lambda value: _fit_decimal(_EXACT.create_decimal(repr(value)), target)
         )
@@ -214,22 +203,22 @@ def _wrapped(value: int, bits: int) -> int:
 # --- text and bytes -------------------------------------------------------------------------------------------------
 
 
-def _to_text(source: DataType, target: CharType | VarCharType) -> Cast | None:
+def _to_text(source: DataType, target: TextType) -> Cast | None:
     text: Cast
     match source:
-        case CharType() | VarCharType():
+        case TextType():
             text = _same
-        case BinaryType() | VarBinaryType():
+        case BytesType():
             # Java does not look at the new length here.
             return _simple(VarCharType())
-        case TinyIntType() | SmallIntType() | IntType() | BigIntType() | BooleanType():
+        case IntegerType() | BooleanType():
             text = _simple(VarCharType())
-        case FloatType() | DoubleType():
+        case FloatingType():
             single = isinstance(source, FloatType)
             text = _each_to_text(lambda value: java_text.float_text(value, single=single))
         case DecimalType():
             text = _each_to_text(lambda value: format(value, "f"))
-        case DateType() | TimeType() | TimestampType() | LocalZonedTimestampType():
+        case DateType() | TimeType() | AnyTimestampType():
             # Java casts these to STRING only.
             return _datetime_to_text(source) if getattr(target, "length", None) == MAX_LENGTH else None
         case _:
@@ -241,7 +230,7 @@ def _datetime_to_text(source: DataType) -> Cast:
     match source:
         case TimeType(precision=precision):
             return lambda array: _each_to_text(lambda v: java_text.time_text(v, precision))(array.cast(pa.int32()))
-        case TimestampType(precision=precision) | LocalZonedTimestampType(precision=precision):
+        case AnyTimestampType(precision=precision):
             return lambda array: _timestamps_to_text(array, precision)
     return lambda array: array.cast(pa.string())
 
@@ -256,7 +245,7 @@ def _each_to_text(make: Callable[..., str]) -> Cast:
     return lambda array: arrow_array([None if v is None else make(v) for v in array.to_pylist()], pa.string())
 
 
-def _fit_text(array: pa.Array, target: CharType | VarCharType) -> pa.Array:
+def _fit_text(array: pa.Array, target: TextType) -> pa.Array:
     if target.length < MAX_LENGTH:
         array = pc.utf8_slice_codeunits(array, 0, target.length)
     if isinstance(target, CharType):
@@ -267,12 +256,12 @@ def _fit_text(array: pa.Array, target: CharType | VarCharType) -> pa.Array:
 def _from_text(target: DataType) -> Cast | None:
     parse: Callable[[str], object]
     match target:
-        case BinaryType() | VarBinaryType():
+        case BytesType():
             fit = _fit_bytes(target)
             return lambda array: fit(array.cast(pa.binary()))
         case DecimalType():
             parse = lambda text: _fit_decimal(_EXACT.create_decimal(text), target)  # noqa: E731
-        case FloatType() | DoubleType():
+        case FloatingType():
             parse = java_text.parse_float
         case BooleanType():
             parse = java_text.parse_boolean
@@ -280,11 +269,11 @@ def _from_text(target: DataType) -> Cast | None:
             parse = java_text.parse_date
         case TimeType():
             parse = java_text.parse_time
-        case TimestampType(precision=precision) | LocalZonedTimestampType(precision=precision):
+        case AnyTimestampType(precision=precision):
             unit = 1_000_000_000 // _UNITS_PER_SECOND[timestamp_unit(precision)]
             parse = lambda text: java_text.parse_timestamp(text, precision) // unit  # noqa: E731
-        case TinyIntType() | SmallIntType() | IntType() | BigIntType():
-            parse = lambda text: java_text.parse_integer(text, _bits(target))  # noqa: E731
+        case IntegerType():
+            parse = lambda text: java_text.parse_integer(text, target.bits)  # noqa: E731
         case _:
             return None
     return lambda array: _parse_distinct(array, target, parse)
@@ -302,7 +291,7 @@ def _parse_distinct(array: pa.Array, target: DataType, parse: Callable[[str], ob
     return arrow_array(values, arrow_type(target)).take(encoded.indices)
 
 
-def _fit_bytes(target: BinaryType | VarBinaryType) -> Cast:
+def _fit_bytes(target: BytesType) -> Cast:
     length = target.length
     if isinstance(target, BinaryType):
         return lambda array: _by_value(array, target, lambda value: value[:length].ljust(length, b"\0"))
@@ -312,11 +301,11 @@ def _fit_bytes(target: BinaryType | VarBinaryType) -> Cast:
 # --- dates and times ------------------------------------------------------------------------------------------------
 
 
-def _to_timestamp(source: DataType, target: TimestampType | LocalZonedTimestampType) -> Cast | None:
+def _to_timestamp(source: DataType, target: AnyTimestampType) -> Cast | None:
     arrow = arrow_type(target)
     plain = pa.timestamp(timestamp_unit(target.precision))
     match source:
-        case TimestampType() | LocalZonedTimestampType():
+        case AnyTimestampType():
             return lambda array: _to_precision(array, target).cast(plain).view(arrow)
         case DateType():
             return lambda array: array.cast(plain).view(arrow)
@@ -329,7 +318,7 @@ def _to_timestamp(source: DataType, target: TimestampType | LocalZonedTimestampT
     return None
 
 
-def _to_precision(array: pa.Array, target: TimestampType | LocalZonedTimestampType) -> pa.Array:
+def _to_precision(array: pa.Array, target: AnyTimestampType) -> pa.Array:
     """Without the digits the new precision does not have: down to milliseconds by flooring, then towards zero."""
     unit = array.type.unit
     digits = _FRACTION_DIGITS[unit]

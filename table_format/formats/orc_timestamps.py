@@ -28,14 +28,14 @@ from table_format.formats.orc_tail import LONG, TIMESTAMP, TIMESTAMP_INSTANT, Co
 from table_format.formats.orc_types import UNITS_PER_SECOND
 from table_format.model.arrow_types import arrow_type
 from table_format.model.types import (
+    AnyTimestampType,
     ArrayType,
     DataField,
     DataType,
-    LocalZonedTimestampType,
     MapType,
     MultisetType,
     RowType,
-    TimestampType,
+    types_in,
 )
 
 _TIMESTAMPS: Final = (TIMESTAMP, TIMESTAMP_INSTANT)
@@ -50,16 +50,7 @@ _SECOND_IS_ABOVE_FROM_NANOS: Final = 999_999
 
 def holds_timestamps(data_type: DataType) -> bool:
     """Whether a timestamp is stored for the type or anywhere below it."""
-    match data_type:
-        case TimestampType() | LocalZonedTimestampType():
-            return True
-        case ArrayType(element=element):
-            return holds_timestamps(element)
-        case MapType() | MultisetType():
-            return any(holds_timestamps(t) for t in entry_types(data_type))
-        case RowType(fields=fields):
-            return any(holds_timestamps(f.type) for f in fields)
-    return False
+    return any(isinstance(part, AnyTimestampType) for part in types_in(data_type))
 
 
 def read_wide_stripe(

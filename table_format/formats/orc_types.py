@@ -18,15 +18,14 @@ from table_format.model.arrow_calls import map_
 from table_format.model.arrow_types import arrow_type
 from table_format.model.field_ids import element_id, key_id, value_id
 from table_format.model.types import (
+    AnyTimestampType,
     ArrayType,
     CharType,
     DataField,
     DataType,
-    LocalZonedTimestampType,
     MapType,
     MultisetType,
     RowType,
-    TimestampType,
     TimeType,
 )
 
@@ -66,7 +65,7 @@ def _stored(array: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Arr
     match data_type:
         case CharType(length=length):
             return pc.utf8_rpad(array, length, " ")
-        case TimestampType() | LocalZonedTimestampType():
+        case AnyTimestampType():
             _check_timestamps(array, data_type)
     return array if array.type == target else array.cast(target)
 

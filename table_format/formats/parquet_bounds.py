@@ -14,16 +14,13 @@ from table_format.formats.parquet_types import is_int96
 from table_format.kernels.bounds import ColumnBounds
 from table_format.model.types import (
     NESTED,
+    AnyTimestampType,
     BooleanType,
-    CharType,
     DataType,
     DecimalType,
-    DoubleType,
-    FloatType,
+    FloatingType,
     InternalValue,
-    LocalZonedTimestampType,
-    TimestampType,
-    VarCharType,
+    TextType,
 )
 
 MAX_STATISTICS_BYTES: Final = 4096
@@ -75,14 +72,14 @@ def _internal(raw: float | bytes, data_type: DataType) -> InternalValue:
         case DecimalType(scale=scale):
             unscaled = int.from_bytes(raw, "big", signed=True) if isinstance(raw, bytes) else int(raw)
             return Decimal(unscaled).scaleb(-scale, _EXACT)
-        case CharType() | VarCharType() if isinstance(raw, bytes):
+        case TextType() if isinstance(raw, bytes):
             try:
                 return raw.decode()
             except UnicodeDecodeError:
                 return None
-        case TimestampType(precision=precision) | LocalZonedTimestampType(precision=precision):
+        case AnyTimestampType(precision=precision):
             return int(raw) * (_NANOS_PER_MILLI if precision <= _FILE_MILLI_PRECISION else _NANOS_PER_MICRO)
-        case FloatType() | DoubleType() if isinstance(raw, float):
+        case FloatingType() if isinstance(raw, float):
             # Whoever wrote NaN as a bound did not order its values.
             return None if math.isnan(raw) else raw
         case BooleanType():

@@ -17,14 +17,13 @@ from table_format.model.arrow_calls import map_
 from table_format.model.arrow_types import arrow_type
 from table_format.model.field_ids import element_id, key_id, value_id
 from table_format.model.types import (
+    AnyTimestampType,
     ArrayType,
     DataField,
     DataType,
-    LocalZonedTimestampType,
     MapType,
     MultisetType,
     RowType,
-    TimestampType,
 )
 
 _MAX_INT64_PRECISION: Final = 6
@@ -37,14 +36,13 @@ def parquet_schema(fields: Sequence[DataField]) -> pa.Schema:
 
 def is_int96(data_type: DataType) -> bool:
     """Whether values of the type are stored as INT96."""
-    return isinstance(data_type, (TimestampType, LocalZonedTimestampType)) and (
-        data_type.precision > _MAX_INT64_PRECISION
-    )
+    return isinstance(data_type, AnyTimestampType) and (data_type.precision > _MAX_INT64_PRECISION)
 
 
 def holds_int96(data_type: DataType) -> bool:
     """Whether INT96 values are stored for the type or anywhere below it.
 
+    >>> from table_format.model.types import TimestampType
     >>> holds_int96(ArrayType(element=TimestampType(precision=9))), holds_int96(TimestampType(precision=6))
     (True, False)
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -20,13 +20,14 @@ from table_format.formats.protocol import FormatWriter, WrittenFile
 from table_format.formats.registry import format_of
 from table_format.io.paths import POSTPONE_BUCKET, data_file_name, file_index_name
 from table_format.io.table_store import TableStore
+from table_format.io.uncommitted_files import DeletingOnFailure, delete_uncommitted
 from table_format.kernels.bounds import ColumnBounds
 from table_format.kernels.statistics import SYSTEM_STATS_MODE, stored_bounds
 from table_format.kernels.values import values_of
 from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta, FileSource, SimpleStats
 from table_format.model.row_kind import RowKind
 from table_format.model.schema import KEY_FIELD_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
-from table_format.model.types import BinaryType, DataField, DataType, VarBinaryType
+from table_format.model.types import BytesType, DataField, DataType
 from table_format.options.table_options import TableOptions
 
 _DATA_FILE_PREFIX: Final = "data-"
@@ -38,18 +39,47 @@ _CHECKS_PER_FILE: Final = 16
 _IS_RETRACT: Final = np.array([kind.is_retract for kind in RowKind])
 
 
+class BucketToWrite(Protocol):
+    """What names and contents of new files depend on; ``BucketFiles`` has it."""
+
+    @property
+    def store(self) -> TableStore:
+        """Where the files go."""
+        ...
+
+    @property
+    def schema(self) -> TableSchema:
+        """The schema to write as."""
+        ...
+
+    @property
+    def options(self) -> TableOptions:
+        """The options of the table."""
+        ...
+
+    @property
+    def partition_text(self) -> str:
+        """The directory of the partition."""
+        ...
+
+    @property
+    def bucket(self) -> int:
+        """The number of the bucket."""
+        ...
+
+    @property
+    def target_file_bytes(self) -> int:
+        """Size at which a file is closed and the next begun."""
+        ...
+
+
 class RollingDataFileWriter:
     """Writes rows in the order they come; rows of a primary key table come in key order."""
 
     def __init__(
         self,
-        store: TableStore,
-        schema: TableSchema,
-        options: TableOptions,
+        bucket: BucketToWrite,
         *,
-        partition: bytes,  # noqa: ARG002 - the text of it is all that names need
-        partition_text: str,
-        bucket: int,
         level: int,
         source: FileSource,
         changelog: bool = False,
@@ -60,25 +90,26 @@ class RollingDataFileWriter:
 
         ``first_sequence_number`` is that of the first row of an append table; other rows carry their own.
         """
-        self._store = store
+        schema, options = bucket.schema, bucket.options
+        self._store = bucket.store
         self._schema = schema
         self._options = options
-        self._partition_text = partition_text
-        self._bucket = bucket
+        self._partition_text = bucket.partition_text
+        self._bucket = bucket.bucket
         self._level = level
         self._source = source
         # Levels are those of an LSM tree: append tables have none.
         files = options.files.at_level(level) if schema.is_primary_key_table else options.files
         self._files = options.changelog.files_like(files) if changelog else files
         self._format = format_of(self._files.format)
-        self._target = options.files.target_file_size_of(has_primary_key=schema.is_primary_key_table)
+        self._target = bucket.target_file_bytes
         self._prefix = prefix or (options.changelog.prefix if changelog else _DATA_FILE_PREFIX)
-        self._uuid = store.runtime.ids.uuid()
+        self._uuid = bucket.store.runtime.ids.uuid()
         self._next_sequence_number = first_sequence_number
         self._is_thin = schema.is_primary_key_table and self._files.thin_mode
         self._fields = schema.thin_fields if self._is_thin else schema.physical_fields
         # Neither changes nor postponed rows are looked for by their values.
-        self._has_indexes = not changelog and bucket != POSTPONE_BUCKET
+        self._has_indexes = not changelog and bucket.bucket != POSTPONE_BUCKET
         self._begun = 0
         self._current: _OpenFile | None = None
         self._closed: list[DataFileMeta] = []
@@ -126,15 +157,8 @@ class RollingDataFileWriter:
         path = self._path(name)
         index = index_writer(self._schema, self._options.file_index) if self._has_indexes else None
         sink = self._store.io.open_output(path)
-        is_open = False
-        try:
+        with DeletingOnFailure(lambda: self._discard(sink, path)):
             writer = self._format.open_writer(sink, self._fields, self._files)
-            is_open = True
-        finally:  # after an interrupt as well: nobody else knows of this file
-            if not is_open:
-                with suppress(OSError):
-                    sink.close()
-                self._store.io.delete(path)
         return _OpenFile(name, sink, writer, self._schema, self._fields, index)
 
     def _finish(self) -> None:
@@ -160,8 +184,12 @@ class RollingDataFileWriter:
         return None
 
     def _delete(self, name: str, extra_files: tuple[str, ...]) -> None:
-        for each in (name, *extra_files):
-            self._store.io.delete(self._path(each))
+        delete_uncommitted(self._store.io, (self._path(each) for each in (name, *extra_files)))
+
+    def _discard(self, sink: pa.NativeFile, path: str) -> None:
+        with suppress(OSError):
+            sink.close()
+        delete_uncommitted(self._store.io, (path,))
 
     def _path(self, name: str) -> str:
         return self._store.paths.file_in_bucket(self._partition_text, self._bucket, name)
@@ -285,6 +313,6 @@ class _OpenFile:
 
 def _comparable(bounds: ColumnBounds, data_type: DataType) -> ColumnBounds:
     """Without bounds of bytes: Java up to 1.4 states none and was never seen to compare them."""
-    if isinstance(data_type, BinaryType | VarBinaryType):
+    if isinstance(data_type, BytesType):
         return ColumnBounds(None, None, bounds.null_count, bounds.row_count)
     return bounds

@@ -9,12 +9,12 @@ that it touches.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 
 from table_format.codecs.content_name import content_uuid
 from table_format.codecs.deletion_vector import DeletionVector, EncodedVector, encode_index_file, index_file_of
 from table_format.io.paths import index_name
 from table_format.io.table_store import TableStore
+from table_format.io.uncommitted_files import DeletingOnFailure, delete_uncommitted
 from table_format.model.manifest import DELETION_VECTORS, DeletionVectorRange, IndexFileMeta
 
 
@@ -26,16 +26,9 @@ def write_deletion_vector_files(
     A file ends with the vector that takes it beyond ``target_bytes``. Raises ``OSError``.
     """
     written: list[IndexFileMeta] = []
-    is_complete = False
-    try:
+    with DeletingOnFailure(lambda: delete_uncommitted(store.io, (store.paths.index(f.file_name) for f in written))):
         for part in _parts(vectors, target_bytes):
             written.append(_written(store, *index_file_of(part)))  # noqa: PERF401 - a failure deletes those before
-        is_complete = True
-    finally:
-        if not is_complete:
-            for file in written:
-                with suppress(OSError):
-                    store.io.delete(store.paths.index(file.file_name))
     return tuple(written)
 
 
@@ -47,14 +40,8 @@ def write_deletion_vectors(store: TableStore, vectors: Mapping[str, DeletionVect
 def _written(store: TableStore, data: bytes, ranges: tuple[DeletionVectorRange, ...]) -> IndexFileMeta:
     name = index_name(content_uuid(store.runtime.ids.uuid(), data), 0)
     path = store.paths.index(name)
-    is_complete = False
-    try:
+    with DeletingOnFailure(lambda: delete_uncommitted(store.io, (path,))):
         store.io.create(path, data)
-        is_complete = True
-    finally:
-        if not is_complete:
-            with suppress(OSError):
-                store.io.delete(path)
     return IndexFileMeta(
         index_type=DELETION_VECTORS,
         file_name=name,

@@ -16,8 +16,9 @@ import numpy as np
 from table_format.errors import InvalidData, UnsupportedFeature
 from table_format.limits import MAX_FILE_NAME_BYTES
 from table_format.model.types import (
-    BinaryType,
+    AnyTimestampType,
     BooleanType,
+    BytesType,
     DataField,
     DataType,
     DateType,
@@ -25,10 +26,7 @@ from table_format.model.types import (
     DoubleType,
     FloatType,
     InternalValue,
-    LocalZonedTimestampType,
-    TimestampType,
     TimeType,
-    VarBinaryType,
 )
 
 DEFAULT_PARTITION_NAME: Final = "__DEFAULT_PARTITION__"
@@ -123,9 +121,9 @@ def _value_text(data_type: DataType, value: InternalValue, *, legacy: bool) -> s
             return str(value) if legacy else _calendar_day(value)
         case TimeType(precision=precision), int():
             return str(value) if legacy else _time_text(value, precision)
-        case ((TimestampType(precision=precision) | LocalZonedTimestampType(precision=precision)), int()):
+        case ((AnyTimestampType(precision=precision)), int()):
             return _local_date_time(value) if legacy else _timestamp_text(value, precision)
-        case ((BinaryType() | VarBinaryType()), bytes()):
+        case (BytesType(), bytes()):
             if legacy:
                 # Java prints the identity of the array, another text in each process.
                 feature = f"a partition column of type {data_type} with 'partition.legacy-name' = 'true'"

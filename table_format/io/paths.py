@@ -286,6 +286,10 @@ class TablePaths:
         directory = parent(self.data_file(partition, bucket, file))
         return tuple(_child(directory, name) for name in file.extra_files)
 
+    def files_of(self, partition: str, bucket: int, file: DataFileMeta) -> tuple[str, ...]:
+        """The path of a data file, then those of its extra files; raises as ``data_file``."""
+        return (self.data_file(partition, bucket, file), *self.extra_files(partition, bucket, file))
+
 
 # --- names of new files: a kind, a UUID, a counter ------------------------------------------------------------------
 # The UUID of a file that is written in one piece states its content (``codecs.content_name``).

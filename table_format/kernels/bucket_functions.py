@@ -17,9 +17,8 @@ from table_format.errors import UnsupportedFeature
 from table_format.kernels.row_words import BytesWords, UInt32s, column_words
 from table_format.model.types import (
     BigIntType,
-    BinaryType,
     BooleanType,
-    CharType,
+    BytesType,
     DataType,
     DateType,
     DecimalType,
@@ -27,10 +26,9 @@ from table_format.model.types import (
     FloatType,
     IntType,
     SmallIntType,
+    TextType,
     TimeType,
     TinyIntType,
-    VarBinaryType,
-    VarCharType,
 )
 
 _MULTIPLIER: Final = 31
@@ -61,6 +59,7 @@ def mod_buckets(t: DataType, column: pa.Array, bucket_count: int) -> npt.NDArray
 def hive_buckets(types: Sequence[DataType], columns: Sequence[pa.Array], bucket_count: int) -> npt.NDArray[np.int32]:
     """The bucket Hive would choose; nulls hash to 0.
 
+    >>> from table_format.model.types import VarCharType
     >>> hive_buckets([VarCharType()], [pa.array(["a"])], 7).tolist()
     [6]
 
@@ -92,7 +91,7 @@ def _hive_hashes(t: DataType, column: pa.Array) -> UInt32s:
         case DecimalType():
             # Trailing zeros of each value are cut first: a loop, in a function that only tables of Hive use.
             return np.array([0 if v is None else _decimal_hash(v) for v in column.to_pylist()], np.uint32)
-        case CharType() | VarCharType() | BinaryType() | VarBinaryType():
+        case TextType() | BytesType():
             words = column_words(t, column)
             if isinstance(words, BytesWords):
                 return _bytes_hashes(words)

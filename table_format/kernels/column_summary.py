@@ -13,28 +13,23 @@ import pyarrow.compute as pc
 
 from table_format.model.arrow_calls import binary_length, nulls, utf8_length
 from table_format.model.types import (
+    AnyTimestampType,
     BigIntType,
-    BinaryType,
     BooleanType,
-    CharType,
+    BytesType,
     DataType,
     DateType,
     DecimalType,
     DoubleType,
     FloatType,
     IntType,
-    LocalZonedTimestampType,
     SmallIntType,
-    TimestampType,
+    TextType,
     TimeType,
     TinyIntType,
-    VarBinaryType,
-    VarCharType,
 )
 
 _PENDING_VALUES: Final = 1 << 20
-_TEXTS: Final = (CharType, VarCharType)
-_BYTES: Final = (BinaryType, VarBinaryType)
 _COMPACT_PRECISION: Final = 18
 
 
@@ -69,8 +64,8 @@ class SummaryBuilder:
         present = column.drop_null()
         if len(present) == 0:
             return
-        if isinstance(self._type, _TEXTS + _BYTES):
-            lengths = (utf8_length if isinstance(self._type, _TEXTS) else binary_length)(present)
+        if isinstance(self._type, TextType | BytesType):
+            lengths = (utf8_length if isinstance(self._type, TextType) else binary_length)(present)
             self._length += pc.sum(lengths).as_py()
             self._longest = max(self._longest, pc.max(lengths).as_py())
         if isinstance(self._type, FloatType | DoubleType):
@@ -87,7 +82,7 @@ class SummaryBuilder:
         present = self._rows - self._nulls
         minimum, maximum = _bounds(distinct, self._type)
         average, longest = _fixed_length(self._type), _fixed_length(self._type)
-        if isinstance(self._type, _TEXTS + _BYTES) and present:
+        if isinstance(self._type, TextType | BytesType) and present:
             average, longest = -(-self._length // present), self._longest
         return ColumnSummary(len(distinct), self._nulls, minimum, maximum, average, longest)
 
@@ -101,7 +96,7 @@ class SummaryBuilder:
 
 def _bounds(distinct: pa.Array, data_type: DataType) -> tuple[pa.Array, pa.Array]:
     """The smallest and the largest value; texts and bytes have none, and NaN is larger than every number."""
-    if len(distinct) == 0 or isinstance(data_type, _TEXTS + _BYTES):
+    if len(distinct) == 0 or isinstance(data_type, TextType | BytesType):
         return distinct[:0], distinct[:0]
     if isinstance(data_type, FloatType | DoubleType):
         nan = distinct.filter(pc.is_nan(distinct))[:1]
@@ -129,10 +124,10 @@ def _fixed_length(data_type: DataType) -> int:
             return 2
         case IntType() | FloatType() | DateType() | TimeType():
             return 4
-        case BigIntType() | DoubleType() | TimestampType() | LocalZonedTimestampType():
+        case BigIntType() | DoubleType() | AnyTimestampType():
             return 8
         case DecimalType(precision=precision):
             return 8 if precision <= _COMPACT_PRECISION else 16
-        case CharType() | VarCharType():
+        case TextType():
             return 20
     return 100

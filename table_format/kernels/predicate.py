@@ -22,17 +22,14 @@ from table_format.model.like import Wildcard, pieces, regular_expression
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Like, Literal, Not, Or, Predicate
 from table_format.model.ticks import compared_with_tick, decimal_of, position, tick_range
 from table_format.model.types import (
-    BinaryType,
     BooleanType,
-    CharType,
+    BytesType,
     DataField,
     DataType,
     DecimalType,
-    DoubleType,
-    FloatType,
+    FloatingType,
     InternalValue,
-    VarBinaryType,
-    VarCharType,
+    TextType,
 )
 
 _COMPARE: Final[Mapping[CompareOp, Callable[..., pa.BooleanArray]]] = {
@@ -51,9 +48,6 @@ _OPPOSITE: Final[Mapping[CompareOp, CompareOp]] = {
     CompareOp.GT: CompareOp.LE,
     CompareOp.GE: CompareOp.LT,
 }
-_TEXT: Final = (CharType, VarCharType)
-_BYTES: Final = (BinaryType, VarBinaryType)
-_FLOATING: Final = (FloatType, DoubleType)
 
 
 def matches(predicate: Predicate, batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.BooleanArray:
@@ -142,7 +136,7 @@ def _evaluate(predicate: Predicate, batch: pa.RecordBatch, types: Mapping[str, D
             return _is_in(*_column(batch, column, types), column, values)
         case Like(column, pattern):
             array, data_type = _column(batch, column, types)
-            if not isinstance(data_type, _TEXT):
+            if not isinstance(data_type, TextType):
                 raise _misfit(column, data_type, "LIKE")
             return _like(array, pattern)
 
@@ -167,11 +161,11 @@ def _column(batch: pa.RecordBatch, name: str, types: Mapping[str, DataType]) -> 
 
 def _compare(array: pa.Array, data_type: DataType, column: str, op: CompareOp, value: InternalValue) -> pa.BooleanArray:
     _check_literal(column, data_type, value)
-    if isinstance(data_type, _TEXT + _BYTES):
+    if isinstance(data_type, TextType | BytesType):
         return _compare_bytes(array, op, value)
     if op not in _COMPARE:
         raise _misfit(column, data_type, op)
-    if isinstance(data_type, _FLOATING):
+    if isinstance(data_type, FloatingType):
         return _compare_float(array, op, float(value))  # type: ignore[arg-type]  # _check_literal lets numbers through only
     if isinstance(data_type, BooleanType):
         return _COMPARE[op](array.cast(pa.int8()), pa.scalar(int(bool(value)), pa.int8()))
@@ -239,7 +233,7 @@ def _is_in(array: pa.Array, data_type: DataType, column: str, values: Sequence[I
         places = [position(value, data_type) for value in values]  # type: ignore[arg-type]
         numbers = _as_ticks(array)
         wanted = _tick_array([p.tick for p in places if p.is_exact and p.tick in ticks], numbers.type)
-    elif isinstance(data_type, _FLOATING):
+    elif isinstance(data_type, FloatingType):
         # The sum turns -0.0, which is_in tells from 0.0, into it. FLOAT is widened for the sake of DOUBLE literals.
         numbers = pc.add(array.cast(pa.float64()), 0.0)
         wanted = pc.add(pa.array(values, pa.float64()), 0.0)
@@ -276,11 +270,11 @@ def _check_literal(column: str, data_type: DataType, value: InternalValue) -> No
     expected: tuple[type, ...]
     if isinstance(data_type, BooleanType):
         expected = (bool,)
-    elif isinstance(data_type, _TEXT):
+    elif isinstance(data_type, TextType):
         expected = (str,)
-    elif isinstance(data_type, _BYTES):
+    elif isinstance(data_type, BytesType):
         expected = (bytes,)
-    elif isinstance(data_type, _FLOATING):
+    elif isinstance(data_type, FloatingType):
         expected = (int, float)
     elif isinstance(data_type, DecimalType):
         expected = (int, Decimal)

@@ -18,19 +18,16 @@ from table_format.model.arrow_calls import frombuffer
 from table_format.model.arrow_types import arrow_type, timestamp_unit
 from table_format.model.types import (
     NESTED,
+    AnyTimestampType,
     BigIntType,
-    BinaryType,
     BooleanType,
-    CharType,
+    BytesType,
     DataType,
     DecimalType,
     DoubleType,
-    LocalZonedTimestampType,
     SmallIntType,
-    TimestampType,
+    TextType,
     TinyIntType,
-    VarBinaryType,
-    VarCharType,
 )
 
 UInt32s: TypeAlias = npt.NDArray[np.uint32]
@@ -48,7 +45,7 @@ INLINE_BYTES: Final = 7
 
 _MAX_COMPACT_PRECISION: Final = 18
 _MAX_COMPACT_TIMESTAMP: Final = 3
-_NARROW: Final = {TinyIntType: np.uint8, SmallIntType: np.uint16}
+_NARROW: Final[dict[type[DataType], type[np.unsignedinteger[Any]]]] = {TinyIntType: np.uint8, SmallIntType: np.uint16}
 _PER_MILLI: Final = {"us": 1_000, "ns": 1_000_000}
 _BYTE_BOUNDS: Final = tuple(1 << (8 * k - 1) for k in range(1, 9))
 """Magnitudes from which on a two's complement integer takes a byte more."""
@@ -116,14 +113,14 @@ def column_words(t: DataType, column: pa.Array) -> ColumnWords:
         raise InvalidData(message)
     nulls = np.asarray(column.is_null()) if column.null_count else None
     match t:
-        case CharType() | VarCharType() | BinaryType() | VarBinaryType():
+        case TextType() | BytesType():
             return _bytes_words(column, nulls)
         case DecimalType(precision=precision):
             pairs = _values(column, np.dtype("<u8"), 2).reshape(-1, 2)
             if precision > _MAX_COMPACT_PRECISION:
                 return _long_decimal(pairs[:, 1], pairs[:, 0], nulls)
             return _wide(np.ascontiguousarray(pairs[:, 0]), nulls)
-        case TimestampType(precision=precision) | LocalZonedTimestampType(precision=precision):
+        case AnyTimestampType(precision=precision):
             return _timestamp(_values(column, np.dtype("<i8")), precision, nulls)
         case BigIntType() | DoubleType():
             return _wide(_values(column, np.dtype("<u8")), nulls)

@@ -11,11 +11,10 @@ from table_format.errors import InvalidData
 from table_format.model.arrow_types import arrow_type, timestamp_unit
 from table_format.model.types import (
     NESTED,
+    AnyTimestampType,
     DataType,
     DateType,
     InternalValue,
-    LocalZonedTimestampType,
-    TimestampType,
     TimeType,
 )
 
@@ -25,6 +24,7 @@ _NANOS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 def array_of(values: Sequence[InternalValue], t: DataType) -> pa.Array:
     """An array of ``arrow_type(t)`` with those values; of a nested type there are only nulls.
 
+    >>> from table_format.model.types import TimestampType
     >>> array_of([1_000_000, None], TimestampType(3))[0].as_py()
     datetime.datetime(1970, 1, 1, 0, 0, 0, 1000)
 
@@ -33,7 +33,7 @@ def array_of(values: Sequence[InternalValue], t: DataType) -> pa.Array:
     """
     arrow = arrow_type(t)
     try:
-        if isinstance(t, TimestampType | LocalZonedTimestampType):
+        if isinstance(t, AnyTimestampType):
             values = [None if v is None else _in_unit(v, _NANOS[timestamp_unit(t.precision)]) for v in values]
         return pa.array(values, arrow)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as e:
@@ -44,6 +44,7 @@ def array_of(values: Sequence[InternalValue], t: DataType) -> pa.Array:
 def values_of(array: pa.Array, t: DataType) -> list[InternalValue]:
     """The internal values of an array of ``arrow_type(t)``.
 
+    >>> from table_format.model.types import TimestampType
     >>> values_of(pa.array([1, None], pa.timestamp("us")), TimestampType(6))
     [1000, None]
 
@@ -56,7 +57,7 @@ def values_of(array: pa.Array, t: DataType) -> list[InternalValue]:
     match t:
         case DateType() | TimeType():
             return cast("list[InternalValue]", array.view(pa.int32()).to_pylist())
-        case TimestampType() | LocalZonedTimestampType():
+        case AnyTimestampType():
             nanos = _NANOS[array.type.unit]
             return [None if v is None else v * nanos for v in array.view(pa.int64()).to_pylist()]
     return cast("list[InternalValue]", array.to_pylist())

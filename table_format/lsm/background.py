@@ -66,8 +66,7 @@ class RunningCompaction:
             return
         result = self.future.result()
         before = {file.file_name for file in result.before}
-        for file in (*(f for f in result.after if f.file_name not in before), *result.changelog):
-            self.bucket.delete(file)
+        self.bucket.delete(*(file for file in result.after if file.file_name not in before), *result.changelog)
 
 
 def _index_of(deletion_vectors: BucketVectors | None) -> tuple[str, ...]:

@@ -6,8 +6,7 @@ it is deleted at once and named by neither list.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from table_format.formats.bucket_files import BucketFiles
@@ -73,26 +72,13 @@ class CommitIncrement:
         """Undo all compactions: delete what they made, and keep what was new."""
         made = self._compacted
         self._before, self._after, self._compact_changelog = {}, [], []
-        for file in made:
-            self._bucket.delete(file)
-
-    @contextmanager
-    def aborting_on_failure(self) -> Iterator[None]:
-        """Delete every file these changes made when the block fails."""
-        complete = False
-        try:
-            yield
-            complete = True
-        finally:
-            if not complete:
-                self.abort()
+        self._bucket.delete(*made)
 
     def abort(self) -> None:
         """Delete every file these changes made."""
         made = [*self._new, *self._changelog, *self._compacted]
         self._clear()
-        for file in made:
-            self._bucket.delete(file)
+        self._bucket.delete(*made)
 
     @property
     def _compacted(self) -> list[DataFileMeta]:

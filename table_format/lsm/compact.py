@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.bucket_files import BucketFiles
+from table_format.io.uncommitted_files import DeletingOnFailure
 from table_format.kernels.engines import FirstRow
 from table_format.lsm.bucket_deletion_vectors import BucketDeletions, BucketVectors
 from table_format.lsm.change_detection import ChangeDetection
@@ -50,7 +51,7 @@ def compact_bucket(
     changes = CommitIncrement(bucket)
     result = run_compaction(bucket, levels, unit, deletion_vectors)
     changes.compacted(result)
-    with changes.aborting_on_failure():
+    with DeletingOnFailure(changes.abort):
         return changes.drain(deletion_vectors, replace_files(levels, result.before, result.after, key_range))
 
 

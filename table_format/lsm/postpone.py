@@ -16,9 +16,8 @@ import pyarrow as pa
 
 from table_format.codecs.binary_row import serialize_row
 from table_format.errors import UnsupportedFeature
+from table_format.formats.bucket_files import BucketFiles
 from table_format.formats.rolling_writer import RollingDataFileWriter
-from table_format.io.paths import POSTPONE_BUCKET
-from table_format.io.table_store import TableStore
 from table_format.lsm.merge_spec import merge_spec
 from table_format.lsm.retracts import check_retracts
 from table_format.lsm.runs import is_add, physical_batch
@@ -28,7 +27,6 @@ from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from table_format.options.check_files import check_columns
 from table_format.options.file_formats import AVRO
 from table_format.options.files import FORMAT, STATS_MODE
-from table_format.options.table_options import TableOptions
 
 _UNKNOWN_SEQUENCE: Final = -1
 _PLAIN_USER: Final = re.compile(r"(?!.*-[sw]-)[A-Za-z0-9_.-]+")
@@ -36,28 +34,20 @@ _PLAIN_USER: Final = re.compile(r"(?!.*-[sw]-)[A-Za-z0-9_.-]+")
 
 
 class PostponeWriter:
-    """Write rows of one partition aside, to files whose names begin with ``prefix`` (``postponed_prefix``)."""
+    """Write rows of one partition to its postponed bucket, to files whose names begin with ``prefix``.
 
-    def __init__(
-        self,
-        store: TableStore,
-        schema: TableSchema,
-        options: TableOptions,
-        *,
-        partition: bytes,
-        partition_text: str,
-        prefix: str,
-    ) -> None:
-        self._store = store
-        self._schema = schema
-        self._is_bare = fits_avro(schema)
-        self._options = options
+    ``postponed_prefix`` makes the prefix.
+    """
+
+    def __init__(self, bucket: BucketFiles, *, prefix: str) -> None:
+        self._schema = bucket.schema
+        self._is_bare = fits_avro(bucket.schema)
+        self._spec = merge_spec(bucket.schema, bucket.options)
         if self._is_bare:
-            self._options = options.with_options({FORMAT.key: AVRO.name, STATS_MODE.key: "none"})
-        self._partition = partition
-        self._partition_text = partition_text
+            options = bucket.options.with_options({FORMAT.key: AVRO.name, STATS_MODE.key: "none"})
+            bucket = replace(bucket, options=options)
+        self._bucket = bucket
         self._prefix = prefix
-        self._spec = merge_spec(schema, options)
         self._files: RollingDataFileWriter | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -73,17 +63,7 @@ class PostponeWriter:
         if not batch.num_rows:
             return
         if self._files is None:
-            self._files = RollingDataFileWriter(
-                self._store,
-                self._schema,
-                self._options,
-                partition=self._partition,
-                partition_text=self._partition_text,
-                bucket=POSTPONE_BUCKET,
-                level=0,
-                source=FileSource.APPEND,
-                prefix=self._prefix,
-            )
+            self._files = RollingDataFileWriter(self._bucket, level=0, source=FileSource.APPEND, prefix=self._prefix)
         numbers = pa.array(np.full(batch.num_rows, _UNKNOWN_SEQUENCE, np.int64))
         self._files.write(physical_batch(batch.append_column(SEQUENCE_NUMBER.name, numbers), self._schema))
 
@@ -91,12 +71,11 @@ class PostponeWriter:
         """Close the files and hand them over; the message is empty when no row came since the last call."""
         files = () if self._files is None else self._files.close()
         self._files = None
-        return CommitMessage(
-            partition=self._partition,
-            bucket=POSTPONE_BUCKET,
-            total_buckets=POSTPONE_BUCKET,
-            new_files=tuple(map(self._without_statistics, files)) if self._is_bare else files,
+        message = self._bucket.message(
+            new_files=tuple(map(self._without_statistics, files)) if self._is_bare else files
         )
+        # Postponed rows are read under whatever schema the table has when they are given their buckets.
+        return replace(message, schema_id=None)
 
     def abort(self) -> None:
         """Delete what was written since the last ``prepare``."""

@@ -8,7 +8,7 @@ message of ``prepare`` is committed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,7 +20,6 @@ import pyarrow as pa
 from table_format.errors import MissingFile
 from table_format.formats.batch_rows import MAX_BATCH_ROWS
 from table_format.formats.bucket_files import BucketFiles
-from table_format.io.table_store import TableStore
 from table_format.kernels.aggregates import initial_values
 from table_format.kernels.engines import Aggregation, PartialUpdate
 from table_format.kernels.sort import sort_and_merge, sort_versions
@@ -38,9 +37,8 @@ from table_format.lsm.runs import is_add, physical_batch
 from table_format.lsm.universal import CompactUnit
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
-from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
+from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
 from table_format.options.stream import ChangelogProducer
-from table_format.options.table_options import TableOptions
 
 _MAX_BUFFER_BYTES: Final = 1024 * MIB
 """Beyond this, one flush could have more bytes of text than an Arrow string column holds."""
@@ -50,7 +48,6 @@ class MergeTreeWriter:
     """Write to one bucket; one writer for each bucket at a time.
 
     ``existing`` are the live files of the bucket: they say where sequence numbers go on, and take part in compaction.
-    ``with_changelog=False`` is for overwrites, which have no changelog whatever the table's ``changelog-producer``.
     ``deletions`` are the deletion vectors of the existing files. With ``are_results`` rows have been merged before, one
     for each key, and are written as they are. With an ``executor`` compactions run there while the writer goes on,
     unless the options want a commit to wait for them. A compaction that misses a file of which ``is_replaced`` says
@@ -59,34 +56,17 @@ class MergeTreeWriter:
 
     def __init__(
         self,
-        store: TableStore,
-        schema: TableSchema,
-        options: TableOptions,
+        bucket: BucketFiles,
         *,
-        partition: bytes,
-        partition_text: str,
-        bucket: int,
-        total_buckets: int,
         existing: Sequence[DataFileMeta] = (),
-        schemas: Mapping[int, TableSchema] | None = None,
-        with_changelog: bool = True,
         deletions: BucketDeletions | None = None,
         are_results: bool = False,
         executor: Executor | None = None,
         is_replaced: Callable[[MissingFile], bool] | None = None,
     ) -> None:
         self._are_results = are_results
-        self._bucket = BucketFiles(
-            store=store,
-            schema=schema,
-            schemas={schema.id: schema} if schemas is None else schemas,
-            options=options,
-            with_changelog=with_changelog,
-            partition=partition,
-            partition_text=partition_text,
-            bucket=bucket,
-            total_buckets=total_buckets,
-        )
+        self._bucket = bucket
+        schema, options = bucket.schema, bucket.options
         # The buffer holds rows in the order of their numbers, so that the numbers themselves need not be compared.
         self._spec = replace(merge_spec(schema, options), by_sequence_number=False)
         self._key_range = key_ranges(schema)

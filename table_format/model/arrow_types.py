@@ -20,7 +20,7 @@ from table_format.model.types import (
     BigIntType,
     BinaryType,
     BooleanType,
-    CharType,
+    BytesType,
     DataField,
     DataType,
     DateType,
@@ -33,6 +33,7 @@ from table_format.model.types import (
     MultisetType,
     RowType,
     SmallIntType,
+    TextType,
     TimestampType,
     TimeType,
     TinyIntType,
@@ -76,9 +77,9 @@ def arrow_type(data_type: DataType) -> pa.DataType:  # noqa: C901 - one line for
             return pa.float64()
         case DecimalType(precision=precision, scale=scale):
             return pa.decimal128(precision, scale)
-        case CharType() | VarCharType():
+        case TextType():
             return pa.string()
-        case BinaryType() | VarBinaryType():
+        case BytesType():
             return pa.binary()
         case DateType():
             return pa.date32()

@@ -7,21 +7,19 @@ from typing import Final
 
 from table_format.errors import InvalidData
 from table_format.model.types import (
-    BigIntType,
-    BinaryType,
+    AnyTimestampType,
     BooleanType,
+    BytesType,
     CharType,
     DataType,
     DateType,
     DecimalType,
     DoubleType,
+    FloatingType,
     FloatType,
-    IntType,
-    LocalZonedTimestampType,
-    SmallIntType,
-    TimestampType,
+    IntegerType,
+    TextType,
     TimeType,
-    TinyIntType,
     VarBinaryType,
     VarCharType,
 )
@@ -31,27 +29,9 @@ BITMAP: Final = "bitmap"
 BSI: Final = "bsi"
 RANGE_BITMAP: Final = "range-bitmap"
 
-_HASHED: Final = (
-    CharType,
-    VarCharType,
-    BinaryType,
-    VarBinaryType,
-    TinyIntType,
-    SmallIntType,
-    IntType,
-    BigIntType,
-    FloatType,
-    DoubleType,
-    DateType,
-    TimeType,
-    TimestampType,
-    LocalZonedTimestampType,
-)
-_INTEGERS: Final = (TinyIntType, SmallIntType, IntType, BigIntType)
-"""By their width."""
+_HASHED: Final = (TextType, BytesType, IntegerType, FloatingType, DateType, TimeType, AnyTimestampType)
 
-_TIMESTAMPS: Final = (TimestampType, LocalZonedTimestampType)
-_TICKED: Final = (*_INTEGERS, DateType, TimeType, *_TIMESTAMPS)
+_TICKED: Final = (IntegerType, DateType, TimeType, AnyTimestampType)
 _MAX_LONG_PRECISION: Final = 18
 """Digits of a DECIMAL whose unscaled values are integers of 64 bits."""
 _MAX_MICRO_PRECISION: Final = 6
@@ -66,6 +46,7 @@ MAX_BLOOM_BITS: Final = 2**31 - 8
 def has_fast_hash(data_type: DataType) -> bool:
     """Whether values of a type have the hash of bloom filters: all but BOOLEAN, DECIMAL and types with parts.
 
+    >>> from table_format.model.types import IntType
     >>> has_fast_hash(IntType()), has_fast_hash(VarCharType())
     (True, True)
     """
@@ -75,15 +56,16 @@ def has_fast_hash(data_type: DataType) -> bool:
 def keeps_fast_hash(stored: DataType, wanted: DataType) -> bool:
     """Whether values of a type have the hash they had when they are read as another: a wider integer, longer text.
 
+    >>> from table_format.model.types import BigIntType, IntType
     >>> keeps_fast_hash(IntType(), BigIntType()), keeps_fast_hash(BigIntType(), IntType())
     (True, False)
     """
     stored, wanted = stored.with_nullable(True), wanted.with_nullable(True)
     if stored == wanted:
         return True
-    if isinstance(stored, _INTEGERS) and isinstance(wanted, _INTEGERS):
-        return _INTEGERS.index(type(stored)) <= _INTEGERS.index(type(wanted))
     match stored, wanted:
+        case IntegerType(), IntegerType():
+            return stored.bits <= wanted.bits
         case (VarCharType(length=old), VarCharType(length=new)) | (
             VarBinaryType(length=old),
             VarBinaryType(length=new),
@@ -113,10 +95,11 @@ def has_bit_slices(data_type: DataType) -> bool:
 def has_range_bitmap(data_type: DataType) -> bool:
     """Whether a column can have bit slices of the ranks of its values: keys of 64 bits, or text.
 
+    >>> from table_format.model.types import TimestampType
     >>> has_range_bitmap(TimestampType(6)), has_range_bitmap(TimestampType(7))
     (True, False)
     """
-    if isinstance(data_type, _TIMESTAMPS):
+    if isinstance(data_type, AnyTimestampType):
         return data_type.precision <= _MAX_MICRO_PRECISION
     if isinstance(data_type, DecimalType):
         return data_type.precision <= _MAX_LONG_PRECISION
@@ -126,6 +109,7 @@ def has_range_bitmap(data_type: DataType) -> bool:
 def keeps_keys(stored: DataType, wanted: DataType) -> bool:
     """Whether values of a type have the keys in indexes that they had when they are read as another.
 
+    >>> from table_format.model.types import TimestampType
     >>> keeps_keys(DecimalType(5, 2), DecimalType(9, 2)), keeps_keys(DateType(), TimestampType(6))
     (True, False)
     """

@@ -13,6 +13,7 @@ from typing import Final
 from table_format.model.arrow_types import timestamp_unit
 from table_format.model.predicate import CompareOp
 from table_format.model.types import (
+    AnyTimestampType,
     BigIntType,
     DataType,
     DateType,
@@ -52,7 +53,7 @@ class Position:
     is_exact: bool
 
 
-def nanoseconds_per_tick(data_type: TimestampType | LocalZonedTimestampType) -> int:
+def nanoseconds_per_tick(data_type: AnyTimestampType) -> int:
     """Length of the step in which Arrow stores the type."""
     return NANOSECONDS_OF_UNIT[timestamp_unit(data_type.precision)]
 
@@ -73,7 +74,7 @@ def position(value: int | Decimal, data_type: DataType) -> Position:
     >>> position(-1, TimestampType(precision=3))
     Position(tick=-1, is_exact=False)
     """
-    if isinstance(data_type, TimestampType | LocalZonedTimestampType):
+    if isinstance(data_type, AnyTimestampType):
         tick, rest = divmod(int(value), nanoseconds_per_tick(data_type))
         return Position(tick, rest == 0)
     return _decimal_position(Decimal(value), data_type.scale if isinstance(data_type, DecimalType) else 0)
@@ -84,7 +85,7 @@ def value_at(tick: int, data_type: DataType) -> int | Decimal:
     match data_type:
         case DecimalType(scale=scale):
             return decimal_of(tick, scale)
-        case TimestampType() | LocalZonedTimestampType():
+        case AnyTimestampType():
             return tick * nanoseconds_per_tick(data_type)
         case _:
             return tick

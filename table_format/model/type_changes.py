@@ -10,15 +10,16 @@ from typing import Final
 
 from table_format.model.types import (
     BigIntType,
-    BinaryType,
-    CharType,
+    BytesType,
     DataType,
     DecimalType,
     DoubleType,
     FloatType,
+    IntegerType,
     IntType,
     LocalZonedTimestampType,
     SmallIntType,
+    TextType,
     TimestampType,
     TinyIntType,
     VarBinaryType,
@@ -33,7 +34,6 @@ _NUMERIC_ORDER: Final[tuple[type[DataType], ...]] = (
     FloatType,
     DoubleType,
 )
-_INTEGER_DIGITS: Final[dict[type[DataType], int]] = {TinyIntType: 3, SmallIntType: 5, IntType: 10, BigIntType: 19}
 
 
 def can_widen(old: DataType, new: DataType) -> bool:
@@ -52,13 +52,13 @@ def can_widen(old: DataType, new: DataType) -> bool:
     if type(old) in _NUMERIC_ORDER and type(new) in _NUMERIC_ORDER:
         return _NUMERIC_ORDER.index(type(old)) < _NUMERIC_ORDER.index(type(new))
     match old, new:
-        case _, DecimalType() if type(old) in _INTEGER_DIGITS:
-            return new.precision - new.scale >= _INTEGER_DIGITS[type(old)]
+        case IntegerType(), DecimalType():
+            return new.precision - new.scale >= old.digits
         case DecimalType(), DecimalType():
-            return new.scale >= old.scale and new.precision - new.scale >= old.precision - old.scale
-        case ((CharType() | VarCharType()), VarCharType()):
+            return new.holds(old)
+        case (TextType(), VarCharType()):
             return new.length >= old.length
-        case ((BinaryType() | VarBinaryType()), VarBinaryType()):
+        case (BytesType(), VarBinaryType()):
             return new.length >= old.length
         case TimestampType(), TimestampType():
             return new.precision >= old.precision

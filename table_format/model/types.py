@@ -11,9 +11,10 @@ of any size); null is ``None``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Final, Self, TypeAlias
+from typing import ClassVar, Final, Self, TypeAlias
 
 MAX_LENGTH: Final = 2_147_483_647
 """Length of STRING and BYTES, the unbounded VARCHAR and VARBINARY."""
@@ -43,6 +44,54 @@ class DataType:
         return self.with_nullable(False)
 
 
+# --- kinds of types that most code treats alike -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerType(DataType):
+    """TINYINT, SMALLINT, INT, BIGINT: whole numbers with a sign. Each widens into those with more ``bits``."""
+
+    bits: ClassVar[int]
+
+    @property
+    def digits(self) -> int:
+        """Decimal digits of the largest value.
+
+        >>> [t.digits for t in (TinyIntType(), SmallIntType(), IntType(), BigIntType())]
+        [3, 5, 10, 19]
+        """
+        return len(str(1 << self.bits - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class FloatingType(DataType):
+    """FLOAT, DOUBLE."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextType(DataType):
+    """CHAR, VARCHAR, STRING. The length counts characters."""
+
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class BytesType(DataType):
+    """BINARY, VARBINARY, BYTES."""
+
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnyTimestampType(DataType):
+    """TIMESTAMP with or without local time zone. The precision is the number of digits after the second."""
+
+    precision: int
+
+
+# --- the types --------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class BooleanType(DataType):
     """TRUE or FALSE."""
@@ -53,8 +102,10 @@ class BooleanType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class TinyIntType(DataType):
+class TinyIntType(IntegerType):
     """A whole number of 8 bits."""
+
+    bits = 8
 
     def sql(self) -> str:
         """The SQL form: ``TINYINT``."""
@@ -62,8 +113,10 @@ class TinyIntType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class SmallIntType(DataType):
+class SmallIntType(IntegerType):
     """A whole number of 16 bits."""
+
+    bits = 16
 
     def sql(self) -> str:
         """The SQL form: ``SMALLINT``."""
@@ -71,8 +124,10 @@ class SmallIntType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class IntType(DataType):
+class IntType(IntegerType):
     """A whole number of 32 bits."""
+
+    bits = 32
 
     def sql(self) -> str:
         """The SQL form: ``INT``."""
@@ -80,8 +135,10 @@ class IntType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class BigIntType(DataType):
+class BigIntType(IntegerType):
     """A whole number of 64 bits."""
+
+    bits = 64
 
     def sql(self) -> str:
         """The SQL form: ``BIGINT``."""
@@ -89,7 +146,7 @@ class BigIntType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class FloatType(DataType):
+class FloatType(FloatingType):
     """A floating-point number of 32 bits."""
 
     def sql(self) -> str:
@@ -98,7 +155,7 @@ class FloatType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class DoubleType(DataType):
+class DoubleType(FloatingType):
     """A floating-point number of 64 bits."""
 
     def sql(self) -> str:
@@ -122,9 +179,17 @@ class DecimalType(DataType):
         """The SQL form: ``DECIMAL(p, s)``."""
         return f"DECIMAL({self.precision}, {self.scale})"
 
+    def holds(self, other: DecimalType) -> bool:
+        """Whether every value of another DECIMAL is one of this type.
+
+        >>> DecimalType(12, 4).holds(DecimalType(10, 2)), DecimalType(10, 4).holds(DecimalType(10, 2))
+        (True, False)
+        """
+        return self.scale >= other.scale and self.precision - self.scale >= other.precision - other.scale
+
 
 @dataclass(frozen=True, slots=True)
-class CharType(DataType):
+class CharType(TextType):
     """CHAR(n): a text of ``length`` characters."""
 
     length: int = 1
@@ -135,7 +200,7 @@ class CharType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class VarCharType(DataType):
+class VarCharType(TextType):
     """VARCHAR(n); STRING is the longest of them."""
 
     length: int = MAX_LENGTH
@@ -146,7 +211,7 @@ class VarCharType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class BinaryType(DataType):
+class BinaryType(BytesType):
     """BINARY(n): ``length`` bytes."""
 
     length: int = 1
@@ -157,7 +222,7 @@ class BinaryType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class VarBinaryType(DataType):
+class VarBinaryType(BytesType):
     """VARBINARY(n); BYTES is the longest of them."""
 
     length: int = MAX_LENGTH
@@ -191,7 +256,7 @@ class TimeType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class TimestampType(DataType):
+class TimestampType(AnyTimestampType):
     """A date and time of day without zone."""
 
     precision: int = 6
@@ -205,7 +270,7 @@ class TimestampType(DataType):
 
 
 @dataclass(frozen=True, slots=True)
-class LocalZonedTimestampType(DataType):
+class LocalZonedTimestampType(AnyTimestampType):
     """An instant, shown in the session's zone."""
 
     precision: int = 6
@@ -275,6 +340,24 @@ class RowType(DataType):
     def sql(self) -> str:
         """The SQL form: ``ROW<fields>``."""
         return f"ROW<{', '.join(map(str, self.fields))}>"
+
+
+def types_in(data_type: DataType) -> Iterator[DataType]:
+    """A type and all types below it, from the outside in.
+
+    >>> [str(t) for t in types_in(ArrayType(MapType(IntType(), DateType())))]
+    ['ARRAY<MAP<INT, DATE>>', 'MAP<INT, DATE>', 'INT', 'DATE']
+    """
+    yield data_type
+    match data_type:
+        case ArrayType(element=element) | MultisetType(element=element):
+            yield from types_in(element)
+        case MapType(key=key, value=value):
+            yield from types_in(key)
+            yield from types_in(value)
+        case RowType(fields=fields):
+            for field in fields:
+                yield from types_in(field.type)
 
 
 NestedType: TypeAlias = ArrayType | MapType | MultisetType | RowType

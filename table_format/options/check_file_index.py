@@ -5,7 +5,7 @@ from __future__ import annotations
 from table_format.errors import InvalidData, InvalidOption
 from table_format.model.file_index import column_of, map_key_of
 from table_format.model.schema import TableSchema
-from table_format.model.types import CharType, DataType, MapType, VarCharType
+from table_format.model.types import DataType, MapType, TextType
 from table_format.options.file_index import FileIndexOptions
 from table_format.options.index_types import DECLARED_INDEXES, PREFIX, IndexDeclaration
 
@@ -60,7 +60,7 @@ def indexed_type(schema: TableSchema, column: str, key: str) -> DataType:
     found = schema.field(name).type
     if map_key_of(column) is None:
         return found
-    if not isinstance(found, MapType) or not isinstance(found.key, CharType | VarCharType):
+    if not isinstance(found, MapType) or not isinstance(found.key, TextType):
         message = f"'{column}' takes a MAP with text as keys; column '{name}' is {found}"
         raise InvalidOption(key, message)
     return found.value

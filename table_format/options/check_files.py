@@ -5,19 +5,14 @@ Format chapter 06, section 3; Java ``FileFormat.validateDataFields``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from table_format.errors import UnsupportedFeature
 from table_format.model.schema import TableSchema
 from table_format.model.types import (
-    ArrayType,
-    DataType,
-    LocalZonedTimestampType,
-    MapType,
-    MultisetType,
-    RowType,
-    TimestampType,
+    AnyTimestampType,
     TimeType,
+    types_in,
 )
 from table_format.options.file_formats import FILE_FORMATS, FileFormatFacts
 from table_format.options.files import COMPRESSION, COMPRESSION_PER_LEVEL, FORMAT, FORMAT_PER_LEVEL, FileOptions
@@ -53,27 +48,14 @@ def check_columns(schema: TableSchema, facts: FileFormatFacts) -> None:
         UnsupportedFeature: names the column and its type.
     """
     for field in schema.fields:
-        for data_type in _types_in(field.type):
-            if not isinstance(data_type, TimeType | TimestampType | LocalZonedTimestampType):
+        for data_type in types_in(field.type):
+            if not isinstance(data_type, TimeType | AnyTimestampType):
                 continue
             limit = facts.time_precision if isinstance(data_type, TimeType) else facts.timestamp_precision
             if data_type.precision > limit:
                 feature = f"{data_type.with_nullable(True)} in {facts.title} files"
                 message = f"column '{field.name}': {feature} is not part of the format; precision {limit} is the finest"
                 raise UnsupportedFeature(feature, message)
-
-
-def _types_in(data_type: DataType) -> Iterator[DataType]:
-    yield data_type
-    match data_type:
-        case ArrayType(element=element) | MultisetType(element=element):
-            yield from _types_in(element)
-        case MapType(key=key, value=value):
-            yield from _types_in(key)
-            yield from _types_in(value)
-        case RowType(fields=fields):
-            for field in fields:
-                yield from _types_in(field.type)
 
 
 def _unsupported(key: str, value: str, supported: Iterable[str]) -> UnsupportedFeature:

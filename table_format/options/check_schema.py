@@ -6,7 +6,7 @@ Java ``SchemaValidation`` and ``Schema.normalizeFields``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from table_format.errors import InvalidOption, InvalidSchema, UnsupportedFeature
 from table_format.limits import MAX_COLUMNS, MAX_NAME_BYTES
@@ -14,18 +14,13 @@ from table_format.model.row_kind import ROW_KIND_COLUMN
 from table_format.model.schema import KEY_FIELD_PREFIX, SYSTEM_FIELD_NAMES, TableSchema
 from table_format.model.types import (
     NESTED,
-    ArrayType,
+    AnyTimestampType,
     BigIntType,
-    CharType,
     DataField,
-    DataType,
     IntType,
-    LocalZonedTimestampType,
-    MapType,
-    MultisetType,
     RowType,
-    TimestampType,
-    VarCharType,
+    TextType,
+    types_in,
 )
 from table_format.options.bucket import BUCKET, BUCKET_FUNCTION, BUCKET_KEY, DYNAMIC_OR_UNAWARE
 from table_format.options.merge import ROWKIND_FIELD, SEQUENCE_FIELDS
@@ -59,8 +54,9 @@ def _check_columns(fields: Sequence[DataField]) -> None:
             feature = "column default value"
             message = f"column '{field.name}': default values are not supported by this version"
             raise UnsupportedFeature(feature, message)
-        for row in _rows_in(field.type):
-            _check_unique((f.name for f in row.fields), f"ROW of column '{field.name}'")
+        for part in types_in(field.type):
+            if isinstance(part, RowType):
+                _check_unique((f.name for f in part.fields), f"ROW of column '{field.name}'")
     _check_unique((f.name for f in fields), "table")
 
 
@@ -86,19 +82,6 @@ def _check_unique(names: Iterable[str], where: str) -> None:
     if twice:
         message = f"the {where} has more than one column named {', '.join(map(repr, twice))}"
         raise InvalidSchema(message)
-
-
-def _rows_in(data_type: DataType) -> Iterator[RowType]:
-    match data_type:
-        case ArrayType(element=element) | MultisetType(element=element):
-            yield from _rows_in(element)
-        case MapType(key=key, value=value):
-            yield from _rows_in(key)
-            yield from _rows_in(value)
-        case RowType(fields=fields):
-            yield data_type
-            for field in fields:
-                yield from _rows_in(field.type)
 
 
 def _check_members(schema: TableSchema, keys: Sequence[str], what: str) -> None:
@@ -167,7 +150,7 @@ def _check_column_options(schema: TableSchema, options: TableOptions) -> None:
             message = f"column '{column}' is {schema.field(column).type}, which has no order"
             raise InvalidOption(SEQUENCE_FIELDS.key, message)
     rowkind = options.merge.rowkind_field
-    if rowkind is not None and not isinstance(schema.field(rowkind).type, (CharType, VarCharType)):
+    if rowkind is not None and not isinstance(schema.field(rowkind).type, TextType):
         message = f"column '{rowkind}' is {schema.field(rowkind).type}; it takes a STRING column"
         raise InvalidOption(ROWKIND_FIELD.key, message)
 
@@ -179,9 +162,7 @@ def _check_bucket_function(schema: TableSchema, options: TableOptions) -> None:
     shown = ", ".join(f"'{f.name}' {f.type}" for f in fields)
     if options.bucket.function == "mod" and not (len(fields) == 1 and isinstance(fields[0].type, IntType | BigIntType)):
         raise InvalidOption(BUCKET_FUNCTION.key, f"'mod' takes one INT or BIGINT column as bucket key, found {shown}")
-    if options.bucket.function == "hive" and any(
-        isinstance(f.type, TimestampType | LocalZonedTimestampType) for f in fields
-    ):
+    if options.bucket.function == "hive" and any(isinstance(f.type, AnyTimestampType) for f in fields):
         raise InvalidOption(BUCKET_FUNCTION.key, f"'hive' has no hash for timestamps, found {shown}")
 
 

@@ -19,12 +19,11 @@ from table_format.model.schema import TableSchema
 from table_format.model.type_changes import keeps_bounds
 from table_format.model.types import (
     NESTED,
+    AnyTimestampType,
     CharType,
     DataField,
     DataType,
     InternalValue,
-    LocalZonedTimestampType,
-    TimestampType,
 )
 
 _Layout: TypeAlias = tuple[int, tuple[str, ...] | None, tuple[str, ...] | None]
@@ -113,9 +112,7 @@ def bounds_in_orc(bounds: ColumnBounds, data_type: DataType) -> ColumnBounds:
     minimum = bounds.minimum
     if isinstance(data_type, CharType) and isinstance(minimum, str):
         return replace(bounds, minimum=minimum.rstrip(" "))
-    if isinstance(data_type, TimestampType | LocalZonedTimestampType) and (
-        isinstance(minimum, int) and minimum < _GREGORIAN_START_NANOS
-    ):
+    if isinstance(data_type, AnyTimestampType) and (isinstance(minimum, int) and minimum < _GREGORIAN_START_NANOS):
         return replace(bounds, minimum=None, maximum=None)
     return bounds
 

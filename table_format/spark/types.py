@@ -13,6 +13,7 @@ from pyspark.sql import types as spark_types
 from table_format.errors import InvalidSchema, UnsupportedFeature
 from table_format.model.types import (
     MAX_LENGTH,
+    AnyTimestampType,
     ArrayType,
     BigIntType,
     BinaryType,
@@ -75,7 +76,7 @@ def _spark_field(field: DataField) -> spark_types.StructField:
 def spark_type(data_type: DataType, where: str = "value") -> spark_types.DataType:
     """The Spark type that holds values of ``data_type``; ``where`` names the column in errors."""
     match data_type:
-        case TimestampType(precision=precision) | LocalZonedTimestampType(precision=precision):
+        case AnyTimestampType(precision=precision):
             if precision > _TIMESTAMP_DIGITS:
                 feature = f"column '{where}' of type {data_type} on Spark, whose timestamps end at microseconds,"
                 raise UnsupportedFeature(feature)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
 from table_format.errors import ColumnNotFound, InvalidInputError, SchemaChanged
+from table_format.formats.bucket_files import BucketFiles
 from table_format.indexes.deletion_vectors import deletion_files
 from table_format.io.table_store import TableStore
+from table_format.io.uncommitted_files import delete_uncommitted
 from table_format.lsm.bucket_deletion_vectors import BucketDeletions
+from table_format.metastore.commit.message_files import delete_message_files
 from table_format.metastore.commit.table_commit import TableCommit
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta
 from table_format.model.schema import TableSchema
@@ -138,18 +142,33 @@ class TableFacts:
         files = self.deletion_files(snapshot)
         return {key: BucketDeletions(files.get(key, {}), tuple(found)) for key, found in index_files.items()}
 
+    def bucket_files(
+        self, partition: bytes, bucket: int, total_buckets: int, *, with_changelog: bool = True
+    ) -> BucketFiles:
+        """How the files of one bucket are read, written and deleted."""
+        return BucketFiles(
+            store=self.store,
+            schema=self.schema,
+            schemas=self.schemas,
+            options=self.options,
+            partition=partition,
+            partition_text=self.partitions.text(partition),
+            bucket=bucket,
+            total_buckets=total_buckets,
+            with_changelog=with_changelog,
+        )
+
     def delete_file(self, partition: bytes, bucket: int, file: DataFileMeta) -> None:
-        """Delete a data file that nothing names; what cannot be deleted stays as an orphan."""
-        text = self.partitions.text(partition)
-        paths = self.store.paths
-        for path in (paths.data_file(text, bucket, file), *paths.extra_files(text, bucket, file)):
-            with suppress(OSError):
-                self.store.io.delete(path)
+        """Delete a data file that no snapshot names."""
+        delete_uncommitted(self.store.io, self.store.paths.files_of(self.partitions.text(partition), bucket, file))
 
     def delete_index_file(self, file: IndexFileMeta) -> None:
-        """Delete an index file that nothing names; what cannot be deleted stays as an orphan."""
-        with suppress(OSError):
-            self.store.io.delete(self.store.paths.index(file.file_name))
+        """Delete an index file that no snapshot names."""
+        delete_uncommitted(self.store.io, (self.store.paths.index(file.file_name),))
+
+    def delete_message_files(self, messages: Iterable[CommitMessage]) -> None:
+        """Delete all files of messages that were never handed to a commit."""
+        delete_message_files(self.store, self.partitions, messages)
 
     @contextmanager
     def blaming_old_columns(self) -> Iterator[None]:

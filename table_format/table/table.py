@@ -44,7 +44,7 @@ from table_format.table.upkeep import tags as tag_actions
 from table_format.table.upkeep.analyze import analyze
 from table_format.table.upkeep.rescale import rescale_table
 from table_format.table.write.batch_commit import BatchCommit, CommitArguments, expire_after_commit, fresh_user
-from table_format.table.write.commit_retries import is_repeatable, write_and_commit
+from table_format.table.write.commit_retries import Messages, is_repeatable, write_and_commit
 from table_format.table.write.table_write import TableWrite
 from table_format.table.write.turns import WriterTurns
 
@@ -178,14 +178,14 @@ class Table:
     ) -> tuple[Snapshot, ...]:
         """Write rows in one commit; on a primary key table they replace older rows of their keys.
 
-        Under one ``commit_user`` an ``identifier`` lands once: a repeated call writes nothing and returns nothing.
-        Identifiers of a user ascend.
+        Under one ``commit_user`` an ``identifier`` is committed once: a repeated call writes nothing and returns
+        nothing. Identifiers of a user ascend.
 
         Raises:
             InvalidData: a column or a value does not fit.
             SchemaChanged: it does not fit, and the table has got other columns since it was opened.
             ConflictError: another commit made this one impossible; nothing is visible, and no file of it is left.
-            CommitOutcomeUnknown: it may have landed; repeat it under the same user and identifier.
+            CommitOutcomeUnknown: it may have been committed; repeat it under the same user and identifier.
         """
         CommitArguments.of(identifier, properties=properties)
         commit = self.new_commit(commit_user)
@@ -224,15 +224,20 @@ class Table:
             return ()
         with facts.blaming_old_columns():
             spec = None if partition is None else partition_spec(facts.schema, partition)
-            rows = data if partition is None else rows_of_partition(data, facts.schema, partition)
+
+        def write() -> Messages:
+            with facts.blaming_old_columns():
+                rows = data if partition is None else rows_of_partition(data, facts.schema, partition)
+            return TableWrite(facts, replacing=True, commit_user=commit.commit_user).write(rows)
+
         return write_and_commit(
             self.store,
             commit,
-            write=lambda: TableWrite(facts, replacing=True, commit_user=commit.commit_user).write(rows),
+            write=write,
             publish=lambda messages: commit.overwrite(
                 messages, partition=spec, identifier=identifier, properties=properties
             ),
-            is_repeatable=False,
+            is_repeatable=is_repeatable(data),
             turns=WriterTurns.of(self.facts),
         )
 

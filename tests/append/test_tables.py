@@ -54,13 +54,7 @@ class Bucket:
     def writer(self) -> AppendWriter:
         is_ordered = self.files_of.options.bucket.count > 0
         return AppendWriter(
-            self.files_of.store,
-            SCHEMA,
-            self.files_of.options,
-            partition=EMPTY_ROW,
-            partition_text="",
-            bucket=0,
-            total_buckets=1,
+            self.files_of,
             existing_max_sequence=max((f.max_sequence_number for f in self.live), default=-1) if is_ordered else -1,
         )
 

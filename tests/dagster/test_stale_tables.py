@@ -14,16 +14,17 @@ from table_format.errors import SchemaChanged, TableReplaced
 from table_format.model.schema_change import AddColumn, AlterColumnType, SetOption
 from table_format.model.types import BigIntType
 from tests.dagster.conftest import Project
+from tests.support.dynamic_buckets import assert_sound
 
 pytestmark = pytest.mark.dagster
 
 BIG = (1 << 40) + 7
 
 
-def items(mode: str, *amounts: int) -> dg.AssetsDefinition:
+def items(mode: str, *amounts: int, bucket: str = "1") -> dg.AssetsDefinition:
     metadata: dict[str, Any] = {"paimon/write_mode": mode}
     if mode == "upsert":
-        metadata |= {"paimon/primary_key": "id", "paimon/options": {"bucket": "1"}}
+        metadata |= {"paimon/primary_key": "id", "paimon/options": {"bucket": bucket}}
 
     @dg.asset(key=["shop", "items"], io_manager_key="paimon_io", metadata=metadata)
     def made() -> pa.Table:
@@ -95,6 +96,17 @@ def test_a_step_whose_table_was_made_anew_commits_nothing_into_it(
     assert not result.success
     assert TableReplaced.__name__ in str(failure_of(result))
     assert [row["amount"] for row in project.rows("shop.items")] == [1, 2]
+
+
+def test_a_step_beside_a_writer_that_moves_the_hash_index_succeeds(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.run(items("upsert", 7, bucket="-1"))
+    others = pa.table({"id": [1], "amount": pa.array([5], pa.int32())})
+    between_the_phases(monkeypatch, lambda: project.table("shop.items").append(others))
+    assert project.run(items("upsert", 8, 9, bucket="-1")).success
+    assert [(row["id"], row["amount"]) for row in project.rows("shop.items")] == [(1, 5), (100, 8), (101, 9)]
+    assert_sound(project.table("shop.items"), exact=True)
 
 
 def failure_of(result: Any) -> object:

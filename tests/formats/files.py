@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from table_format.formats.bucket_files import BucketFiles
 from table_format.formats.data_file_reader import DataFileReader
 from table_format.formats.parquet_reader import ParquetFileReader
 from table_format.formats.parquet_writer import ParquetFileWriter
@@ -82,16 +83,17 @@ class Bucket:
 
     def writer(self, *, schema: TableSchema | None = None, **arguments: Any) -> RollingDataFileWriter:
         settings: dict[str, Any] = {"level": 0, "source": FileSource.APPEND, **arguments}
-        options = TableOptions.parse(self.options)
-        return RollingDataFileWriter(
-            self.store,
-            schema or self.schemas[-1],
-            options,
+        bucket = BucketFiles(
+            store=self.store,
+            schema=schema or self.schemas[-1],
+            schemas={each.id: each for each in self.schemas},
+            options=TableOptions.parse(self.options),
             partition=EMPTY_ROW,
             partition_text="",
             bucket=0,
-            **settings,
+            total_buckets=1,
         )
+        return RollingDataFileWriter(bucket, **settings)
 
     def write(self, *batches: pa.RecordBatch, schema: TableSchema | None = None) -> tuple[DataFileMeta, ...]:
         writer = self.writer(schema=schema)

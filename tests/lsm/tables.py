@@ -113,17 +113,7 @@ class Bucket:
         return [f.name for f in self.store.io.list(self.store.paths.bucket_directory("", 0))]
 
     def writer(self) -> MergeTreeWriter:
-        return MergeTreeWriter(
-            self.store,
-            self.schema,
-            self.parsed,
-            partition=EMPTY_ROW,
-            partition_text="",
-            bucket=0,
-            total_buckets=1,
-            existing=self.live,
-            schemas=self.schemas,
-        )
+        return MergeTreeWriter(self.files, existing=self.live)
 
     def write(self, *rows: Row, compact: bool | Literal["full"] = False) -> CommitMessage:
         """Write rows in one commit."""

@@ -1,4 +1,4 @@
-"""Commits between real processes on a real disk, killed wherever they are: every job lands exactly once."""
+"""Commits between real processes on a real disk, killed wherever they are: every job is committed exactly once."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def history_of(root, jobs):
         who, identifier = int(snapshot.commit_user[1:]), snapshot.commit_identifier
         rows = Content({(partition(who % 2), identifier % 2, key): a for key, a in rows_of(who, identifier).items()})
         states.append(reader.derive(snapshot, states[-1] if states else None, Intent(rows)))
-    landed = Counter((s.snapshot.commit_user, s.snapshot.commit_identifier) for s in states)
-    assert landed == Counter(jobs)
+    committed = Counter((s.snapshot.commit_user, s.snapshot.commit_identifier) for s in states)
+    assert committed == Counter(jobs)
     assert len(io.list(PATHS.snapshot_directory)) == len(states) + 2  # and the two hints
     return states
 
@@ -51,7 +51,7 @@ def test_jobs_of_killed_processes_land_once_when_they_are_restarted(tmp_path, re
     workers[0].kill()
     workers[1].kill()
     told_before = [[*told, *workers[0].reports()], workers[1].reports()]
-    # A job begins again after what it was told, and asks whether more of it has landed.
+    # A job begins again after what it was told, and asks whether more of it is committed.
     again = [Worker(commit_in_turn, str(tmp_path), who, len(told_before[who]) + 1, 8) for who in range(2)]
     for who, worker in enumerate(again):
         assert [*told_before[who], *worker.reports()] == list(range(1, 9))

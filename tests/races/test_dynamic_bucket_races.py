@@ -24,7 +24,7 @@ def test_processes_that_upsert_the_same_keys_put_none_into_two_buckets(tmp_path:
         workers[who].kill()
     for who in range(kills):
         told[who] += workers[who].reports()
-        # A job begins again with the round it was not told of, under its user: one that landed lands once.
+        # A job begins again with the round it was not told of, under its user: what is committed is skipped.
         workers[who] = Worker(upsert_overlapping_keys, str(tmp_path), who, len(told[who]), rounds)
     for who, worker in enumerate(workers):
         told[who] += worker.reports()

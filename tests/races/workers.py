@@ -87,7 +87,7 @@ def keys_of_round(who: int, number: int) -> range:
 
 
 def upsert_overlapping_keys(warehouse: str, who: int, first: int, rounds: int, sender: Connection) -> None:
-    """Upsert round after round into ``db.t``, each again until it lands; report each."""
+    """Upsert round after round into ``db.t``, each again until it is committed; report each."""
     options = {"warehouse": f"{warehouse}/warehouse", "local-cache.dir": f"{warehouse}/cache"}
     table = load_catalog(options).load_table("db.t")
     assert isinstance(table, Table)

@@ -45,10 +45,10 @@ def test_a_terminated_run_deletes_nothing_that_it_has_committed(verb: str, part:
     with pytest.raises(DagsterExecutionInterruptedError):
         output()
     store.calm()
-    landed = memory.status("/w/db.db/t/snapshot/snapshot-1") is not None
-    assert landed == ((verb, part, when) in {("create", "/snapshot-", "after")} or verb == "overwrite")
+    committed = memory.status("/w/db.db/t/snapshot/snapshot-1") is not None
+    assert committed == ((verb, part, when) in {("create", "/snapshot-", "after")} or verb == "overwrite")
     written = output()
-    assert written.repeated == landed
+    assert written.repeated == committed
     table = load_catalog({"warehouse": "/w"}, file_io=memory).load_table("db.t")
     assert isinstance(table, Table)
     assert table.scan().to_arrow().sort_by("id").to_pydict() == ROWS.to_pydict()

@@ -48,6 +48,7 @@ COMMITTING = (
         "table/changes/append_tables.py",
     ),
     *("lsm/commit_increment.py", "lsm/writer.py", "formats/bucket_files.py", "indexes/deletion_vector_files.py"),
+    *("io/uncommitted_files.py", "metastore/commit/message_files.py"),
 )
 
 OPERATIONS = [

@@ -109,7 +109,7 @@ def test_a_format_writer_that_was_opened_before_the_change_adds_its_rows(lake: T
     alter(lake)
     writer.commit([written])
     assert rows_of(lake.lake.table("s.t")) == [EXPECTED[0], *EXPECTED[2:]]
-    # Where rows would be merged otherwise than they were written, nothing lands and no file stays.
+    # Where rows would be merged otherwise than they were written, nothing is committed and no file stays.
     table = lake.table()
     writer = PaimonWriter(table, overwrite=False)
     before = lake.files()

@@ -1,6 +1,6 @@
 """Random work of two clients on one table, and a dictionary that says what every acknowledged step makes of it.
 
-Steps interleave: a compaction meets another and is dropped, one fails after its rows have landed, a statement is
+Steps interleave: a compaction meets another and is dropped, one fails after its rows are committed, a statement is
 overtaken while it computes its values. ``python -m tests.support.acknowledged --seeds 1000`` searches for longer.
 """
 
@@ -185,7 +185,7 @@ class Run:
         user.commit(write.finish(), identifier=self.counter)
 
     def append_overtaken(self) -> None:
-        """A statement lands between the write and the commit, which comes after it or fails."""
+        """A statement is committed between the write and the commit, which comes after it or fails."""
         rows, client = self.rows(), self.client
         commit = client.new_commit()
         messages = client.new_write().write(_table(rows))
@@ -301,16 +301,16 @@ def _told(table: Table) -> list[tuple[int, str, int]]:
 
 @contextmanager
 def failing_compaction() -> Iterator[None]:
-    """The store fails as the compaction of a commit is published; its rows have landed by then."""
+    """The store fails as the compaction of a commit is published; its rows are committed by then."""
     real = CommitLoop.publish
 
-    def land(self: CommitLoop, job: Any) -> Snapshot:
+    def publish(self: CommitLoop, job: Any) -> Snapshot:
         if job.kind is CommitKind.COMPACT:
             message = "no space left"
             raise OSError(message)
         return real(self, job)
 
-    with mock.patch.object(CommitLoop, "publish", land):
+    with mock.patch.object(CommitLoop, "publish", publish):
         yield
 
 

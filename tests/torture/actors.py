@@ -141,19 +141,19 @@ class Actor:
 
 
 def write(place: Place, who: int, first: int, sender: Connection) -> None:
-    """Commit job after job, each until it has landed."""
+    """Commit job after job, each until it is committed."""
     actor = Actor(place, sender)
     number = first
-    landed = [first - 1]
+    done = [first - 1]
 
     def one() -> None:
         actor.sometimes_reopen()
         _commit(actor, who, number)
-        landed[0] = number
+        done[0] = number
 
     actor.begin()
     while actor.attempt(one):
-        if landed[0] == number:
+        if done[0] == number:
             actor.tell("acknowledged", (who, number))
             number += 1
 

@@ -135,7 +135,7 @@ class Observer:
         self._findings.commits += 1
         who, number = int(user[1:]), snapshot.commit_identifier
         if number <= self._numbers[who]:
-            self._findings.report("twice", f"{where}: job {number} of {user} landed after {self._numbers[who]}")
+            self._findings.report("twice", f"{where}: job {number} of {user} was committed after {self._numbers[who]}")
             return
         self._skip(who, number)
         self._model.apply(job_of(self._kind, who, number), snapshot.properties)

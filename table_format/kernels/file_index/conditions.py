@@ -33,15 +33,13 @@ from table_format.model.arrow_calls import equal
 from table_format.model.predicate import Compare, CompareOp, In, IsNull, Not
 from table_format.model.ticks import compared_with_tick, position, tick_range
 from table_format.model.types import (
+    AnyTimestampType,
     BooleanType,
-    CharType,
     DataType,
     DoubleType,
     FloatType,
     InternalValue,
-    LocalZonedTimestampType,
-    TimestampType,
-    VarCharType,
+    TextType,
 )
 
 MAX_VALUES: Final = 1000
@@ -98,7 +96,7 @@ class SoughtValues:
     @cached_property
     def is_kept_by_orc(self) -> bool:
         """Whether ORC files give the values back as they were written: timestamps before 1582 move by days."""
-        if not isinstance(self.data_type, TimestampType | LocalZonedTimestampType):
+        if not isinstance(self.data_type, AnyTimestampType):
             return True
         values = values_of(self.values, self.data_type)
         return all(isinstance(value, int) and value > _SHIFTED_IN_ORC_NANOS for value in values)
@@ -122,7 +120,7 @@ class Condition:
     @property
     def is_kept_by_orc(self) -> bool:
         """Whether rows of ORC files meet it just when they did before they were written: no old date is a bound."""
-        if not isinstance(self.data_type, TimestampType | LocalZonedTimestampType):
+        if not isinstance(self.data_type, AnyTimestampType):
             return True
         nanos = NANOS_PER_MILLI if self.data_type.precision <= MAX_MILLI_PRECISION else NANOS_PER_MICRO
         bounds = (bound for range_ in self.ranges or () for bound in (range_.low, range_.high))
@@ -180,7 +178,7 @@ def _comparison(op: CompareOp, value: InternalValue, data_type: DataType) -> Con
 
 def _ranges(op: CompareOp, value: InternalValue, data_type: DataType) -> tuple[tuple[KeyRange, ...], bool]:
     """The ranges of a comparison, and whether they are to be negated."""
-    if isinstance(data_type, CharType | VarCharType):
+    if isinstance(data_type, TextType):
         if not isinstance(value, str):
             raise TypeError(value)
         key = value.encode()
@@ -242,7 +240,7 @@ def _compared_tick(op: CompareOp, value: int | Decimal, data_type: DataType) -> 
     if isinstance(found, bool):
         return ((EVERYTHING,) if found else ()), False
     op, tick = found
-    if not isinstance(data_type, TimestampType | LocalZonedTimestampType):
+    if not isinstance(data_type, AnyTimestampType):
         return _compared(op, tick, tick)
     if _drops_digits(data_type):
         # Keys are microseconds: a row just below or above the tick may have its key.
@@ -261,7 +259,7 @@ def _has_keys(data_type: DataType) -> bool:
 
 def _drops_digits(data_type: DataType) -> bool:
     """Whether several values have the same key: keys of timestamps have microseconds at most."""
-    if not isinstance(data_type, TimestampType | LocalZonedTimestampType):
+    if not isinstance(data_type, AnyTimestampType):
         return False
     return data_type.precision > _MAX_MICRO_PRECISION
 

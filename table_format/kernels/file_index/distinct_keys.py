@@ -12,7 +12,7 @@ import pyarrow as pa
 from table_format.kernels.aggregates.buffers import numbers, validity
 from table_format.kernels.file_index.keys import Ints, keys_of
 from table_format.model.arrow_calls import arrow_array
-from table_format.model.types import CharType, DataType, VarCharType
+from table_format.model.types import DataType, TextType
 
 _FEW_KEYS = (1 << 16) - 1
 """Places of so many keys are sorted by their two bytes."""
@@ -66,7 +66,7 @@ class DistinctKeysBuilder:
     def finish(self) -> DistinctKeys:
         """What came in."""
         if not self._pieces:
-            key_type = pa.binary() if isinstance(self._type, CharType | VarCharType) else pa.int64()
+            key_type = pa.binary() if isinstance(self._type, TextType) else pa.int64()
             return DistinctKeys(arrow_array([], key_type), np.empty(0, np.int32))
         whole = cast("list[pa.DictionaryArray]", pa.chunked_array(self._pieces).unify_dictionaries().chunks)
         codes = [np.where(validity(c.indices), numbers(c.indices, np.int32), np.int32(-1)) for c in whole]

@@ -21,22 +21,23 @@ import pyarrow.compute as pc
 from table_format.kernels.aggregates.buffers import array_of_numbers, decimal_words, numbers, validity
 from table_format.model.ticks import decimal_of
 from table_format.model.types import (
+    AnyTimestampType,
     BigIntType,
     BooleanType,
-    CharType,
     DataType,
     DateType,
     DecimalType,
     DoubleType,
+    FloatingType,
     FloatType,
     InternalValue,
     IntType,
     LocalZonedTimestampType,
     SmallIntType,
+    TextType,
     TimestampType,
     TimeType,
     TinyIntType,
-    VarCharType,
 )
 
 Key: TypeAlias = int | bytes
@@ -125,7 +126,7 @@ class KeyFormat:
 
 def key_format(data_type: DataType) -> KeyFormat | None:
     """How keys of a type are stored; ``None`` for types without keys."""
-    if isinstance(data_type, CharType | VarCharType):
+    if isinstance(data_type, TextType):
         return KeyFormat(None)
     width = _WIDTHS.get(type(data_type))
     return None if width is None else KeyFormat(width, isinstance(data_type, FloatType | DoubleType))
@@ -137,7 +138,7 @@ def keys_of(column: pa.Array, data_type: DataType) -> pa.Array:
     >>> keys_of(pa.array([2.0, None, -0.0], pa.float64()), DoubleType()).to_pylist()
     [4611686018427387904, None, -1]
     """
-    if isinstance(data_type, CharType | VarCharType):
+    if isinstance(data_type, TextType):
         return column.view(pa.binary())
     return array_of_numbers(_integers(column, data_type), validity(column), pa.int64())
 
@@ -199,13 +200,13 @@ def _integers(column: pa.Array, data_type: DataType) -> Ints:
     match data_type:
         case BooleanType():
             return numbers(column.cast(pa.int8()), np.int8).astype(np.int64)
-        case FloatType() | DoubleType():
+        case FloatingType():
             words = numbers(column, np.dtype(f"f{column.type.bit_width // 8}"))
             canonical = np.where(np.isnan(words), words.dtype.type("nan"), words)
             return _ordered_bits(canonical.view(f"i{words.itemsize}").astype(np.int64), 8 * words.itemsize)
         case DecimalType():
             return decimal_words(column)[0].view(np.int64)
-        case TimestampType() | LocalZonedTimestampType():
+        case AnyTimestampType():
             ticks = numbers(column, np.int64)
             if column.type.unit == "s":
                 return ticks * _MILLIS_PER_SECOND

@@ -7,10 +7,10 @@ they are written once; the base list, the index manifest and merged manifests be
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 
 from table_format.io.table_store import TableStore
+from table_format.io.uncommitted_files import delete_uncommitted
 from table_format.metastore.commit.commit_check import check_fit
 from table_format.metastore.commit.commit_job import CommitContext, CommitJob
 from table_format.metastore.commit.next_snapshot import WrittenFiles, next_snapshot
@@ -45,10 +45,8 @@ class AttemptFiles:
         self.merged: MergedManifests | None = None
 
     def discard(self, files: NewFiles) -> None:
-        """Delete files that no snapshot names; what cannot be deleted stays behind as an orphan."""
-        for path in files.paths:
-            with suppress(OSError):
-                self._store.io.delete(path)
+        """Delete files that no snapshot names."""
+        delete_uncommitted(self._store.io, files.paths)
         files.paths.clear()
 
     def discard_all(self) -> None:

@@ -19,9 +19,11 @@ from table_format.errors import (
     TableFormatError,
 )
 from table_format.io.table_store import TableStore
+from table_format.io.uncommitted_files import delete_uncommitted
 from table_format.metastore.commit.commit_check import find_lost_buckets
 from table_format.metastore.commit.commit_job import CommitContext, CommitJob, Proposal
 from table_format.metastore.commit.commit_loop import CommitLoop
+from table_format.metastore.commit.message_files import message_files
 from table_format.metastore.commit.proposals import (
     bucket_contents,
     propose_overwrite,
@@ -37,7 +39,6 @@ from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.arguments import mappings
 from table_format.model.commit import CommitMessage, Committable
-from table_format.model.data_file import DataFileMeta
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from table_format.model.statistics import Statistics
 from table_format.options.table_options import TableOptions
@@ -258,9 +259,8 @@ class TableCommit:
             return self._publish(job)
         except OutcomeUnknownError:
             raise
-        except (OSError, TableFormatError):
-            with suppress(OSError):
-                c.store.io.delete(c.store.paths.statistics(name))
+        except (OSError, TableFormatError):  # after an interrupt the snapshot may be published
+            delete_uncommitted(c.store.io, (c.store.paths.statistics(name),))
             raise
 
     def abort(self, messages: Iterable[CommitMessage], *, named: Collection[str] = ()) -> None:
@@ -274,24 +274,17 @@ class TableCommit:
         """
         self._delete_unpublished(messages, self._loop.named_files().union(named))
 
+    def abandon(self, messages: Iterable[CommitMessage]) -> None:
+        """``abort`` on the way out of an error: with an unknown outcome all files stay, and nothing is raised."""
+        # What stopped the work is what the caller has to know; files that stay are orphans at worst.
+        with suppress(TableFormatError, OSError):
+            self.abort(messages)
+
     def _delete_unpublished(self, messages: Iterable[CommitMessage], named: frozenset[str]) -> None:
-        io, paths = self._context.store.io, self._context.store.paths
-        for m in messages:
-            text = self._context.partitions.text(m.partition)
-            # An upgraded file is input and result of a compaction: it belongs to the table, unless it is new itself.
-            new_names = {file.file_name for file in m.new_files}
-            live = {file.file_name for file in (*m.compact_before, *m.deleted_files)} - new_names
-            kept = named.union(live)
-            new = (*m.new_files, *m.changelog_files, *m.compact_after, *m.compact_changelog_files)
-            for file in new:
-                if file.file_name not in kept:
-                    self._deleted.add(file.file_name)
-                    self._delete_data_file(text, m.bucket, file)
-            for index in (*m.new_index_files, *m.compact_new_index_files):
-                if index.file_name not in named:
-                    self._deleted.add(index.file_name)
-                    with suppress(OSError):
-                        io.delete(paths.index(index.file_name))
+        files = message_files(self._context.store, self._context.partitions, messages, kept=named)
+        # Noted first: an interrupt must not let a message be committed whose files are deleted in part.
+        self._deleted |= files.names
+        delete_uncommitted(self._context.store.io, files.paths)
 
     def _publish(self, job: CommitJob) -> Snapshot:
         if not self._deleted.isdisjoint(job.files):
@@ -394,13 +387,6 @@ class TableCommit:
                     f"partitions to overwrite, {', '.join(map(str, specs))}"
                 )
                 raise InvalidInputError(message)
-
-    def _delete_data_file(self, partition_text: str, bucket: int, file: DataFileMeta) -> None:
-        store = self._context.store
-        extras = store.paths.extra_files(partition_text, bucket, file)
-        for path in (store.paths.data_file(partition_text, bucket, file), *extras):
-            with suppress(OSError):
-                store.io.delete(path)
 
 
 def _specs(partition: PartitionSpec | Sequence[PartitionSpec] | None) -> tuple[PartitionSpec, ...]:

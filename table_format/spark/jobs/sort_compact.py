@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from table_format.append.compact import replacement
 from table_format.append.sort import write_sorted
-from table_format.errors import BucketLost, TableFormatError
+from table_format.errors import BucketLost
 from table_format.indexes.deletion_vectors import BucketDeletions
+from table_format.io.uncommitted_files import DeletingOnFailure
 from table_format.kernels.sort_keys import SortKey
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
@@ -103,11 +104,8 @@ def _sorted(
     rows = map_in_workers(one_task_per_piece(spark, pieces), _splitter(facts, pieces, ranges), ROWS_DDL)
     written = map_in_workers(rows.repartitionById(total, RANGE), _range_writer(facts, works, ranges), RESULT_DDL)
     messages = messages_of_all(facts, gather(written.collect()))
-    try:
+    with DeletingOnFailure(lambda: facts.delete_message_files(messages)):
         return list(_replacements(facts, works, messages))
-    except (TableFormatError, OSError):
-        facts.committer("").abort(messages)
-        raise
 
 
 def _replacements(

@@ -14,7 +14,13 @@ from pyspark.sql import functions as F
 from table_format.errors import InvalidFilter
 from table_format.kernels.values import array_of
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Like, Literal, Not, Or, Predicate
-from table_format.model.types import DataField, DataType, InternalValue, LocalZonedTimestampType, TimestampType
+from table_format.model.types import (
+    AnyTimestampType,
+    DataField,
+    DataType,
+    InternalValue,
+    LocalZonedTimestampType,
+)
 from table_format.spark.names import column
 from table_format.spark.types import spark_type
 
@@ -87,7 +93,7 @@ def literal(value: InternalValue, data_type: DataType) -> Column:
 
 
 def _literal(value: InternalValue, data_type: DataType) -> Column:
-    if isinstance(value, int) and isinstance(data_type, TimestampType | LocalZonedTimestampType):
+    if isinstance(value, int) and isinstance(data_type, AnyTimestampType):
         micros, rest = divmod(value, 1000)
         if rest:
             message = "Spark's timestamps end at microseconds"

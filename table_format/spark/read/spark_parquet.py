@@ -24,15 +24,12 @@ from table_format.model.schema import TableSchema
 from table_format.model.split import DataSplit, SplitContent
 from table_format.model.types import (
     NESTED,
-    BigIntType,
     DataField,
     DataType,
     DecimalType,
     DoubleType,
     FloatType,
-    IntType,
-    SmallIntType,
-    TinyIntType,
+    IntegerType,
     VarCharType,
 )
 from table_format.spark.names import quoted
@@ -48,8 +45,6 @@ _PATTERN: Final = re.compile(r"[\\*?\[\]{}]")
 
 _MAX_SHARE_OF_ROWS: Final = 0.1
 """Rows that are selected by file indexes; where there are more, Spark's own reader tests all of them sooner."""
-
-_WIDENING: Final = (TinyIntType, SmallIntType, IntType, BigIntType)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,12 +199,9 @@ def _is_safe(source: DataType, target: DataType) -> bool:
         case (VarCharType(), VarCharType()):
             return source.length <= target.length
         case (DecimalType(), DecimalType()):
-            whole = target.precision - target.scale >= source.precision - source.scale
-            return whole and target.scale >= source.scale
+            return target.holds(source)
         case (FloatType(), DoubleType()):
             return True
-        case _:
-            pass
-    if isinstance(source, _WIDENING) and isinstance(target, _WIDENING):
-        return _WIDENING.index(type(source)) <= _WIDENING.index(type(target))
+        case IntegerType(), IntegerType():
+            return source.bits <= target.bits
     return False

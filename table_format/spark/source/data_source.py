@@ -35,6 +35,7 @@ from table_format.table.read.plan import Plan
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 from table_format.table.write.batch_commit import BatchCommit, fresh_user
+from table_format.table.write.commit_retries import write_and_commit
 from table_format.table.write.table_write import TableWrite
 
 _OWN: Final = frozenset({"path", "table", "warehouse"})
@@ -211,10 +212,15 @@ class PaimonWriter(datasource.DataSourceArrowWriter):
         if answers.failure is not None:
             raise answers.failure
         commit = self._table.new_commit(self._user)
-        if self._overwrite:
-            commit.overwrite(answers.messages, identifier=_ONLY)
-        else:
-            commit.commit(answers.messages, identifier=_ONLY)
+        publish = commit.overwrite if self._overwrite else commit.commit
+        write_and_commit(
+            self._table.store,
+            commit,
+            write=lambda: answers.messages,
+            publish=lambda written: publish(written, identifier=_ONLY),
+            # Spark gives a data source the rows once: it does not run the tasks again for a commit that lost a race.
+            is_repeatable=False,
+        )
 
     def abort(self, messages: Sequence[datasource.WriterCommitMessage | None]) -> None:
         """Delete the files of all tasks that answered, unless the commit has taken effect."""

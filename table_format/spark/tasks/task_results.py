@@ -82,7 +82,7 @@ def messages_of_all(
     """
     failure = results.failure or failure
     if failure is not None:
-        facts.committer("").abort(results.messages)
+        facts.delete_message_files(results.messages)
         raise failure
     return results.messages
 

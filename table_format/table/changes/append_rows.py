@@ -62,16 +62,7 @@ def append_buckets(facts: TableFacts, plan: Plan) -> Iterator[AppendBucket]:
         found = live_files(facts.manifests, plan.snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
         live = by_bucket(found.entries)
     for (partition, number, total), candidates in files.items():
-        bucket = BucketFiles(
-            store=facts.store,
-            schema=facts.schema,
-            schemas=facts.schemas,
-            options=facts.options,
-            partition=partition,
-            partition_text=facts.partitions.text(partition),
-            bucket=number,
-            total_buckets=total,
-        )
+        bucket = facts.bucket_files(partition, number, total)
         known = {entry.file.file_name: entry.file for entry in live.get((partition, number), ())}
         stored = deletions.get((partition, number), BucketDeletions())
         yield AppendBucket(bucket, tuple(candidates), stored, known, VectorReader(facts.store.io))

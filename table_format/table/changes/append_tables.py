@@ -9,12 +9,14 @@ its rows in their order. It is one commit, which fails when another has removed 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from table_format.formats.data_file_reader import POSITION
+from table_format.io.uncommitted_files import DeletingOnFailure
 from table_format.model.arrow_calls import concat_batches
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.commit import CommitMessage
@@ -56,21 +58,18 @@ class AppendTableChanges:
             InvalidData: a new value does not fit its column.
             UnsupportedFeature: the table's ``deletion-vectors.enabled`` changed after rows were marked.
         """
-        rows, complete = self._new_rows(), False
         written: tuple[CommitMessage, ...] = ()
-        try:
+        # The rows are closed first, so that a file that is half rewritten is deleted before those of the messages.
+        with (
+            DeletingOnFailure(lambda: self._facts.delete_message_files(self._messages)),
+            closing(self._new_rows()) as rows,
+        ):
             if self._statement.removes_only:
                 for _ in rows:
                     pass  # there are none
             else:
                 schema = arrow_schema(self._facts.schema.fields)
                 written = TableWrite(self._facts).write(pa.RecordBatchReader.from_batches(schema, rows))
-            complete = True
-        finally:
-            # A file that is half rewritten goes first.
-            rows.close()
-            if not complete:
-                self._facts.committer("").abort(self._messages)
         return (*self._messages, *(replace(message, rewrites=True) for message in written))
 
     def _new_rows(self) -> Generator[pa.RecordBatch]:

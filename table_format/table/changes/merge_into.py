@@ -24,7 +24,12 @@ from table_format.model.arrow_types import arrow_schema
 from table_format.model.expression import SOURCE, TARGET
 from table_format.model.predicate import And, Compare, CompareOp, In, Literal, Predicate
 from table_format.model.schema import TableSchema
-from table_format.model.types import NESTED, BinaryType, DataField, DoubleType, FloatType, VarBinaryType
+from table_format.model.types import (
+    NESTED,
+    BytesType,
+    DataField,
+    FloatingType,
+)
 from table_format.table.changes.assignments import Assignments, Condition, Scope, Values, bind, bind_condition
 from table_format.table.changes.row_changes import Changed, Mask, table_rows
 from table_format.table.rows.casts import cast_column
@@ -35,7 +40,7 @@ _MAX_LISTED_KEYS: Final = 100
 """Keys that a scan is given one by one; of more it is given the bounds."""
 
 _INSERT_ROWS: Final = 65_536
-_NOT_JOINED: Final = (*NESTED, FloatType, DoubleType)
+_NOT_JOINED: Final = (*NESTED, FloatingType)
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +327,7 @@ def _quoted(name: str) -> str:
 def _bounds(field: DataField, keys: pa.Array) -> Iterator[Predicate]:
     if len(keys) <= _MAX_LISTED_KEYS:
         yield In(field.name, tuple(values_of(keys, field.type))) if len(keys) else Literal(value=False)
-    elif not isinstance(field.type, BinaryType | VarBinaryType):
+    elif not isinstance(field.type, BytesType):
         bounds = pc.min_max(keys)
         ends = pa.concat_arrays([repeat(bounds["min"], 1), repeat(bounds["max"], 1)])
         low, high = values_of(ends, field.type)

@@ -1,6 +1,6 @@
 """The methods of a table that change rows: DELETE, UPDATE and MERGE (Java ``PaimonRowLevelCommand``).
 
-A statement reads the latest snapshot and lands in one commit. On a table without primary key a commit that changed the
+A statement reads the latest snapshot and is committed once. On a table without primary key a commit that changed the
 same files meanwhile is a conflict, on a primary key table one that wrote the same keys: the work is done again on the
 snapshot there is then, a bounded number of times. So two statements on one row both take effect, one after the other,
 where with the reference the later commit wins.
@@ -17,10 +17,7 @@ from typing import Final, TypeVar
 
 from table_format.errors import (
     FileConflict,
-    HashIndexChanged,
     InvalidInputError,
-    KeyPlacesChanged,
-    RowsChanged,
     SnapshotExpired,
 )
 from table_format.formats.newer_schemas import refuse_newer
@@ -43,7 +40,7 @@ from table_format.table.read.plan import Plan
 from table_format.table.read.scan import Scan
 from table_format.table.rows.input import Rows
 from table_format.table.write.batch_commit import BatchCommit, CommitArguments
-from table_format.table.write.commit_retries import Messages, write_and_commit
+from table_format.table.write.commit_retries import REPAIRED, Messages, write_and_commit
 from table_format.table.write.turns import WriterTurns
 
 _C = TypeVar("_C", Insert, MatchedClause)
@@ -54,7 +51,7 @@ MAX_ATTEMPTS: Final = 10
 MAX_ATTEMPTS_BY_KEY: Final = 30
 """The same on a primary key table, where another commit wrote the same keys: many clients may raise one counter."""
 
-_REPAIRED: Final = (HashIndexChanged, KeyPlacesChanged, RowsChanged, SnapshotExpired)
+_REPAIRED_BY_FILE: Final = (FileConflict, SnapshotExpired)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,7 @@ def delete(
     Raises:
         UnsupportedFeature: the merge engine of the table removes no rows.
         ConflictError: other commits changed the same files, or on a primary key table the same keys, again and again.
-        CommitOutcomeUnknown: it may have landed; repeat it under the same user and identifier.
+        CommitOutcomeUnknown: it may have been committed; repeat it under the same user and identifier.
     """
     facts = table.current_facts
     with facts.blaming_old_columns():
@@ -225,7 +222,7 @@ def _changed(facts: TableFacts, bind_statement: Callable[[], RowStatement], comm
             operation=commit_as.operation if facts.schema.is_primary_key_table else None,
         ),
         is_repeatable=True,
-        repaired=_REPAIRED if facts.schema.is_primary_key_table else (FileConflict, SnapshotExpired),
+        repaired=REPAIRED if facts.schema.is_primary_key_table else _REPAIRED_BY_FILE,
         max_attempts=MAX_ATTEMPTS_BY_KEY if facts.schema.is_primary_key_table else MAX_ATTEMPTS,
         turns=WriterTurns.of(facts),
     )

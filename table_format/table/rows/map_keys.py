@@ -17,13 +17,13 @@ from table_format.formats.nested import (
     with_struct_fields,
 )
 from table_format.model.arrow_calls import py_buffer
-from table_format.model.types import ArrayType, DataType, MapType, MultisetType, RowType
+from table_format.model.types import ArrayType, DataType, MapType, MultisetType, RowType, types_in
 
 
 def with_single_keys(array: pa.Array, data_type: DataType) -> pa.Array:
     """The column without entries whose key comes again later in the same map, at any depth.
 
-    >>> from table_format.model.types import IntType, VarCharType
+    >>> from table_format.model.types import IntType, VarCharType, types_in
     >>> maps = pa.array([[("a", 1), ("b", 2), ("a", 3)], None], pa.map_(pa.string(), pa.int32()))
     >>> with_single_keys(maps, MapType(VarCharType(nullable=False), IntType())).to_pylist()
     [[('b', 2), ('a', 3)], None]
@@ -45,14 +45,7 @@ def with_single_keys(array: pa.Array, data_type: DataType) -> pa.Array:
 
 
 def _holds_map(data_type: DataType) -> bool:
-    match data_type:
-        case MapType() | MultisetType():
-            return True
-        case ArrayType(element=element):
-            return _holds_map(element)
-        case RowType(fields=fields):
-            return any(_holds_map(f.type) for f in fields)
-    return False
+    return any(isinstance(part, MapType | MultisetType) for part in types_in(data_type))
 
 
 def _last_of_each_key(array: pa.Array) -> pa.Array:

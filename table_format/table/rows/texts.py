@@ -11,12 +11,11 @@ from table_format.codecs.binary_row import deserialize_row
 from table_format.formats.java_text import float_text
 from table_format.io.paths import partition_text
 from table_format.model.types import (
+    AnyTimestampType,
     DataField,
     DataType,
     FloatType,
     InternalValue,
-    LocalZonedTimestampType,
-    TimestampType,
 )
 
 
@@ -48,7 +47,7 @@ def value_text(data_type: DataType, value: InternalValue) -> str:
         return value.hex()
     if isinstance(value, float):
         return float_text(value, single=isinstance(data_type, FloatType))
-    if isinstance(data_type, TimestampType | LocalZonedTimestampType):
+    if isinstance(data_type, AnyTimestampType):
         # The text that Java's toString gives, as in the name of a partition.
         return unquote(partition_text((DataField(0, "v", data_type),), (value,)).removeprefix("v="))
     return f"{value:f}" if isinstance(value, Decimal) else str(value)

@@ -20,11 +20,11 @@ from table_format.model.statistics import ColumnStatistics, Statistics
 from table_format.model.types import (
     MAX_LENGTH,
     NESTED,
+    AnyTimestampType,
     DataField,
     DataType,
     DoubleType,
     FloatType,
-    LocalZonedTimestampType,
     TimestampType,
     VarCharType,
 )
@@ -96,7 +96,7 @@ def _text(bound: pa.Array, data_type: DataType) -> str | None:
     """The text that Java's serializer of the type reads back."""
     if len(bound) == 0:
         return None
-    if isinstance(data_type, TimestampType | LocalZonedTimestampType):
+    if isinstance(data_type, AnyTimestampType):
         to_text = cast_of(TimestampType(precision=data_type.precision), VarCharType(length=MAX_LENGTH))
         assert to_text is not None  # noqa: S101 - every timestamp has a text
         text: str = to_text(bound.view(pa.timestamp(bound.type.unit)))[0].as_py()

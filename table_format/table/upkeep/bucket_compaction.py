@@ -171,16 +171,7 @@ def compact_work(facts: TableFacts, work: BucketCompaction, *, full: bool) -> Co
 
 def files_of(facts: TableFacts, work: BucketCompaction) -> BucketFiles:
     """How the files of the bucket are read and written."""
-    return BucketFiles(
-        store=facts.store,
-        schema=facts.schema,
-        schemas=facts.schemas,
-        options=facts.options,
-        partition=work.partition,
-        partition_text=facts.partitions.text(work.partition),
-        bucket=work.bucket,
-        total_buckets=work.total_buckets,
-    )
+    return facts.bucket_files(work.partition, work.bucket, work.total_buckets)
 
 
 def _side_by_side(facts: TableFacts, *, full: bool) -> Performer:

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 from table_format.errors import (
-    CommitOutcomeUnknown,
     ConflictError,
     InvalidInputError,
+    OutcomeUnknownError,
     TableFormatError,
     UnsupportedFeature,
 )
+from table_format.io.uncommitted_files import DeletingOnFailure
 from table_format.metastore.commit.publications import REMEMBERED
-from table_format.metastore.commit.table_commit import TableCommit
 from table_format.metastore.expiry.expire_changelogs import expire_changelogs
 from table_format.metastore.expiry.expire_snapshots import expire_snapshots
 from table_format.metastore.expiry.expire_tags import expire_tags
@@ -34,7 +34,7 @@ from table_format.model.commit import CommitMessage, Committable
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.options.check_secrets import refuse_secret_properties
 from table_format.table.facts import TableFacts
-from table_format.table.write.message_folding import Folded, fold
+from table_format.table.write.message_folding import Folded, delete_left_over, fold
 from table_format.table.write.rebase import committed_on_latest
 
 _log = logging.getLogger(__name__)
@@ -43,20 +43,21 @@ _REMEMBERED_CALLS: Final = REMEMBERED // 2
 """Commits whose files are known by name; each makes two snapshots at most."""
 
 
-@contextmanager
-def aborting_on_failure(committer: TableCommit, messages: Iterable[CommitMessage]) -> Iterator[None]:
+class Abandoning(Protocol):
+    """A commit that can delete the files of messages on the way out of an error: ``BatchCommit``, ``TableCommit``."""
+
+    def abandon(self, messages: Iterable[CommitMessage]) -> None:
+        """Delete the files that are surely not committed, and raise nothing."""
+        ...
+
+
+def aborting_on_failure(commit: Abandoning, messages: Iterable[CommitMessage]) -> DeletingOnFailure:
     """Delete the files of these messages when the block that makes and commits them fails or is interrupted.
 
-    The messages may still be growing. The committer was made for them. What it has published stays, and all of it where
-    that cannot be told.
+    The messages may still be growing. Files that ``commit`` has published stay, and so do all files when their fate is
+    unknown.
     """
-    try:
-        yield
-    except BaseException:  # an interrupt leaves files as an error does
-        # What stopped the block is what the caller has to know.
-        with suppress(CommitOutcomeUnknown):
-            committer.abort(messages)
-        raise
+    return DeletingOnFailure(lambda: commit.abandon(messages), unless=(OutcomeUnknownError,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class CommitArguments:
 
 
 class BatchCommit:
-    """Commits of one user. A user and an identifier land once, however often they are committed."""
+    """Commits of one user. A user and an identifier are committed once, however often ``commit`` is called."""
 
     def __init__(self, facts: TableFacts, commit_user: str | None = None) -> None:
         self._facts = facts
@@ -121,7 +122,7 @@ class BatchCommit:
             RowsChanged: a statement changed one of the keys after these rows were written, and they could lose against
                 it; write them again.
             ConflictError: another commit made this one impossible; nothing is visible, ``abort`` deletes the files.
-            CommitOutcomeUnknown: it may have landed; ask ``is_committed``.
+            CommitOutcomeUnknown: it may have been committed; ask ``is_committed``.
         """
         given = CommitArguments.of(identifier, watermark, properties)
         number = self._number(given.identifier)
@@ -202,7 +203,7 @@ class BatchCommit:
         self._committer.abort(listed, named=named)
 
     def abandon(self, messages: Iterable[CommitMessage]) -> None:
-        """``abort`` on the way out of an error or an interrupt: what may have landed stays, and nothing is raised."""
+        """``abort`` on the way out of an error or an interrupt: what may be committed stays, and nothing is raised."""
         # What stopped the work is what the caller has to know; files that stay are orphans at worst.
         with suppress(TableFormatError, OSError):
             self.abort(messages)
@@ -225,14 +226,11 @@ class BatchCommit:
         return BATCH_COMMIT_IDENTIFIER
 
     def _after(self, folded: Folded, snapshots: tuple[Snapshot, ...]) -> None:
-        for left in folded.left_over:
-            self._facts.delete_file(left.partition, left.bucket, left.file)
-        for index in folded.left_over_indexes:
-            self._facts.delete_index_file(index)
+        delete_left_over(self._facts, folded)
         if snapshots:
             expire_after_commit(self._facts)
             tag_after_batch(self._facts)
-        # Last: a caller that is interrupted before may hand the same messages over again, and they land once.
+        # Last: a caller that is interrupted before may hand the same messages over again, and they are committed once.
         self._may_commit_once = False
 
 

@@ -1,8 +1,10 @@
-"""Writing and committing as one: what is left of a failure, and when the work is done again.
+"""Write and commit as one operation: what a failure leaves, and which conflicts are repaired by writing again.
 
-Rows of a table with dynamic buckets rest on the hash index they were given their buckets by, where keys may change
-their partition on the snapshot that told where they lie, and changes of rows on the files or the keys that were found.
-When another writer has changed these meanwhile, the work is done again, a bounded number of times.
+Rows of a table with dynamic buckets depend on the hash index that gave them their buckets. Where keys may change their
+partition, rows depend on the snapshot that says where the keys are. DELETE, UPDATE and MERGE depend on the files or the
+keys they found. When another writer has changed these, the work is repeated, a bounded number of times.
+
+All callers use this one function: ``Table``, ``Lake``, statements, the Spark data source and the Dagster IO manager.
 """
 
 from __future__ import annotations
@@ -17,7 +19,6 @@ from table_format.errors import (
     ConflictError,
     HashIndexChanged,
     KeyPlacesChanged,
-    OutcomeUnknownError,
     RowsChanged,
     SnapshotExpired,
 )
@@ -25,11 +26,14 @@ from table_format.io.table_store import TableStore
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
 from table_format.table.rows.input import Rows
-from table_format.table.write.batch_commit import BatchCommit
+from table_format.table.write.batch_commit import BatchCommit, aborting_on_failure
 from table_format.table.write.turns import WriterTurns
 
 MAX_ATTEMPTS: Final = 30
-"""Times that work is done; each time another writer was faster."""
+"""How often the work is done; each time another writer was faster."""
+
+REPAIRED: Final = (HashIndexChanged, KeyPlacesChanged, RowsChanged, SnapshotExpired)
+"""Errors after which rows written again on the latest snapshot can be committed."""
 
 _FIRST_WAIT_MS: Final = 10
 _LONGEST_WAIT_MS: Final = 300
@@ -44,44 +48,36 @@ def write_and_commit(
     write: Callable[[], Messages],
     publish: Callable[[Messages], tuple[Snapshot, ...]],
     is_repeatable: bool,
-    repaired: tuple[type[ConflictError | SnapshotExpired], ...] = (
-        HashIndexChanged,
-        KeyPlacesChanged,
-        RowsChanged,
-        SnapshotExpired,
-    ),
+    repaired: tuple[type[ConflictError | SnapshotExpired], ...] = REPAIRED,
     max_attempts: int = MAX_ATTEMPTS,
     turns: WriterTurns | None = None,
 ) -> tuple[Snapshot, ...]:
-    """Write rows and publish them; the files of an attempt that surely failed are deleted.
+    """Write rows and publish them; the snapshots made.
 
-    So are those of an attempt that was interrupted, as far as the store says that it was not published. Conflicts of
-    the kinds ``repaired`` are answered by writing again, in ``turns`` with other writers of this machine; so is a base
-    that was expired while it was read.
+    ``write`` makes files and their messages, ``publish`` commits them through ``commit``. After an error of one of the
+    classes ``repaired`` both are called again, if the input ``is_repeatable``, at most ``max_attempts`` times in all,
+    taking ``turns`` with other writers of this machine. An attempt that failed or was interrupted deletes its files
+    unless they may be committed. A commit with an unknown outcome is never repeated here: the caller first asks
+    ``commit.is_committed``.
 
     Raises:
         ConflictError: another commit made this one impossible; nothing is visible.
-        CommitOutcomeUnknown: it may have landed; its files are left.
+        CommitOutcomeUnknown: it may have been committed; its files are left.
     """
     attempt = 1
     while True:
-        messages: Messages = ()
+        messages: list[CommitMessage] = []
+        turn = turns.taken(alone=attempt > 1) if turns else nullcontext()
         try:
-            with turns.taken(alone=attempt > 1) if turns else nullcontext():
-                messages = write()
-                return publish(messages)
-        except OutcomeUnknownError:
-            raise
+            with aborting_on_failure(commit, messages), turn:
+                messages.extend(write())
+                return publish(tuple(messages))
         except repaired as error:
-            commit.abandon(messages)
             if not is_repeatable:
                 raise
             if attempt == max_attempts:
                 message = f"given up after {attempt} attempts, each of which met another commit: {error}"
                 raise type(error)(message) from error
-        except BaseException:  # an interrupt leaves files as an error does; what was published stays
-            commit.abandon(messages)
-            raise
         wait_ms = min(_FIRST_WAIT_MS << min(attempt, 10), _LONGEST_WAIT_MS)
         store.runtime.clock.sleep_ms(int(wait_ms * store.runtime.random.random()))
         attempt += 1

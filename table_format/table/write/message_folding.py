@@ -13,6 +13,7 @@ from typing import Final
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import HASH, IndexFileMeta
+from table_format.table.facts import TableFacts
 
 _NOT_JOINED: Final = (
     "partition",
@@ -63,6 +64,14 @@ def fold(messages: Iterable[CommitMessage]) -> Folded:
         m if m.hash_index_base == bases[m.partition] else replace(m, hash_index_base=bases[m.partition]) for m in folded
     )
     return Folded(folded, tuple(left_over), tuple(indexes))
+
+
+def delete_left_over(facts: TableFacts, folded: Folded) -> None:
+    """Delete the files that became superfluous, which no snapshot names."""
+    for left in folded.left_over:
+        facts.delete_file(left.partition, left.bucket, left.file)
+    for index in folded.left_over_indexes:
+        facts.delete_index_file(index)
 
 
 def _sum(

@@ -75,7 +75,7 @@ def committed_on_latest(
         try:
             return commit(messages)
         except OUTDATED as conflict:
-            # Another commit has landed each time round: if this one does not get ahead, the table does.
+            # Another commit succeeded each time: if this one makes no progress, the table does.
             messages = rebased(facts, messages, conflict)
 
 

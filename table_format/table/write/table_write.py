@@ -46,7 +46,7 @@ from table_format.table.placement.routing import RoutedRows, route
 from table_format.table.rows.input import Rows, batches_of, reader_of
 from table_format.table.rows.validate import RowRules, check_defaults
 from table_format.table.write.full_compaction_period import FullCompactionPeriod
-from table_format.table.write.message_folding import fold
+from table_format.table.write.message_folding import delete_left_over, fold
 from table_format.table.write.replaced_files import is_replaced
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ class TableWrite:
         for writer in self._writers.values():
             writer.abort()
         if self._flushed:
-            self._facts.committer("").abort(self._flushed)
+            self._facts.delete_message_files(self._flushed)
         self._writers.clear()
         self._open_files.clear()
         self._flushed, self._buffered_bytes = [], 0
@@ -370,10 +370,7 @@ class TableWrite:
 
     def _handed_over(self) -> tuple[CommitMessage, ...]:
         folded = fold(self._flushed)
-        for left in folded.left_over:
-            self._facts.delete_file(left.partition, left.bucket, left.file)
-        for index in folded.left_over_indexes:
-            self._facts.delete_index_file(index)
+        delete_left_over(self._facts, folded)
         self._flushed = list(folded.messages)
         if self._dynamic is not None:
             bases = self._dynamic.bases()
@@ -517,43 +514,21 @@ class TableWrite:
     def _writer(self, key: BucketKey, existing: Sequence[ManifestEntry]) -> Writer:
         facts = self._facts
         partition, bucket = key
-        text = facts.partitions.text(partition)
+        bucket_files = facts.bucket_files(partition, bucket, self._bucket_count, with_changelog=not self._replacing)
         files = [entry.file for entry in existing]
         if self._writer_names is not None:
-            return PostponeWriter(
-                facts.store,
-                facts.schema,
-                facts.options,
-                partition=partition,
-                partition_text=text,
-                prefix=self._writer_names,
-            )
+            return PostponeWriter(bucket_files, prefix=self._writer_names)
         if facts.schema.is_primary_key_table:
             return MergeTreeWriter(
-                facts.store,
-                facts.schema,
-                facts.options,
-                partition=partition,
-                partition_text=text,
-                bucket=bucket,
-                total_buckets=self._bucket_count,
+                bucket_files,
                 existing=files,
-                schemas=facts.schemas,
-                with_changelog=not self._replacing,
                 deletions=self._deletions.get(key),
                 are_results=self._stored is not None and self._stored.are_results,
                 executor=self._compactor,
                 is_replaced=partial(_is_in_vain, self._facts, key),
             )
         return AppendWriter(
-            facts.store,
-            facts.schema,
-            facts.options,
-            partition=partition,
-            partition_text=text,
-            bucket=bucket,
-            total_buckets=self._bucket_count,
-            existing_max_sequence=max((file.max_sequence_number for file in files), default=-1),
+            bucket_files, existing_max_sequence=max((file.max_sequence_number for file in files), default=-1)
         )
 
 

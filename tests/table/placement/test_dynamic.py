@@ -17,8 +17,7 @@ from table_format.model.commit import CommitMessage
 from table_format.model.manifest import HASH
 from table_format.model.snapshot import CommitKind, Snapshot
 from table_format.runtime import Runtime, SystemClock
-from table_format.table.write import commit_retries as landing
-from table_format.table.write.commit_retries import write_and_commit
+from table_format.table.write.commit_retries import MAX_ATTEMPTS, is_repeatable, write_and_commit
 from tests.support.dynamic_buckets import assert_sound, index_of
 from tests.support.tables import KEYED, Warehouse, keyed, memory_warehouse, rows_of
 
@@ -305,16 +304,16 @@ def test_rows_are_given_their_buckets_a_bounded_number_of_times(warehouse: Wareh
     patient = replace(table.store, runtime=Runtime(clock=NoWaiting()))
     with pytest.raises(HashIndexChanged):
         write_and_commit(patient, commit, write=write, publish=commit.commit, is_repeatable=True)
-    assert len(rows_of(table)) == landing.MAX_ATTEMPTS
+    assert len(rows_of(table)) == MAX_ATTEMPTS
     with pytest.raises(HashIndexChanged):
         write_and_commit(patient, commit, write=write, publish=commit.commit, is_repeatable=False)
-    assert len(rows_of(table)) == landing.MAX_ATTEMPTS + 1
+    assert len(rows_of(table)) == MAX_ATTEMPTS + 1
 
 
 def test_a_stream_cannot_be_read_twice() -> None:
-    assert landing.is_repeatable(rows([1]))
-    assert landing.is_repeatable(rows([1]).to_pandas())
-    assert not landing.is_repeatable(rows([1]).to_reader())
+    assert is_repeatable(rows([1]))
+    assert is_repeatable(rows([1]).to_pandas())
+    assert not is_repeatable(rows([1]).to_reader())
 
 
 def test_one_writer_goes_on_over_many_commits(warehouse: Warehouse) -> None:

@@ -34,7 +34,7 @@ def memory() -> Warehouse:
 
 
 def dropped(warehouse: Warehouse, table: Table, rows: pa.Table) -> None:
-    """An upsert whose compaction meets that of another client: the rows land, and wait on level 0."""
+    """An upsert whose compaction meets that of another client: the rows are committed, and wait on level 0."""
     messages = table.new_write().write(rows)
     warehouse.reopened(table).compact(full=True)
     assert table.new_commit().commit(messages)[0].commit_kind is CommitKind.APPEND

@@ -128,9 +128,9 @@ def test_an_append_and_an_overwrite_of_another_partition_both_survive(warehouse:
 
 def test_micro_batches_go_on_after_a_crash_by_their_user_and_identifiers(warehouse: Warehouse) -> None:
     table = warehouse.table(primary_keys=["id"], options={"bucket": "1"})
-    landed = 0
+    committed = 0
     for crash_after_commit in (False, True):
-        for identifier in range(landed + 1, 6):
+        for identifier in range(committed + 1, 6):
             commit = table.new_commit("stream")
             messages = table.new_write("stream").write(keyed([(identifier, "a", identifier)]))
             if identifier == 3 and not crash_after_commit:
@@ -139,7 +139,7 @@ def test_micro_batches_go_on_after_a_crash_by_their_user_and_identifiers(warehou
             if identifier == 3:
                 # committed, but the job did not get to know: it repeats the batch
                 assert table.new_commit("stream").commit(messages, identifier=3) == ()
-            landed = identifier
+            committed = identifier
     identifiers = [s.commit_identifier for s in table.snapshots() if s.commit_kind is CommitKind.APPEND]
     assert identifiers == [1, 2, 3, 4, 5]
     assert rows_of(table) == [(i, "a", i) for i in range(1, 6)]

@@ -1,0 +1,35 @@
+"""What all maintenance jobs of one table share: how their op is retried, which table it is for, and what it reports."""
+# Annotations are not postponed here: Dagster looks at the types of configurations itself.
+
+from collections.abc import Callable
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from resources.lakehouse import asset_key
+
+
+class TableConfig(dg.Config):
+    """Which table."""
+
+    table: str = Field(description="database.table")
+
+
+class PartitionsConfig(TableConfig):
+    """Which table, and which of its partitions."""
+
+    partitions: list[dict[str, str]] = Field(
+        default_factory=list, description="Only these, each by values of partition columns; all without."
+    )
+
+
+def maintenance_op(work: Callable[..., None]) -> dg.OpDefinition:
+    """An op that is tried again after a failure: all maintenance may be repeated."""
+    retries = dg.RetryPolicy(max_retries=2, delay=2, jitter=dg.Jitter.PLUS_MINUS)
+    return dg.op(retry_policy=retries, tags={"kind": "maintenance"})(work)
+
+
+def observe(context: dg.OpExecutionContext, table: str, metadata: dict[str, Any]) -> None:
+    """Report what was done as an observation on the asset of the table: nothing downstream becomes stale."""
+    context.log_event(dg.AssetObservation(asset_key=asset_key(table), metadata=metadata))

@@ -1,0 +1,51 @@
+"""The files that commit messages would add to a table, and their deletion when the messages are not committed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from table_format.io.table_store import TableStore
+from table_format.io.uncommitted_files import delete_uncommitted
+from table_format.metastore.manifest.partitions import Partitions
+from table_format.model.commit import CommitMessage
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFiles:
+    """Names of data and index files that messages made, and the paths of these and of the files beside them."""
+
+    names: frozenset[str]
+    paths: tuple[str, ...]
+
+
+def message_files(
+    store: TableStore, partitions: Partitions, messages: Iterable[CommitMessage], *, kept: Collection[str] = ()
+) -> MessageFiles:
+    """The files that messages made, without those whose names are ``kept``."""
+    names: set[str] = set()
+    found: list[str] = []
+    for message in messages:
+        text = partitions.text(message.partition)
+        # An upgraded file is input and result of a compaction: it belongs to the table, unless it is new itself.
+        new_names = {file.file_name for file in message.new_files}
+        live = {file.file_name for file in (*message.compact_before, *message.deleted_files)} - new_names
+        for file in (
+            *message.new_files,
+            *message.changelog_files,
+            *message.compact_after,
+            *message.compact_changelog_files,
+        ):
+            if file.file_name not in kept and file.file_name not in live:
+                names.add(file.file_name)
+                found.extend(store.paths.files_of(text, message.bucket, file))
+        for index in (*message.new_index_files, *message.compact_new_index_files):
+            if index.file_name not in kept:
+                names.add(index.file_name)
+                found.append(store.paths.index(index.file_name))
+    return MessageFiles(frozenset(names), tuple(found))
+
+
+def delete_message_files(store: TableStore, partitions: Partitions, messages: Iterable[CommitMessage]) -> None:
+    """Delete all files of messages that were never handed to a commit."""
+    delete_uncommitted(store.io, message_files(store, partitions, messages).paths)
