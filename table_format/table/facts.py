@@ -17,6 +17,7 @@ from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta
 from table_format.model.schema import TableSchema
@@ -108,7 +109,7 @@ class TableFacts:
             manifests=self.manifests,
         )
 
-    def deletion_files(self, snapshot: Snapshot) -> Mapping[tuple[bytes, int], Mapping[str, DeletionFile]]:
+    def deletion_files(self, snapshot: Snapshot) -> Mapping[BucketId, Mapping[str, DeletionFile]]:
         """The deletion files of a snapshot by partition and bucket, and there by data file.
 
         Raises:
@@ -121,7 +122,7 @@ class TableFacts:
             beside_data=self.options.bucket.index_in_data_file_dir,
         )
 
-    def bucket_deletions(self, snapshot: Snapshot | None) -> Mapping[tuple[bytes, int], BucketDeletions]:
+    def bucket_deletions(self, snapshot: Snapshot | None) -> Mapping[BucketId, BucketDeletions]:
         """The deletion vectors of a snapshot as those need them who write to a bucket.
 
         Raises:
@@ -129,10 +130,10 @@ class TableFacts:
         """
         if snapshot is None:
             return {}
-        index_files: dict[tuple[bytes, int], list[IndexFileMeta]] = {}
+        index_files: dict[BucketId, list[IndexFileMeta]] = {}
         for entry in self.manifests.index_entries(snapshot):
             if entry.index_file.index_type == DELETION_VECTORS:
-                index_files.setdefault((entry.partition, entry.bucket), []).append(entry.index_file)
+                index_files.setdefault(entry.bucket_id, []).append(entry.index_file)
         if not index_files:
             return {}
         files = self.deletion_files(snapshot)

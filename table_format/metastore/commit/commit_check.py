@@ -17,6 +17,7 @@ from table_format.metastore.commit.schema_fit import find_misfit
 from table_format.metastore.manifest.index_entries import combine_index, find_hash_index_change
 from table_format.metastore.manifest.manifest_changes import FileChanges, compact_changes
 from table_format.model.arguments import whole_number
+from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind, IndexManifestEntry
 from table_format.model.schema import TableSchema
@@ -50,12 +51,12 @@ def check_fit(
 
 def find_lost_buckets(
     c: CommitContext, job: CommitJob, messages: Iterable[CommitMessage]
-) -> dict[tuple[bytes, int], ConflictError]:
+) -> dict[BucketId, ConflictError]:
     """The buckets whose compaction does not fit on the table any more, and why; none if that is not known."""
-    buckets: dict[tuple[bytes, int], list[CommitMessage]] = {}
+    buckets: dict[BucketId, list[CommitMessage]] = {}
     for message in messages:
-        buckets.setdefault((message.partition, message.bucket), []).append(message)
-    lost: dict[tuple[bytes, int], ConflictError] = {}
+        buckets.setdefault(message.bucket_id, []).append(message)
+    lost: dict[BucketId, ConflictError] = {}
     try:
         latest, schema = c.snapshots.latest(), c.schemas.latest()
         for bucket, own in buckets.items():

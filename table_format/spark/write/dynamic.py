@@ -21,6 +21,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_type
 
 from table_format.errors import HashIndexChanged, TableFormatError
+from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
 from table_format.model.types import DataField
@@ -132,13 +133,12 @@ def find_repeated_assigner(facts: TableFacts, results: Iterable[Any]) -> HashInd
 
 def find_shared_bucket(facts: TableFacts, messages: Iterable[CommitMessage]) -> HashIndexChanged | None:
     """The failure of work of whose tasks two wrote to one bucket; a commit would keep the hashes of one of them."""
-    found: set[tuple[bytes, int]] = set()
+    found: set[BucketId] = set()
     for message in messages:
-        place = message.partition, message.bucket
-        if place in found:
+        if message.bucket_id in found:
             where = f"{facts.name}: {facts.partitions.shown(message.partition)}, bucket {message.bucket}"
             return HashIndexChanged(f"{where} was written by two tasks; write the rows again")
-        found.add(place)
+        found.add(message.bucket_id)
     return None
 
 

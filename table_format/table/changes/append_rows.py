@@ -17,6 +17,7 @@ from table_format.indexes.deletion_vectors import VectorReader
 from table_format.lsm.bucket_deletion_vectors import BucketDeletions
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import by_bucket, live_files
+from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import ManifestEntry
@@ -56,7 +57,7 @@ def append_buckets(facts: TableFacts, plan: Plan) -> Iterator[AppendBucket]:
     files: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
     for split in plan.splits:
         files.setdefault((split.partition, split.bucket, split.total_buckets), []).extend(split.files)
-    live: Mapping[tuple[bytes, int], Sequence[ManifestEntry]] = {}
+    live: Mapping[BucketId, Sequence[ManifestEntry]] = {}
     if deletions and plan.snapshot is not None:
         wanted = FileFilter(partitions=frozenset(partition for partition, _, _ in files))
         found = live_files(facts.manifests, plan.snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
@@ -72,8 +73,8 @@ def append_buckets(facts: TableFacts, plan: Plan) -> Iterator[AppendBucket]:
             bucket=number,
             total_buckets=total,
         )
-        known = {entry.file.file_name: entry.file for entry in live.get((partition, number), ())}
-        stored = deletions.get((partition, number), BucketDeletions())
+        known = {entry.file.file_name: entry.file for entry in live.get(BucketId(partition, number), ())}
+        stored = deletions.get(BucketId(partition, number), BucketDeletions())
         yield AppendBucket(bucket, tuple(candidates), stored, known, VectorReader(facts.store.io))
 
 

@@ -29,6 +29,7 @@ from table_format.metastore.commit.key_places import (
 )
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
+from table_format.model.bucket_id import BucketId
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.row_kind import RowKind
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
@@ -139,7 +140,7 @@ class _Change:
 
     target: Snapshot | None
     added: tuple[tuple[int, ManifestEntry], ...] = ()
-    cleared: frozenset[tuple[bytes, int]] = frozenset()
+    cleared: frozenset[BucketId] = frozenset()
 
     @property
     def is_large(self) -> bool:
@@ -163,7 +164,7 @@ def _change_since(facts: TableFacts, index: GlobalKeyIndex, base: Snapshot | Non
 
 def _change(facts: TableFacts, steps: Sequence[Snapshot]) -> _Change:
     added: list[tuple[int, ManifestEntry]] = []
-    cleared: set[tuple[bytes, int]] = set()
+    cleared: set[BucketId] = set()
     for step in steps:
         if step.commit_kind in MOVES_NO_KEY:
             continue
@@ -172,8 +173,8 @@ def _change(facts: TableFacts, steps: Sequence[Snapshot]) -> _Change:
                 added.append((step.id, entry))
             else:
                 # Files were removed whose keys nobody tells: what is left there now is read instead.
-                cleared.add((entry.partition, entry.bucket))
-    kept = tuple((i, e) for i, e in added if (e.partition, e.bucket) not in cleared)
+                cleared.add(entry.bucket_id)
+    kept = tuple((i, e) for i, e in added if e.bucket_id not in cleared)
     return _Change(steps[-1] if steps else None, kept, frozenset(cleared))
 
 
@@ -193,12 +194,12 @@ def _advance(facts: TableFacts, index: GlobalKeyIndex, target: Snapshot, change:
     )
 
 
-def _left_in(facts: TableFacts, target: Snapshot, places: frozenset[tuple[bytes, int]]) -> list[ManifestEntry]:
+def _left_in(facts: TableFacts, target: Snapshot, places: frozenset[BucketId]) -> list[ManifestEntry]:
     if not places:
         return []
     wanted = FileFilter(partitions=frozenset(partition for partition, _ in places))
     plan = live_files(facts.manifests, target, schema=facts.schema, schemas=facts.schemas, filter=wanted)
-    return [entry for entry in plan.entries if (entry.partition, entry.bucket) in places]
+    return [entry for entry in plan.entries if entry.bucket_id in places]
 
 
 def _added_rows(

@@ -18,6 +18,7 @@ from table_format.codecs.binary_row import serialize_row
 from table_format.kernels.bucket_functions import hive_buckets, mod_buckets
 from table_format.kernels.hashing import fixed_buckets, row_hashes
 from table_format.kernels.values import values_of
+from table_format.model.bucket_id import BucketId
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
 from table_format.options.bucket import POSTPONE, BucketOptions
@@ -32,6 +33,11 @@ class RoutedRows:
     partition: bytes
     bucket: int
     rows: pa.RecordBatch
+
+    @property
+    def bucket_id(self) -> BucketId:
+        """The partition and bucket of the rows."""
+        return BucketId(self.partition, self.bucket)
 
 
 def route(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) -> Iterator[RoutedRows]:

@@ -33,11 +33,11 @@ def pruned_by_hash_index(
     refused = {
         key
         for key, files in by_bucket(entries).items()
-        if (found := index.get(key[0], {}).get(key[1])) is not None
+        if (found := index.get(key.partition, {}).get(key.bucket)) is not None
         and found.index_file.file_size < sum(entry.file.file_size for entry in files)
         and not _admits(facts, found, pruning)
     }
-    return [entry for entry in entries if (entry.partition, entry.bucket) not in refused]
+    return [entry for entry in entries if entry.bucket_id not in refused]
 
 
 def _admits(facts: TableFacts, entry: IndexManifestEntry, pruning: Pruning) -> bool:

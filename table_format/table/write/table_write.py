@@ -34,6 +34,7 @@ from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import by_bucket, live_files
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model import arguments
+from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.snapshot import Snapshot
@@ -70,7 +71,6 @@ MAX_FLUSH_THREADS: Final = 4
 _GIVEN: Final = "__given_bucket__"
 _BROKEN: Final = "an earlier write failed half way; commit or abort its messages and begin with a new write"
 
-BucketKey: TypeAlias = tuple[bytes, int]
 Writer: TypeAlias = MergeTreeWriter | AppendWriter | PostponeWriter
 Compaction: TypeAlias = bool | Literal["full"]
 
@@ -107,7 +107,7 @@ class StoredRows:
     base: Snapshot
     compact: Compaction
     are_results: bool
-    buckets: tuple[BucketKey, ...] = ()
+    buckets: tuple[BucketId, ...] = ()
 
 
 class TableWrite:
@@ -137,15 +137,15 @@ class TableWrite:
         self._facts = facts
         self._replacing = replacing
         self._rules = RowRules(facts.schema, facts.options.merge)
-        self._writers: OrderedDict[BucketKey, Writer] = OrderedDict()
-        self._open_files: OrderedDict[BucketKey, None] = OrderedDict()
-        self._uncommitted: dict[BucketKey, set[str]] = {}
-        self._numbers_bases: dict[BucketKey, str] = {}
-        self._results: dict[BucketKey, set[str]] = {}
+        self._writers: OrderedDict[BucketId, Writer] = OrderedDict()
+        self._open_files: OrderedDict[BucketId, None] = OrderedDict()
+        self._uncommitted: dict[BucketId, set[str]] = {}
+        self._numbers_bases: dict[BucketId, str] = {}
+        self._results: dict[BucketId, set[str]] = {}
         self._flushed: list[CommitMessage] = []
         self._buffered_bytes = 0
         self._base: Snapshot | None = None
-        self._deletions: Mapping[BucketKey, BucketDeletions] = {}
+        self._deletions: Mapping[BucketId, BucketDeletions] = {}
         self._is_broken = False
         self._is_torn = False
         self._given_column = given.column if isinstance(given, GivenBuckets) else None
@@ -311,12 +311,12 @@ class TableWrite:
 
     def _take_in(self, batch: pa.RecordBatch, given: pa.Array | None) -> None:
         pieces = list(self._routed(batch, given))
-        self._open_writers([(piece.partition, piece.bucket) for piece in pieces])
+        self._open_writers([piece.bucket_id for piece in pieces])
         for piece in pieces:
-            writer = self._writers[piece.partition, piece.bucket]
+            writer = self._writers[piece.bucket_id]
             writer.write(piece.rows)
             if not isinstance(writer, MergeTreeWriter):
-                self._note_open_file((piece.partition, piece.bucket))
+                self._note_open_file(piece.bucket_id)
             self._note_buffered(piece.rows)
 
     def _routed(self, batch: pa.RecordBatch, given: pa.Array | None) -> Iterator[RoutedRows]:
@@ -336,7 +336,7 @@ class TableWrite:
                 rows = piece.rows.drop_columns([_GIVEN])
                 yield from self._dynamic.noted(RoutedRows(piece.partition, piece.bucket, rows), buckets)
 
-    def _note_open_file(self, key: BucketKey) -> None:
+    def _note_open_file(self, key: BucketId) -> None:
         self._open_files[key] = None
         self._open_files.move_to_end(key)
         if len(self._open_files) > MAX_OPEN_FILES:
@@ -359,7 +359,7 @@ class TableWrite:
         if self._stored is not None:
             self._prepare_all(compact=self._stored.compact)
             return self._handed_over()
-        due = frozenset[BucketKey]()
+        due = frozenset[BucketId]()
         facts = self._facts
         if wanted and not self._replacing and facts.schema.is_primary_key_table and not facts.postpones_buckets:
             period = FullCompactionPeriod.of(facts, self._base)
@@ -386,9 +386,9 @@ class TableWrite:
         messages, self._flushed = tuple(self._flushed), []
         if self._follows_table:
             for message in messages:
-                names = self._uncommitted.setdefault((message.partition, message.bucket), set())
+                names = self._uncommitted.setdefault(message.bucket_id, set())
                 names.update(file.file_name for file in message.new_files)
-                results = self._results.setdefault((message.partition, message.bucket), set())
+                results = self._results.setdefault(message.bucket_id, set())
                 results.update(file.file_name for file in message.compact_after)
         else:
             self._writers.clear()
@@ -396,10 +396,10 @@ class TableWrite:
 
     def _numbered(self, message: CommitMessage) -> CommitMessage:
         """The message with the snapshot from which the sequence numbers of its rows go on."""
-        base = self._numbers_bases.get((message.partition, message.bucket))
+        base = self._numbers_bases.get(message.bucket_id)
         return message if base is None or not message.new_files else replace(message, numbers_base=base)
 
-    def _prepare_all(self, *, compact: Compaction, full: Collection[BucketKey] = ()) -> None:
+    def _prepare_all(self, *, compact: Compaction, full: Collection[BucketId] = ()) -> None:
         """Flush all writers; what succeeded is noted even when one of them fails."""
         writers: list[tuple[Writer, Compaction]] = [
             (writer, "full" if key in full else compact) for key, writer in self._writers.items()
@@ -427,7 +427,7 @@ class TableWrite:
         latest = self._facts.snapshots.latest() if self._stored is None else self._stored.base
         if latest is None or (self._base is not None and latest.id == self._base.id):
             return
-        running: dict[BucketKey, RunningCompaction] = {}
+        running: dict[BucketId, RunningCompaction] = {}
         if self._writers:
             committed = self._committed_since(self._base, latest)
             for key in list(self._writers):
@@ -445,7 +445,7 @@ class TableWrite:
         self._base = latest
         self._resume(running)
 
-    def _resume(self, running: Mapping[BucketKey, RunningCompaction]) -> None:
+    def _resume(self, running: Mapping[BucketId, RunningCompaction]) -> None:
         """Let new writers go on with compactions that old ones have begun; none is lost when that fails."""
         try:
             self._open_writers(list(running))
@@ -470,7 +470,7 @@ class TableWrite:
                 names.update(entry.file.file_name for entry in entries if entry.kind is FileKind.ADD)
         return names
 
-    def _open_writers(self, keys: Iterable[BucketKey]) -> None:
+    def _open_writers(self, keys: Iterable[BucketId]) -> None:
         missing = [key for key in keys if key not in self._writers]
         if not missing:
             return
@@ -492,7 +492,7 @@ class TableWrite:
         check_new_partition(facts.partitions.fields, text)
         facts.store.paths.check_new_bucket(text, bucket)
 
-    def _live(self, partitions: frozenset[bytes]) -> dict[BucketKey, list[ManifestEntry]]:
+    def _live(self, partitions: frozenset[bytes]) -> dict[BucketId, list[ManifestEntry]]:
         if not self._follows_table or self._base is None:
             return {}
         facts = self._facts
@@ -514,7 +514,7 @@ class TableWrite:
                 )
                 raise BucketCountChanged(message)
 
-    def _writer(self, key: BucketKey, existing: Sequence[ManifestEntry]) -> Writer:
+    def _writer(self, key: BucketId, existing: Sequence[ManifestEntry]) -> Writer:
         facts = self._facts
         partition, bucket = key
         text = facts.partitions.text(partition)
@@ -577,7 +577,7 @@ def _prepare(writer: Writer, *, compact: Compaction) -> CommitMessage:
     return writer.prepare(compact=compact) if isinstance(writer, MergeTreeWriter) else writer.prepare()
 
 
-def _is_in_vain(facts: TableFacts, key: BucketKey, error: MissingFile) -> bool:
+def _is_in_vain(facts: TableFacts, key: BucketId, error: MissingFile) -> bool:
     """Whether a compaction is in vain because others replaced a file that it found missing."""
     partition, bucket = key
     if not is_replaced(facts, partition, error.path):
