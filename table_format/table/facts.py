@@ -23,7 +23,7 @@ from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 from table_format.model.split import DeletionFile
-from table_format.options.bucket import DYNAMIC_OR_UNAWARE, POSTPONE
+from table_format.options.bucket_mode import BucketMode, bucket_mode
 from table_format.options.check import require
 from table_format.options.declare import Operation
 from table_format.options.table_options import TableOptions
@@ -88,15 +88,13 @@ class TableFacts:
         return Partitions(self.schema, self.options)
 
     @property
-    def has_dynamic_buckets(self) -> bool:
-        """Whether keys are given buckets as they come, which a hash index records."""
-        keyed = self.schema.is_primary_key_table and not self.schema.is_cross_partition
-        return keyed and self.options.bucket.count == DYNAMIC_OR_UNAWARE
+    def bucket_mode(self) -> BucketMode:
+        """How the table spreads its rows over buckets.
 
-    @property
-    def postpones_buckets(self) -> bool:
-        """Whether rows are put aside until a compaction gives them their buckets."""
-        return self.options.bucket.count == POSTPONE
+        Raises:
+            InvalidOption: the option ``bucket`` is 0.
+        """
+        return bucket_mode(self.schema, self.options.bucket)
 
     def committer(self, commit_user: str) -> TableCommit:
         """Commits of one user, which share what this process knows of the table."""

@@ -22,6 +22,7 @@ from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind, IndexManifestEntry
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.options.bucket_mode import is_bucketed
 
 
 def check_fit(
@@ -42,7 +43,7 @@ def check_fit(
     outdated = find_key_change(changes, c.schema, latest, c.snapshots, c.manifests)
     if outdated is not None:
         raise outdated
-    index = combine_index(before, changes.index, bucketed=c.is_bucketed) if changes.index else before
+    index = combine_index(before, changes.index, bucketed=is_bucketed(c.bucket_mode)) if changes.index else before
     conflict = _find_conflict(c, job, proposal, index, latest)
     if conflict is not None:
         raise conflict

@@ -86,7 +86,7 @@ def _with_places(frame: DataFrame, job: CrossPartitionWrite) -> DataFrame:
     """The rows with the places their keys were given, each in the task that is to write them."""
     facts = job.facts
     fields = facts.schema.select(facts.schema.primary_keys)
-    owned = with_number(frame, fields, replace(facts.options.bucket, count=job.assigners, function="default"), ASSIGNER)
+    owned = with_number(frame, fields, job.assigners, ASSIGNER)
     names = [f"c{number}" for number in range(len(job.names))]
     plain = owned.withColumn(ORDER, F.monotonically_increasing_id()).toDF(*names, ASSIGNER, ORDER)
     if not job.replacing:

@@ -8,7 +8,6 @@ the second shuffle is left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 from zlib import crc32
@@ -179,8 +178,7 @@ def _without_runs(batches: Batches, runs: set[str]) -> Batches:
 def _with_assigner(frame: DataFrame, facts: TableFacts, assigners: int) -> DataFrame:
     """An assigner owns the hashes that as many fixed buckets would put into one."""
     keys = facts.schema.select(facts.schema.trimmed_primary_keys)
-    fixed = replace(facts.options.bucket, count=assigners, function="default")
-    return with_number(frame, keys, fixed, _ASSIGNER)
+    return with_number(frame, keys, assigners, _ASSIGNER)
 
 
 def bucket_chooser(

@@ -21,6 +21,7 @@ from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import ManifestEntry
+from table_format.options.bucket_mode import is_bucketed
 from table_format.table.changes.row_changes import Positions
 from table_format.table.facts import TableFacts
 from table_format.table.read.plan import Plan
@@ -86,7 +87,7 @@ def deletion_message(bucket: AppendBucket, found: dict[DataFileMeta, Positions])
     replaced = tuple(
         index
         for index in bucket.deletions.index_files
-        if bucket.files.options.bucket.count > 0
+        if is_bucketed(bucket.files.bucket_mode)
         or any(range_.data_file in names for range_ in index.deletion_vector_ranges or ())
     )
     vectors = {

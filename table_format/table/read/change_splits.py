@@ -10,6 +10,7 @@ from table_format.model.manifest import ManifestEntry
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 from table_format.model.split import DataSplit, SplitContent
+from table_format.options.bucket_mode import is_bucketed
 from table_format.table.facts import TableFacts
 from table_format.table.read.splits import DeletionFiles, deletion_files_of, pack
 
@@ -19,9 +20,9 @@ def change_splits(
 ) -> Iterator[DataSplit]:
     """Splits of files whose rows are changes, in the order of the files."""
     keyed = bool(schema.primary_keys)
+    together = whole_buckets and is_bucketed(facts.bucket_mode)
     for bucket_id, group in sorted(by_bucket(entries).items()):
         files = [e.file for e in group]
-        together = whole_buckets and (keyed or facts.options.bucket.count > 0)
         for piece in [files] if together else pack(files, lambda file: file.file_size, facts.options.scan):
             yield DataSplit(
                 snapshot_id=last.id,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from table_format.model.bucket_id import BucketId
 from table_format.model.manifest import FileKind
 from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.options.bucket_mode import total_buckets
 from table_format.table.facts import TableFacts
 
 
@@ -30,7 +31,7 @@ class FullCompactionPeriod:
         commits = facts.options.compaction.full_compaction_delta_commits
         if commits is None:
             return cls(is_complete=False)
-        top, bucket_count = facts.options.compaction.num_levels - 1, facts.options.bucket.count
+        top, bucket_count = facts.options.compaction.num_levels - 1, total_buckets(facts.bucket_mode)
         written: set[BucketId] = set()
         compacted: set[BucketId] = set()
         left, snapshot_id = commits - 1, 0 if latest is None else latest.id

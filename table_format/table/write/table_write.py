@@ -22,7 +22,7 @@ import pyarrow as pa
 from table_format.append.writer import AppendWriter
 from table_format.errors import BucketCountChanged, CorruptionError, InvalidInputError, MissingFile, SnapshotExpired
 from table_format.io.partition_path import check_new_partition
-from table_format.io.paths import postponed_prefix
+from table_format.io.paths import POSTPONE_BUCKET, postponed_prefix
 from table_format.limits import MIB
 from table_format.lsm.background import RunningCompaction
 from table_format.lsm.bucket_deletion_vectors import BucketDeletions
@@ -38,7 +38,7 @@ from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.snapshot import Snapshot
-from table_format.options.bucket import POSTPONE
+from table_format.options.bucket_mode import CrossPartition, Dynamic, Postponed, extends_buckets, total_buckets
 from table_format.options.declare import Operation
 from table_format.table.facts import TableFacts
 from table_format.table.placement.dynamic import DynamicBuckets
@@ -151,16 +151,16 @@ class TableWrite:
         self._given_column = given.column if isinstance(given, GivenBuckets) else None
         self._chosen_by = given
         self._stored = stored
-        self._writer_names = _writer_names(facts, commit_user) if facts.postpones_buckets else None
+        self._writer_names = _writer_names(facts, commit_user) if isinstance(facts.bucket_mode, Postponed) else None
         self._compactor = compactor
         self._shared = shared
         self._dynamic: DynamicBuckets | None = None
-        if facts.has_dynamic_buckets:
+        if isinstance(facts.bucket_mode, Dynamic):
             apart = given.assigners if isinstance(given, OwnHashes) else None
             self._dynamic = DynamicBuckets(facts, replacing=replacing, assigners=apart, is_apart=apart is not None)
         self._moving: MovingKeys | None = None
         self._placed: PlacedRows | None = None
-        if facts.schema.is_cross_partition:
+        if isinstance(facts.bucket_mode, CrossPartition):
             if given is None:
                 self._moving = _moving_keys(facts, replacing=replacing)
             else:
@@ -300,12 +300,11 @@ class TableWrite:
     @property
     def _follows_table(self) -> bool:
         """Whether a writer has to know what its bucket holds."""
-        keyed = self._facts.schema.is_primary_key_table and not self._facts.postpones_buckets
-        return not self._replacing and (keyed or self._bucket_count > 0)
+        return not self._replacing and extends_buckets(self._facts.bucket_mode)
 
     @property
     def _bucket_count(self) -> int:
-        return self._facts.options.bucket.count
+        return total_buckets(self._facts.bucket_mode)
 
     # --- rows -------------------------------------------------------------------------------------------------------
 
@@ -347,7 +346,7 @@ class TableWrite:
         # Each writer keeps to the buffer size, or to a row group; many writers together need a bound as well.
         self._buffered_bytes += rows.nbytes
         limit = self._facts.options.write.buffer_size
-        if not self._facts.schema.is_primary_key_table or self._facts.postpones_buckets:
+        if not self._facts.schema.is_primary_key_table or isinstance(self._facts.bucket_mode, Postponed):
             limit *= OPEN_FILES_FACTOR
         if self._buffered_bytes > limit and len(self._writers) > 1:
             self._prepare_all(compact=False)
@@ -361,7 +360,7 @@ class TableWrite:
             return self._handed_over()
         due = frozenset[BucketId]()
         facts = self._facts
-        if wanted and not self._replacing and facts.schema.is_primary_key_table and not facts.postpones_buckets:
+        if wanted and self._follows_table and facts.schema.is_primary_key_table:
             period = FullCompactionPeriod.of(facts, self._base)
             due = period.due(self._writers, with_others=not self._shared)
             self._open_writers(due)
@@ -498,7 +497,7 @@ class TableWrite:
         facts = self._facts
         wanted = FileFilter(partitions=partitions)
         plan = live_files(facts.manifests, self._base, schema=facts.schema, schemas=facts.schemas, filter=wanted)
-        entries = [entry for entry in plan.entries if entry.bucket != POSTPONE]
+        entries = [entry for entry in plan.entries if entry.bucket != POSTPONE_BUCKET]
         self._check_bucket_count(entries)
         return by_bucket(entries)
 
