@@ -17,6 +17,7 @@ import pyarrow as pa
 from table_format.codecs.binary_row import serialize_row
 from table_format.errors import UnsupportedFeature
 from table_format.formats.rolling_writer import RollingDataFileWriter
+from table_format.formats.straight_writer import StraightWriter
 from table_format.io.paths import POSTPONE_BUCKET
 from table_format.io.table_store import TableStore
 from table_format.lsm.merge_spec import merge_spec
@@ -35,7 +36,7 @@ _PLAIN_USER: Final = re.compile(r"(?!.*-[sw]-)[A-Za-z0-9_.-]+")
 """Readers take names apart at ``-s-`` and ``-w-``."""
 
 
-class PostponeWriter:
+class PostponeWriter(StraightWriter):
     """Write rows of one partition aside, to files whose names begin with ``prefix`` (``postponed_prefix``)."""
 
     def __init__(
@@ -48,6 +49,7 @@ class PostponeWriter:
         partition_text: str,
         prefix: str,
     ) -> None:
+        super().__init__()
         self._store = store
         self._schema = schema
         self._is_bare = fits_avro(schema)
@@ -58,7 +60,6 @@ class PostponeWriter:
         self._partition_text = partition_text
         self._prefix = prefix
         self._spec = merge_spec(schema, options)
-        self._files: RollingDataFileWriter | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take rows in: the table's columns and ``_VALUE_KIND`` (int8).
@@ -70,39 +71,29 @@ class PostponeWriter:
             batch = batch.filter(is_add(batch.column(VALUE_KIND.name)))
         elif self._spec.engine is not None:
             check_retracts(batch, self._spec.engine)
-        if not batch.num_rows:
-            return
-        if self._files is None:
-            self._files = RollingDataFileWriter(
-                self._store,
-                self._schema,
-                self._options,
-                partition=self._partition,
-                partition_text=self._partition_text,
-                bucket=POSTPONE_BUCKET,
-                level=0,
-                source=FileSource.APPEND,
-                prefix=self._prefix,
-            )
         numbers = pa.array(np.full(batch.num_rows, _UNKNOWN_SEQUENCE, np.int64))
-        self._files.write(physical_batch(batch.append_column(SEQUENCE_NUMBER.name, numbers), self._schema))
+        self._append(physical_batch(batch.append_column(SEQUENCE_NUMBER.name, numbers), self._schema))
 
-    def prepare(self) -> CommitMessage:
-        """Close the files and hand them over; the message is empty when no row came since the last call."""
-        files = () if self._files is None else self._files.close()
-        self._files = None
+    def _open(self) -> RollingDataFileWriter:
+        return RollingDataFileWriter(
+            self._store,
+            self._schema,
+            self._options,
+            partition=self._partition,
+            partition_text=self._partition_text,
+            bucket=POSTPONE_BUCKET,
+            level=0,
+            source=FileSource.APPEND,
+            prefix=self._prefix,
+        )
+
+    def _message(self, files: tuple[DataFileMeta, ...]) -> CommitMessage:
         return CommitMessage(
             partition=self._partition,
             bucket=POSTPONE_BUCKET,
             total_buckets=POSTPONE_BUCKET,
             new_files=tuple(map(self._without_statistics, files)) if self._is_bare else files,
         )
-
-    def abort(self) -> None:
-        """Delete what was written since the last ``prepare``."""
-        if self._files is not None:
-            self._files.abort()
-            self._files = None
 
     def _without_statistics(self, file: DataFileMeta) -> DataFileMeta:
         types = [f.type.with_nullable(True) for f in self._schema.key_fields]

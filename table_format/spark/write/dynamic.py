@@ -32,9 +32,10 @@ from table_format.spark.tasks.worker import Batches, settle
 from table_format.spark.write.assigner_runs import repeated_assigners, result_with_runs, run_name
 from table_format.spark.write.buckets import TASK, one_task_for_each_bucket, task_of, with_number
 from table_format.table.facts import TableFacts
+from table_format.table.placement.assigners import GivenBuckets
 from table_format.table.placement.dynamic import DynamicBuckets, are_apart
 from table_format.table.rows.casts import cast_column
-from table_format.table.write.table_write import GivenBuckets, TableWrite
+from table_format.table.write.table_write import TableWrite
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -149,7 +150,7 @@ def placed_writer(
     def write(batches: Batches) -> Batches:
         runs: set[str] = set()
         rows = _without_runs((batch.rename_columns(list(names)) for batch in batches), runs)
-        write_to = partial(TableWrite, facts, replacing=replacing, given=given, commit_user=commit_user)
+        write_to = partial(TableWrite, facts, replacing=replacing, assignment=given, commit_user=commit_user)
         yield result_with_runs(outcome_of(lambda: write_rows(write_to(), rows)), runs)
 
     return write

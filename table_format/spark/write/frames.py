@@ -38,8 +38,9 @@ from table_format.spark.write.dynamic import (
     with_dynamic_buckets,
 )
 from table_format.table.facts import TableFacts
+from table_format.table.placement.assigners import Assignment, GivenBuckets, WritingAssigner
 from table_format.table.rows.validate import RowRules
-from table_format.table.write.table_write import GivenBuckets, OwnHashes, TableWrite
+from table_format.table.write.table_write import TableWrite
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -76,22 +77,22 @@ def write_frame(
         return _write_across_partitions(
             frame, facts, replacing=replacing, parallelism=parallelism, commit_user=commit_user
         )
-    given: GivenBuckets | OwnHashes | None = None
+    assignment: Assignment | None = None
     if isinstance(facts.bucket_mode, Dynamic) and _is_shared(frame, parallelism):
-        routed, given = _assigned(frame, facts, replacing=replacing, parallelism=parallelism)
+        routed, assignment = _assigned(frame, facts, replacing=replacing, parallelism=parallelism)
     else:
         routed = _routed(frame, facts, parallelism)
     names = routed.columns
     # mapInArrow takes names for SQL, where a dot or a back-quote means something; the tasks give the names back.
     plain = routed.toDF(*(f"c{number}" for number in range(len(names))))
-    if isinstance(given, GivenBuckets):
-        write = placed_writer(facts, names, given, replacing=replacing, commit_user=commit_user)
+    if isinstance(assignment, GivenBuckets):
+        write = placed_writer(facts, names, assignment, replacing=replacing, commit_user=commit_user)
         rows = map_in_workers(plain, write, RESULT_WITH_RUNS_DDL).collect()
     else:
-        write = bucket_writer(facts, names, replacing=replacing, given=given, commit_user=commit_user)
+        write = bucket_writer(facts, names, replacing=replacing, assignment=assignment, commit_user=commit_user)
         rows = map_in_workers(plain, write, RESULT_DDL).collect()
     results = gather(rows)
-    failure = find_repeated_assigner(facts, rows) if isinstance(given, GivenBuckets) else None
+    failure = find_repeated_assigner(facts, rows) if isinstance(assignment, GivenBuckets) else None
     if failure is None and isinstance(facts.bucket_mode, Dynamic):
         failure = find_shared_bucket(facts, results.messages)
     return messages_of_all(facts, results, failure)
@@ -100,7 +101,7 @@ def write_frame(
 def _write_across_partitions(
     frame: DataFrame, facts: TableFacts, *, replacing: bool, parallelism: int | None, commit_user: str | None
 ) -> tuple[CommitMessage, ...]:
-    from table_format.spark.write.cross_partition import (  # only tables whose keys move need DuckDB
+    from table_format.spark.write.cross_partition import (  # only such tables need DuckDB
         CrossPartitionWrite,
         write_across_partitions,
     )
@@ -144,13 +145,13 @@ def with_constants(frame: DataFrame, schema: TableSchema, spec: PartitionSpec) -
 
 def _assigned(
     frame: DataFrame, facts: TableFacts, *, replacing: bool, parallelism: int | None
-) -> tuple[DataFrame, GivenBuckets | OwnHashes]:
+) -> tuple[DataFrame, Assignment]:
     """Rows of a table with dynamic buckets at those who write them, and what these go by."""
     base = facts.snapshots.latest()
     assigners = assigner_count(facts.options.bucket, parallelism)
     tasks = parallelism or _shuffle_partitions(frame) or DEFAULT_ASSIGNERS
     if can_assigners_write(facts, base, assigners, replacing=replacing, parallelism=parallelism):
-        return one_task_for_each_assigner(frame, facts, assigners, tasks), OwnHashes(assigners, base)
+        return one_task_for_each_assigner(frame, facts, assigners, tasks), WritingAssigner(assigners, base)
     assigned = with_dynamic_buckets(frame, facts, base, replacing=replacing, assigners=assigners, tasks=tasks)
     return assigned, GivenBuckets(BUCKET, base)
 

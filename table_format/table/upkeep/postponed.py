@@ -24,7 +24,7 @@ from table_format.model.schema import VALUE_KIND
 from table_format.model.snapshot import Snapshot
 from table_format.table.facts import TableFacts
 from table_format.table.upkeep.redistribution import BucketChoice, as_compacted, cut, distribute, with_buckets
-from table_format.table.write.table_write import StoredRows
+from table_format.table.write.stored_rows import StoredRows
 
 
 @dataclass(frozen=True, slots=True)

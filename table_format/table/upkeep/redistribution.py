@@ -20,7 +20,8 @@ from table_format.options.bucket_mode import total_buckets
 from table_format.options.compaction import WRITE_ONLY
 from table_format.table.facts import TableFacts
 from table_format.table.placement.routing import bucket_numbers
-from table_format.table.write.table_write import StoredRows, TableWrite
+from table_format.table.write.stored_rows import StoredRows
+from table_format.table.write.table_write import TableWrite
 
 BucketChoice: TypeAlias = frozenset[int]
 

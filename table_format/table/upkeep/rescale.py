@@ -40,7 +40,7 @@ from table_format.table.upkeep.bucket_compaction import side_by_side
 from table_format.table.upkeep.redistribution import BucketChoice, as_written, cut, distribute, with_buckets
 from table_format.table.write.batch_commit import aborting_on_failure, expire_after_commit, fresh_user
 from table_format.table.write.replaced_files import conflict_if_replaced
-from table_format.table.write.table_write import StoredRows
+from table_format.table.write.stored_rows import StoredRows
 
 
 @dataclass(frozen=True, slots=True)
