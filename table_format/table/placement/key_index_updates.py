@@ -1,7 +1,7 @@
 """The local index of keys follows the table: built from its files, then kept up by what snapshots changed.
 
 Java ``crosspartition.IndexBootstrap`` reads all keys whenever a job starts. Here the index is kept between runs and
-reads the files that snapshots added since; it is built anew where the history it stands for is not the table's any
+reads the files that snapshots added since; it is built again where the history it stands for is not the table's any
 more, was expired, or cannot be read. The index of a shard reads the same and takes the keys of its own.
 """
 
@@ -58,7 +58,7 @@ def follow(
 ) -> None:
     """Make the index stand for a snapshot.
 
-    ``known`` are all keys of the shard at that snapshot, if somebody has read them already; they are taken when the
+    ``known`` are all keys of the shard at that snapshot, if they have been read already; they are taken when the
     index has to be built.
 
     Raises:
@@ -172,7 +172,7 @@ def _change(facts: TableFacts, steps: Sequence[Snapshot]) -> _Change:
             if entry.kind is FileKind.ADD:
                 added.append((step.id, entry))
             else:
-                # Files were removed whose keys nobody tells: what is left there now is read instead.
+                # The keys of removed files are not known: what is left there now is read instead.
                 cleared.add(entry.bucket_id)
     kept = tuple((i, e) for i, e in added if e.bucket_id not in cleared)
     return _Change(steps[-1] if steps else None, kept, frozenset(cleared))
@@ -205,7 +205,7 @@ def _left_in(facts: TableFacts, target: Snapshot, places: frozenset[BucketId]) -
 def _added_rows(
     facts: TableFacts, added: Sequence[tuple[int, ManifestEntry]], shard: KeyShard
 ) -> Iterator[IndexedRows]:
-    # Keys keep their types and ids, so that a file of a newer schema tells its keys to a handle of an older one.
+    # Keys keep their types and ids, so that a handle of an older schema can read the keys of a file of a newer one.
     reader = DataFileReader(facts.store, facts.schemas, facts.schema, facts.options)
     fields = facts.schema.select(facts.schema.primary_keys)
     types = [field.type for field in fields]

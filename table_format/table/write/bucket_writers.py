@@ -144,6 +144,6 @@ class DetachedWriters(BucketWriters):
     def __init__(self, facts: TableFacts, open_writer: OpenWriter) -> None:
         super().__init__(facts, open_writer, lambda: None, numbers_follow_base=False)
 
-    def handed_over(self, messages: Sequence[CommitMessage]) -> None:  # noqa: ARG002 - nobody waits for them
+    def handed_over(self, messages: Sequence[CommitMessage]) -> None:  # noqa: ARG002 - none waits for its commit
         """The caller has these messages now, and no later row depends on them."""
         self.forget()

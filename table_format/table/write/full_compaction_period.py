@@ -51,7 +51,7 @@ class FullCompactionPeriod:
         return cls(left == 0, frozenset(written), frozenset(compacted))
 
     def due(self, buckets: Iterable[BucketId], *, with_others: bool) -> frozenset[BucketId]:
-        """Those of the buckets now written to that this commit compacts fully, with others of the period if asked."""
+        """The buckets that this commit compacts fully: of those now written to and, ``with_others``, of the period."""
         if not self.is_complete:
             return frozenset()
         return (frozenset(buckets) | (self.written if with_others else frozenset())) - self.compacted
