@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import pytest
-from table_format.kernels.file_index.answers import Rows, Skip
 
 from table_format import Table, load_catalog
 from table_format.codecs.file_index import decode_head, head_length
 from table_format.formats.data_file_reader import DataFileReader
 from table_format.formats.index_writer import DataFileIndexWriter
 from table_format.indexes.file_index import FileIndex, FileIndexes
+from table_format.kernels.file_index.answers import Rows, Skip
 from table_format.kernels.predicate import matches
 from table_format.kernels.values import values_of
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Not, Or, Predicate

@@ -93,7 +93,7 @@ class DynamicBuckets:
         """The rows of a partition by bucket."""
         known = self._known(piece.partition)
         hashes = self._hashes(piece.rows)
-        self._load(known, self._met_by(hashes, known.unread))
+        self._load(known, self._buckets_to_load(hashes, known.unread))
         before = dict(known.index.counts)
         buckets = assign(known.index, hashes, self._rules)
         known.modified.update(b for b, count in known.index.counts.items() if before.get(b, 0) != count)
@@ -146,7 +146,7 @@ class DynamicBuckets:
         known.is_touched = True
         return known
 
-    def _met_by(self, hashes: Hashes, unread: Iterable[int]) -> list[int]:
+    def _buckets_to_load(self, hashes: Hashes, unread: Iterable[int]) -> list[int]:
         """Those buckets, not loaded yet, in which one of the hashes may lie or find room."""
         if not self._is_apart:
             return list(unread)

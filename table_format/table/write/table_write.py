@@ -64,7 +64,7 @@ class TableWrite:
         self._facts = facts
         self._rules = RowRules(facts.schema, facts.options.merge)
         self._is_broken = False
-        self._is_torn = False
+        self._is_unfinished = False
         extends = not replacing and extends_buckets(facts.bucket_mode)
         self._writers = _writers(
             facts, replacing=replacing, extends=extends, stored=stored, commit_user=commit_user, compactor=compactor
@@ -118,14 +118,14 @@ class TableWrite:
         Raises:
             CorruptionError: a file to be compacted is missing or damaged.
         """
-        self._mend()
+        self._abort_unfinished()
         self._writers.follow_table()
         return self._handed_over(self._finish_writers)
 
     def abort(self) -> None:
         """Delete the files of rows and compactions that were not handed over yet, and forget all writers."""
         # An interrupt may come before the end; the next call then begins with what was left to do.
-        self._is_torn = True
+        self._is_unfinished = True
         # Sequence numbers of rows that were handed over and not committed are known to the writers only.
         self._is_broken = self._is_broken or bool(self._writers.uncommitted)
         self._writers.abort()
@@ -133,13 +133,13 @@ class TableWrite:
         self._writers.forget()
         self._flushes.forget()
         self._placement.forget()
-        self._is_torn = False
+        self._is_unfinished = False
 
     # --- one call -----------------------------------------------------------------------------------------------------
 
     def _written(self, batches: Iterable[tuple[pa.RecordBatch, pa.Array | None]]) -> tuple[CommitMessage, ...]:
         require_same_table(self._facts.store)
-        self._mend()
+        self._abort_unfinished()
         if self._is_broken:
             raise InvalidInputError(_BROKEN)
         # Before the latest snapshot is looked up: an index of keys never stands for a later one.
@@ -150,9 +150,9 @@ class TableWrite:
 
         def write_rows() -> None:
             for rows, given in batches:
-                self._is_torn = True
+                self._is_unfinished = True
                 self._write_batch(rows, given)
-            self._is_torn = True
+            self._is_unfinished = True
             self._flush_all()
 
         return self._handed_over(write_rows)
@@ -161,15 +161,15 @@ class TableWrite:
         """The messages of a piece of work, after which nothing of it is left in this object; or none of its files."""
         try:
             work()
-            self._is_torn = True
+            self._is_unfinished = True
             messages = self._hand_over.complete(self._writers.numbers_bases)
             self._writers.handed_over(messages)
-            self._is_torn = False
+            self._is_unfinished = False
         except MissingFile as error:
             self._check_own(error)
             raise
         finally:
-            self._mend()
+            self._abort_unfinished()
         return messages
 
     def _checked(self, reader: pa.RecordBatchReader) -> Iterator[tuple[pa.RecordBatch, pa.Array | None]]:
@@ -193,19 +193,19 @@ class TableWrite:
         self._flushes.flush(compaction)
 
     def _finish_writers(self) -> None:
-        self._is_torn = True
+        self._is_unfinished = True
         for writer in self._writers.values():
             self._hand_over.keep(writer.finish())
 
     # --- after a failure or an interrupt ------------------------------------------------------------------------------
 
-    def _mend(self) -> None:
+    def _abort_unfinished(self) -> None:
         """Abort the call that has failed, or an earlier one whose abort was interrupted: no row of it may stay.
 
         No context manager does this: one that an interrupt cuts off may run when its generator is collected, in the
         middle of the next call.
         """
-        if self._is_torn:
+        if self._is_unfinished:
             self.abort()
 
     def _check_own(self, error: MissingFile) -> None:
