@@ -43,15 +43,15 @@ def rebased(facts: TableFacts, messages: Sequence[CommitMessage], conflict: Outd
     """
     changes = append_changes(messages)
     latest = facts.snapshots.latest()
-    met = _met(facts, changes, latest)
-    if met is None or not all(meeting.is_readable for meeting in met):
+    overlaps = _find_overlaps(facts, changes, latest)
+    if overlaps is None or not all(meeting.is_readable for meeting in overlaps):
         raise conflict
-    theirs = [meeting.entry for meeting in met]
-    ours = _meeting(facts, changes.entries, theirs)
-    if _rows(theirs) > MAX_KEYS:
+    other_entries = [meeting.entry for meeting in overlaps]
+    own_entries = _meeting(facts, changes.entries, other_entries)
+    if _rows(other_entries) > MAX_KEYS:
         raise conflict
     try:
-        is_shared = _share_a_key(facts, ours, theirs)
+        is_shared = _share_a_key(facts, own_entries, other_entries)
     except CorruptionError:
         # Compacted away and expired meanwhile, or damaged: to do the work again tells.
         raise conflict from None
@@ -79,25 +79,25 @@ def committed_on_latest(
             messages = rebased(facts, messages, conflict)
 
 
-def _met(facts: TableFacts, changes: FileChanges, latest: Snapshot | None) -> list[Meeting] | None:
+def _find_overlaps(facts: TableFacts, changes: FileChanges, latest: Snapshot | None) -> list[Meeting] | None:
     spans = KeySpans(facts.schema, changes.entries)
     found: dict[str, Meeting] = {}
     for base in sorted(changes.bases.key_places | changes.bases.rows):
-        met = meetings(spans, base, latest, facts.snapshots, facts.manifests)
-        if met is None:
+        overlaps = meetings(spans, base, latest, facts.snapshots, facts.manifests)
+        if overlaps is None:
             return None
-        found.update((meeting.entry.file.file_name, meeting) for meeting in met)
+        found.update((meeting.entry.file.file_name, meeting) for meeting in overlaps)
     for base in sorted(changes.bases.sequence_numbers):
-        met = meetings(spans, base, latest, facts.snapshots, facts.manifests, of_statements=True) or []
-        found.update((meeting.entry.file.file_name, meeting) for meeting in met)
+        overlaps = meetings(spans, base, latest, facts.snapshots, facts.manifests, of_statements=True) or []
+        found.update((meeting.entry.file.file_name, meeting) for meeting in overlaps)
     return list(found.values())
 
 
 def _meeting(
-    facts: TableFacts, entries: Iterable[ManifestEntry], theirs: Sequence[ManifestEntry]
+    facts: TableFacts, entries: Iterable[ManifestEntry], other_entries: Sequence[ManifestEntry]
 ) -> list[ManifestEntry]:
     """Those of the new files that may share keys with others."""
-    spans = KeySpans(facts.schema, theirs)
+    spans = KeySpans(facts.schema, other_entries)
     return [entry for entry in entries if entry.kind is FileKind.ADD and spans.may_hold(entry)]
 
 
@@ -105,12 +105,16 @@ def _rows(entries: Iterable[ManifestEntry]) -> int:
     return sum(entry.file.row_count for entry in entries)
 
 
-def _share_a_key(facts: TableFacts, ours: Sequence[ManifestEntry], theirs: Sequence[ManifestEntry]) -> bool:
-    if not (ours and theirs):
+def _share_a_key(
+    facts: TableFacts, own_entries: Sequence[ManifestEntry], other_entries: Sequence[ManifestEntry]
+) -> bool:
+    if not (own_entries and other_entries):
         return False
-    known = pa.concat_tables(_keys(facts, theirs))
+    known = pa.concat_tables(_keys(facts, other_entries))
     known = known.group_by(known.column_names).aggregate([])
-    return any(part.join(known, known.column_names, join_type="left semi").num_rows for part in _keys(facts, ours))
+    return any(
+        part.join(known, known.column_names, join_type="left semi").num_rows for part in _keys(facts, own_entries)
+    )
 
 
 def _keys(facts: TableFacts, entries: Iterable[ManifestEntry]) -> Iterator[pa.Table]:
