@@ -15,6 +15,7 @@ from resources.lakehouse import LakehouseCatalog
 from resources.metadata import before_and_after, listed
 from resources.spark import SparkResource
 from resources.tables import measure
+from table_format.options.bucket_mode import total_buckets
 
 
 class RescaleConfig(PartitionsConfig):
@@ -40,7 +41,7 @@ def rescale(
     after = measure(lakehouse.table(config.table).facts)
     metadata: dict[str, Any] = {
         "maintenance": "rescaling",
-        "buckets": config.bucket or table.options.bucket.count,
+        "buckets": config.bucket or total_buckets(table.facts.bucket_mode),
         "seconds": round(time.monotonic() - began, 2),
         "snapshots made": listed(str(snapshot.id) for snapshot in made),
         **before_and_after(before, after),

@@ -22,6 +22,7 @@ from table_format.indexes.deletion_vectors import (
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
 from table_format.model.manifest import IndexFileMeta
+from table_format.options.bucket_mode import is_bucketed
 
 
 def compact_append_files(
@@ -59,7 +60,7 @@ def pick_groups(
         for name, found in (deletions.files if deletions is not None else {}).items()
         if found.range.cardinality != 0
     }
-    pick = pick_in_bucket if options.bucket.count > 0 else pick_unordered
+    pick = pick_in_bucket if is_bucketed(bucket.bucket_mode) else pick_unordered
     return pick(files, rules, deleted_rows, full=full)
 
 

@@ -10,38 +10,29 @@ import pyarrow as pa
 
 from table_format.formats.bucket_files import BucketFiles
 from table_format.formats.rolling_writer import RollingDataFileWriter
+from table_format.formats.straight_writer import StraightWriter
 from table_format.model.commit import CommitMessage
-from table_format.model.data_file import FileSource
+from table_format.model.data_file import DataFileMeta, FileSource
 
 
-class AppendWriter:
+class AppendWriter(StraightWriter):
     """Write to one bucket; ``existing_max_sequence`` is -1 for an empty bucket and for a table without buckets."""
 
     def __init__(self, bucket: BucketFiles, *, existing_max_sequence: int = -1) -> None:
+        super().__init__()
         self._bucket = bucket
         self._next_sequence = existing_max_sequence + 1
-        self._files: RollingDataFileWriter | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append rows: exactly the table's columns."""
-        if not batch.num_rows:
-            return
-        if self._files is None:
-            self._files = RollingDataFileWriter(
-                self._bucket, level=0, source=FileSource.APPEND, first_sequence_number=self._next_sequence
-            )
-        self._files.write(batch)
+        self._append(batch)
 
-    def prepare(self) -> CommitMessage:
-        """Close the files and hand them over; the message is empty when no row came since the last call."""
-        files = () if self._files is None else self._files.close()
-        self._files = None
+    def _open(self) -> RollingDataFileWriter:
+        return RollingDataFileWriter(
+            self._bucket, level=0, source=FileSource.APPEND, first_sequence_number=self._next_sequence
+        )
+
+    def _message(self, files: tuple[DataFileMeta, ...]) -> CommitMessage:
         if files:
             self._next_sequence = files[-1].max_sequence_number + 1
         return self._bucket.message(new_files=files)
-
-    def abort(self) -> None:
-        """Delete what was written since the last ``prepare``."""
-        if self._files is not None:
-            self._files.abort()
-            self._files = None

@@ -11,6 +11,7 @@ from table_format.io.table_store import TableStore
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.scan.file_plan import live_files
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.bucket_id import BucketId
 from table_format.model.manifest import DELETION_VECTORS
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
@@ -43,9 +44,9 @@ def check_deletion_vector_switch(store: TableStore, old: TableSchema, new: Table
 def _rows_to_merge(manifests: ManifestStore, snapshot: Snapshot, schema: TableSchema) -> str | None:
     if not schema.is_primary_key_table:
         return None
-    levels: dict[tuple[bytes, int], int] = {}
+    levels: dict[BucketId, int] = {}
     for entry in live_files(manifests, snapshot, schema=schema, schemas={schema.id: schema}).entries:
-        level = levels.setdefault((entry.partition, entry.bucket), entry.file.level)
+        level = levels.setdefault(entry.bucket_id, entry.file.level)
         if entry.file.level == 0 or entry.file.level != level:
             return f"bucket {entry.bucket} of snapshot {snapshot.id} has files whose rows are merged when they are read"
     return None

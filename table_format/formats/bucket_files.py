@@ -13,6 +13,7 @@ from table_format.io.uncommitted_files import DeletingOnFailure, delete_uncommit
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
 from table_format.model.schema import TableSchema
+from table_format.options.bucket_mode import BucketMode, bucket_mode
 from table_format.options.stream import ChangelogProducer
 from table_format.options.table_options import TableOptions
 
@@ -35,6 +36,11 @@ class BucketFiles:
     bucket: int
     total_buckets: int
     with_changelog: bool = True
+
+    @property
+    def bucket_mode(self) -> BucketMode:
+        """How the table spreads its rows over buckets."""
+        return bucket_mode(self.schema, self.options.bucket)
 
     @property
     def changelog_producer(self) -> ChangelogProducer:

@@ -24,6 +24,7 @@ from table_format.errors import BadEncoding, UnsupportedFeature
 from table_format.io.file_io import FileIO
 from table_format.io.paths import TablePaths, is_plain_path, without_scheme
 from table_format.io.sound_files import opened_file
+from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta, IndexManifestEntry
 from table_format.model.split import DeletionFile
@@ -136,7 +137,7 @@ def deletion_files(
     partition_text: Callable[[bytes], str],
     *,
     beside_data: bool,
-) -> dict[tuple[bytes, int], dict[str, DeletionFile]]:
+) -> dict[BucketId, dict[str, DeletionFile]]:
     """The deletion files of a snapshot by partition and bucket, and there by data file.
 
     ``beside_data`` is the option ``index-file-in-data-file-dir``.
@@ -145,12 +146,12 @@ def deletion_files(
         UnsupportedFeature: an index file lies outside the file system.
         BadEncoding: two live vectors belong to one data file.
     """
-    found: dict[tuple[bytes, int], dict[str, DeletionFile]] = {}
+    found: dict[BucketId, dict[str, DeletionFile]] = {}
     for entry in entries:
         if entry.index_file.index_type != DELETION_VECTORS:
             continue
         path = index_file_path(entry, paths, partition_text, beside_data=beside_data)
-        files = found.setdefault((entry.partition, entry.bucket), {})
+        files = found.setdefault(entry.bucket_id, {})
         for range_ in entry.index_file.deletion_vector_ranges or ():
             if range_.data_file in files:
                 other = files[range_.data_file].path

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from table_format.indexes.local_store import LocalStore, LocalStoreError, open_local_store
 from table_format.kernels.key_moves import NOWHERE, Numbers
+from table_format.model.bucket_id import BucketId
 
 _VERSION: Final = 1
 _BUCKET_BITS: Final = 16
@@ -117,7 +118,7 @@ class GlobalKeyIndex:
     def advance(
         self,
         rows: Iterable[IndexedRows],
-        cleared: Iterable[tuple[bytes, int]],
+        cleared: Iterable[BucketId],
         position: str,
         *,
         drops_retracts: bool,
@@ -222,12 +223,12 @@ class GlobalKeyIndex:
         """The partition of that number."""
         return self._partitions[number]
 
-    def content(self) -> dict[tuple[object, ...], tuple[bytes, int]]:
+    def content(self) -> dict[tuple[object, ...], BucketId]:
         """Partition and bucket of every key; for tests of small tables."""
         with self._translated():
             rows = self._con.execute(f"SELECT {self._keys}, place FROM keys").fetchall()
         mask = (1 << _BUCKET_BITS) - 1
-        return {tuple(key): (self._partitions[place >> _BUCKET_BITS], place & mask) for *key, place in rows}
+        return {tuple(key): BucketId(self._partitions[place >> _BUCKET_BITS], place & mask) for *key, place in rows}
 
     # --- tables -----------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from table_format.codecs.binary_row import serialize_row
 from table_format.errors import UnsupportedFeature
 from table_format.formats.bucket_files import BucketFiles
 from table_format.formats.rolling_writer import RollingDataFileWriter
+from table_format.formats.straight_writer import StraightWriter
 from table_format.lsm.merge_spec import merge_spec
 from table_format.lsm.retracts import check_retracts
 from table_format.lsm.runs import is_add, physical_batch
@@ -33,13 +34,14 @@ _PLAIN_USER: Final = re.compile(r"(?!.*-[sw]-)[A-Za-z0-9_.-]+")
 """Readers take names apart at ``-s-`` and ``-w-``."""
 
 
-class PostponeWriter:
+class PostponeWriter(StraightWriter):
     """Write rows of one partition to its postponed bucket, to files whose names begin with ``prefix``.
 
     ``postponed_prefix`` makes the prefix.
     """
 
     def __init__(self, bucket: BucketFiles, *, prefix: str) -> None:
+        super().__init__()
         self._schema = bucket.schema
         self._is_bare = fits_avro(bucket.schema)
         self._spec = merge_spec(bucket.schema, bucket.options)
@@ -48,7 +50,6 @@ class PostponeWriter:
             bucket = replace(bucket, options=options)
         self._bucket = bucket
         self._prefix = prefix
-        self._files: RollingDataFileWriter | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take rows in: the table's columns and ``_VALUE_KIND`` (int8).
@@ -60,28 +61,18 @@ class PostponeWriter:
             batch = batch.filter(is_add(batch.column(VALUE_KIND.name)))
         elif self._spec.engine is not None:
             check_retracts(batch, self._spec.engine)
-        if not batch.num_rows:
-            return
-        if self._files is None:
-            self._files = RollingDataFileWriter(self._bucket, level=0, source=FileSource.APPEND, prefix=self._prefix)
         numbers = pa.array(np.full(batch.num_rows, _UNKNOWN_SEQUENCE, np.int64))
-        self._files.write(physical_batch(batch.append_column(SEQUENCE_NUMBER.name, numbers), self._schema))
+        self._append(physical_batch(batch.append_column(SEQUENCE_NUMBER.name, numbers), self._schema))
 
-    def prepare(self) -> CommitMessage:
-        """Close the files and hand them over; the message is empty when no row came since the last call."""
-        files = () if self._files is None else self._files.close()
-        self._files = None
+    def _open(self) -> RollingDataFileWriter:
+        return RollingDataFileWriter(self._bucket, level=0, source=FileSource.APPEND, prefix=self._prefix)
+
+    def _message(self, files: tuple[DataFileMeta, ...]) -> CommitMessage:
         message = self._bucket.message(
             new_files=tuple(map(self._without_statistics, files)) if self._is_bare else files
         )
         # Postponed rows are read under whatever schema the table has when they are given their buckets.
         return replace(message, schema_id=None)
-
-    def abort(self) -> None:
-        """Delete what was written since the last ``prepare``."""
-        if self._files is not None:
-            self._files.abort()
-            self._files = None
 
     def _without_statistics(self, file: DataFileMeta) -> DataFileMeta:
         types = [f.type.with_nullable(True) for f in self._schema.key_fields]

@@ -54,6 +54,9 @@ class MergeTreeWriter:
     that others have replaced it is given up, and so are those after it: the writer knows a bucket of the past.
     """
 
+    buffers_rows: Final = True
+    """Rows wait in memory until ``prepare``, or until the write buffer is full."""
+
     def __init__(
         self,
         bucket: BucketFiles,

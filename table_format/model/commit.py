@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import IndexFileMeta
 
@@ -43,6 +44,11 @@ class CommitMessage:
     numbers_base: str | None = None
     schema_id: int | None = None
     rewrites: bool = False
+
+    @property
+    def bucket_id(self) -> BucketId:
+        """The partition and bucket of the work."""
+        return BucketId(self.partition, self.bucket)
 
     @property
     def is_empty(self) -> bool:

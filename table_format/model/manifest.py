@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, TypeAlias
 
+from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta, SimpleStats
 
 DELETION_VECTORS: Final = "DELETION_VECTORS"
@@ -32,6 +33,11 @@ class ManifestEntry:
     bucket: int
     total_buckets: int
     file: DataFileMeta
+
+    @property
+    def bucket_id(self) -> BucketId:
+        """The partition and bucket of the file."""
+        return BucketId(self.partition, self.bucket)
 
     @property
     def identifier(self) -> FileIdentifier:
@@ -96,3 +102,8 @@ class IndexManifestEntry:
     partition: bytes
     bucket: int
     index_file: IndexFileMeta
+
+    @property
+    def bucket_id(self) -> BucketId:
+        """The partition and bucket of the index file."""
+        return BucketId(self.partition, self.bucket)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from table_format.limits import MAX_BUCKETS
 from table_format.options.declare import WRITES, Option, unsupported
 from table_format.options.values import boolean, choice, duration, integer, names, optional
 
-DYNAMIC_OR_UNAWARE = -1
-POSTPONE = -2
+DYNAMIC_OR_UNAWARE: Final = -1
+POSTPONED: Final = -2
+"""Special values of the option ``bucket``. What they mean for a table is its ``bucket_mode``."""
 
 BUCKET = Option(
     "bucket",
-    integer(POSTPONE, MAX_BUCKETS),
+    integer(POSTPONED, MAX_BUCKETS),
     DYNAMIC_OR_UNAWARE,
     "Number of buckets of each partition. -1 is one bucket without order on an append table; on a primary key table it "
     "means dynamic buckets, as many as 'dynamic-bucket.target-row-num' asks for. -2 (postpone) puts rows of a primary "

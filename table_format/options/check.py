@@ -8,15 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from typing import assert_never
 
 from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.model.arguments import options_by_key
 from table_format.model.schema import TableSchema
-from table_format.options.bucket import BUCKET, BUCKET_KEY, DYNAMIC_OR_UNAWARE, POSTPONE
+from table_format.options.bucket import BUCKET, BUCKET_KEY
+from table_format.options.bucket_mode import (
+    CrossPartition,
+    Dynamic,
+    Fixed,
+    Postponed,
+    Unaware,
+    bucket_mode,
+    check_cross_partition_mode,
+)
 from table_format.options.check_file_index import check_file_index, is_file_index_key
 from table_format.options.check_files import FILE_KEYS, check_files
 from table_format.options.check_merge import check_merge_options
-from table_format.options.check_schema import needs_dynamic_buckets
 from table_format.options.check_secrets import refuse_secret
 from table_format.options.check_stream import STREAM_KEYS, check_stream
 from table_format.options.declare import AnyOption, Operation, Option, OptionPattern, parse_value
@@ -161,7 +170,7 @@ def require(schema: TableSchema, options: TableOptions, operation: Operation) ->
         if not _has_its_effect(option, parse_value(key, option.parser, value)):
             raise _unsupported(option, key, value, f" to {operation.value} the table")
     if operation is Operation.WRITE and schema.primary_keys:
-        _check_partitioned_key(schema, options.bucket.count)
+        check_cross_partition_mode(schema, options.bucket)
 
 
 def _has_its_effect(option: AnyOption, value: object) -> bool:
@@ -179,11 +188,6 @@ def _unsupported(option: AnyOption, key: str, value: str, purpose: str = "") -> 
         f"({option.doc.rstrip('.')}){honoured}"
     )
     return UnsupportedFeature(f"{key}={shown_value}", message)
-
-
-def _check_partitioned_key(schema: TableSchema, count: int) -> None:
-    if schema.is_cross_partition and count != DYNAMIC_OR_UNAWARE:
-        raise InvalidOption(BUCKET.key, needs_dynamic_buckets(schema, count))
 
 
 def _unknown(key: str) -> str:
@@ -233,18 +237,22 @@ def _check_columns(schema: TableSchema, options: TableOptions) -> None:
 
 
 def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
-    count, key = options.bucket.count, options.bucket.key
-    if count == 0:
-        raise InvalidOption(BUCKET.key, "0 is not a number of buckets; it takes a positive number or -1")
-    if schema.primary_keys:
-        _check_partitioned_key(schema, count)
-    elif count == POSTPONE:
-        raise InvalidOption(BUCKET.key, "-2 (postpone bucket) needs a primary key")
-    if count == DYNAMIC_OR_UNAWARE and key:
-        raise InvalidOption(BUCKET_KEY.key, "has no meaning with bucket = -1; set 'bucket' to a positive number")
-    if count > 0 and not schema.primary_keys and not key:
-        message = "is required for an append table with a positive number of buckets; name the columns to hash"
-        raise InvalidOption(BUCKET_KEY.key, message)
+    mode, key = bucket_mode(schema, options.bucket), options.bucket.key
+    check_cross_partition_mode(schema, options.bucket)
+    match mode:
+        case Fixed():
+            if not schema.primary_keys and not key:
+                message = "is required for an append table with a positive number of buckets; name the columns to hash"
+                raise InvalidOption(BUCKET_KEY.key, message)
+        case Dynamic() | Unaware() | CrossPartition():
+            if key:
+                message = "has no meaning with bucket = -1; set 'bucket' to a positive number"
+                raise InvalidOption(BUCKET_KEY.key, message)
+        case Postponed():
+            if not schema.primary_keys:
+                raise InvalidOption(BUCKET.key, "-2 (postpone bucket) needs a primary key")
+        case _:
+            assert_never(mode)
 
 
 def _check_retention(options: TableOptions) -> None:

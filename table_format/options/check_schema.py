@@ -22,7 +22,8 @@ from table_format.model.types import (
     TextType,
     types_in,
 )
-from table_format.options.bucket import BUCKET, BUCKET_FUNCTION, BUCKET_KEY, DYNAMIC_OR_UNAWARE
+from table_format.options.bucket import BUCKET_FUNCTION, BUCKET_KEY
+from table_format.options.bucket_mode import Fixed, bucket_mode, check_cross_partition_mode
 from table_format.options.merge import ROWKIND_FIELD, SEQUENCE_FIELDS
 from table_format.options.table_options import TableOptions
 
@@ -118,20 +119,10 @@ def _check_primary_key(schema: TableSchema) -> None:
         raise InvalidSchema(message)
 
 
-def needs_dynamic_buckets(schema: TableSchema, count: int) -> str:
-    """Why a primary key without all partition columns does not go with a number of buckets."""
-    outside = ", ".join(key for key in schema.partition_keys if key not in schema.primary_keys)
-    return (
-        f"is {count} and the primary key lacks the partition columns {outside}: a key is looked for in all partitions, "
-        f"which takes '{BUCKET.key}' = {DYNAMIC_OR_UNAWARE}; set it, or add the columns to the primary key"
-    )
-
-
 def _check_cross_partition(schema: TableSchema, options: TableOptions) -> None:
     if not schema.is_cross_partition:
         return
-    if options.bucket.count != DYNAMIC_OR_UNAWARE:
-        raise InvalidOption(BUCKET.key, needs_dynamic_buckets(schema, options.bucket.count))
+    check_cross_partition_mode(schema, options.bucket)
     if options.merge.sequence_fields:
         message = (
             "does not go with a primary key that lacks partition columns: of two rows in different partitions the "
@@ -156,7 +147,7 @@ def _check_column_options(schema: TableSchema, options: TableOptions) -> None:
 
 
 def _check_bucket_function(schema: TableSchema, options: TableOptions) -> None:
-    if options.bucket.count < 1 or options.bucket.function == "default":
+    if not isinstance(bucket_mode(schema, options.bucket), Fixed) or options.bucket.function == "default":
         return
     fields = schema.select(schema.bucket_keys)
     shown = ", ".join(f"'{f.name}' {f.type}" for f in fields)

@@ -20,13 +20,14 @@ from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 from table_format.model.split import DeletionFile
-from table_format.options.bucket import DYNAMIC_OR_UNAWARE, POSTPONE
+from table_format.options.bucket_mode import BucketMode, bucket_mode
 from table_format.options.check import require
 from table_format.options.declare import Operation
 from table_format.options.table_options import TableOptions
@@ -91,15 +92,13 @@ class TableFacts:
         return Partitions(self.schema, self.options)
 
     @property
-    def has_dynamic_buckets(self) -> bool:
-        """Whether keys are given buckets as they come, which a hash index records."""
-        keyed = self.schema.is_primary_key_table and not self.schema.is_cross_partition
-        return keyed and self.options.bucket.count == DYNAMIC_OR_UNAWARE
+    def bucket_mode(self) -> BucketMode:
+        """How the table spreads its rows over buckets.
 
-    @property
-    def postpones_buckets(self) -> bool:
-        """Whether rows are put aside until a compaction gives them their buckets."""
-        return self.options.bucket.count == POSTPONE
+        Raises:
+            InvalidOption: the option ``bucket`` is 0.
+        """
+        return bucket_mode(self.schema, self.options.bucket)
 
     def committer(self, commit_user: str) -> TableCommit:
         """Commits of one user, which share what this process knows of the table."""
@@ -112,7 +111,7 @@ class TableFacts:
             manifests=self.manifests,
         )
 
-    def deletion_files(self, snapshot: Snapshot) -> Mapping[tuple[bytes, int], Mapping[str, DeletionFile]]:
+    def deletion_files(self, snapshot: Snapshot) -> Mapping[BucketId, Mapping[str, DeletionFile]]:
         """The deletion files of a snapshot by partition and bucket, and there by data file.
 
         Raises:
@@ -125,7 +124,7 @@ class TableFacts:
             beside_data=self.options.bucket.index_in_data_file_dir,
         )
 
-    def bucket_deletions(self, snapshot: Snapshot | None) -> Mapping[tuple[bytes, int], BucketDeletions]:
+    def bucket_deletions(self, snapshot: Snapshot | None) -> Mapping[BucketId, BucketDeletions]:
         """The deletion vectors of a snapshot as those need them who write to a bucket.
 
         Raises:
@@ -133,10 +132,10 @@ class TableFacts:
         """
         if snapshot is None:
             return {}
-        index_files: dict[tuple[bytes, int], list[IndexFileMeta]] = {}
+        index_files: dict[BucketId, list[IndexFileMeta]] = {}
         for entry in self.manifests.index_entries(snapshot):
             if entry.index_file.index_type == DELETION_VECTORS:
-                index_files.setdefault((entry.partition, entry.bucket), []).append(entry.index_file)
+                index_files.setdefault(entry.bucket_id, []).append(entry.index_file)
         if not index_files:
             return {}
         files = self.deletion_files(snapshot)

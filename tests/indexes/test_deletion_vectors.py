@@ -14,6 +14,7 @@ from table_format.indexes.deletion_vectors import deletion_files, index_file_pat
 from table_format.io.file_io import FileIO
 from table_format.io.memory import MemoryFileIO
 from table_format.io.paths import TablePaths
+from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import EMPTY_ROW
 from table_format.model.manifest import (
     DELETION_VECTORS,
@@ -42,9 +43,7 @@ def entry(name: str, **members: object) -> IndexManifestEntry:
     return IndexManifestEntry(FileKind.ADD, EMPTY_ROW, 3, replace(file, **members))  # type: ignore[arg-type]
 
 
-def located(
-    *entries: IndexManifestEntry, beside_data: bool = False
-) -> dict[tuple[bytes, int], dict[str, DeletionFile]]:
+def located(*entries: IndexManifestEntry, beside_data: bool = False) -> dict[BucketId, dict[str, DeletionFile]]:
     return deletion_files(entries, PATHS, lambda _partition: "dt=1", beside_data=beside_data)
 
 

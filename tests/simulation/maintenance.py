@@ -19,6 +19,7 @@ from table_format.metastore.expiry.orphans import remove_orphan_files
 from table_format.metastore.expiry.tag_deletion import delete_tag
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.manifest import ManifestEntry
 from table_format.model.schema_change import AddColumn
@@ -55,9 +56,9 @@ def compactor(p: Process) -> None:
 def compact(p: Process, user: str) -> None:
     """Compact one bucket, if any has something to compact."""
     latest = p.snapshots().latest()
-    buckets: dict[tuple[bytes, int], list[ManifestEntry]] = {}
+    buckets: dict[BucketId, list[ManifestEntry]] = {}
     for entry in p.files_of(latest):
-        buckets.setdefault((entry.partition, entry.bucket), []).append(entry)
+        buckets.setdefault(entry.bucket_id, []).append(entry)
     busy = {place: files for place, files in buckets.items() if len(files) > 1 or files[0].file.level == 0}
     if not busy:
         return

@@ -40,11 +40,23 @@ CODE = (
     *(
         "table/write/batch_commit.py",
         "table/write/table_write.py",
+        "table/write/bucket_writers.py",
+        "table/write/flush_schedule.py",
+        "table/write/hand_over.py",
+        "table/write/uncommitted_files.py",
+        "table/write/writer_opening.py",
         "table/placement/dynamic.py",
+        "table/placement/dynamic_placement.py",
         "lsm/commit_increment.py",
         "lsm/writer.py",
     ),
-    *("lsm/background.py", "append/writer.py", "formats/bucket_files.py", "formats/rolling_writer.py"),
+    *(
+        "lsm/background.py",
+        "append/writer.py",
+        "formats/straight_writer.py",
+        "formats/bucket_files.py",
+        "formats/rolling_writer.py",
+    ),
 )
 
 

@@ -17,10 +17,12 @@ from table_format.metastore.commit.schema_fit import find_misfit
 from table_format.metastore.manifest.index_entries import combine_index, find_hash_index_change
 from table_format.metastore.manifest.manifest_changes import FileChanges, compact_changes
 from table_format.model.arguments import whole_number
+from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind, IndexManifestEntry
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.options.bucket_mode import is_bucketed
 
 
 def check_fit(
@@ -41,7 +43,7 @@ def check_fit(
     outdated = find_key_change(changes, c.schema, latest, c.snapshots, c.manifests)
     if outdated is not None:
         raise outdated
-    index = combine_index(before, changes.index, bucketed=c.is_bucketed) if changes.index else before
+    index = combine_index(before, changes.index, bucketed=is_bucketed(c.bucket_mode)) if changes.index else before
     conflict = _find_conflict(c, job, proposal, index, latest)
     if conflict is not None:
         raise conflict
@@ -50,12 +52,12 @@ def check_fit(
 
 def find_lost_buckets(
     c: CommitContext, job: CommitJob, messages: Iterable[CommitMessage]
-) -> dict[tuple[bytes, int], ConflictError]:
+) -> dict[BucketId, ConflictError]:
     """The buckets whose compaction does not fit on the table any more, and why; none if that is not known."""
-    buckets: dict[tuple[bytes, int], list[CommitMessage]] = {}
+    buckets: dict[BucketId, list[CommitMessage]] = {}
     for message in messages:
-        buckets.setdefault((message.partition, message.bucket), []).append(message)
-    lost: dict[tuple[bytes, int], ConflictError] = {}
+        buckets.setdefault(message.bucket_id, []).append(message)
+    lost: dict[BucketId, ConflictError] = {}
     try:
         latest, schema = c.snapshots.latest(), c.schemas.latest()
         for bucket, own in buckets.items():

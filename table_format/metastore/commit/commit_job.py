@@ -15,6 +15,7 @@ from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.manifest import ManifestEntry
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.options.bucket_mode import BucketMode, bucket_mode
 from table_format.options.table_options import TableOptions
 
 
@@ -33,9 +34,9 @@ class CommitContext:
     live: LiveState
 
     @property
-    def is_bucketed(self) -> bool:
-        """Whether a row belongs to one bucket and no other."""
-        return self.schema.is_primary_key_table or self.options.bucket.count > 0
+    def bucket_mode(self) -> BucketMode:
+        """How the table spreads its rows over buckets."""
+        return bucket_mode(self.schema, self.options.bucket)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from table_format.metastore.commit.key_places import MOVES_NO_KEY, key_places_ch
 from table_format.metastore.manifest.manifest_changes import FileChanges
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.bucket_id import BucketId
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import CommitKind, Snapshot
@@ -32,7 +33,7 @@ from table_format.model.snapshot import CommitKind, Snapshot
 STATEMENTS: Final = frozenset(("DELETE", "UPDATE", "MERGE"))
 """Operations of snapshots whose rows rest on those before them."""
 
-_Place: TypeAlias = tuple[bytes, int] | bytes | None
+_Place: TypeAlias = BucketId | bytes | None
 """Where files can share keys: a bucket, a partition, or anywhere."""
 
 
@@ -96,7 +97,7 @@ class KeySpans:
         """Whether a file may hold one of the keys; ``in_any_bucket`` where rows were given other buckets."""
         known = self._known
         in_partition = in_any_bucket or entry.bucket == POSTPONE_BUCKET
-        place = None if self._crosses else entry.partition if in_partition else (entry.partition, entry.bucket)
+        place = None if self._crosses else entry.partition if in_partition else entry.bucket_id
         if entry.bucket == POSTPONE_BUCKET:
             return place in known.places
         if place in known.postponed or (not self._crosses and entry.partition in known.postponed):
@@ -123,7 +124,7 @@ class KeySpans:
         return _Places(frozenset(places), frozenset(postponed), spans)
 
     def _places(self, entry: ManifestEntry) -> tuple[_Place, ...]:
-        return (None,) if self._crosses else (entry.partition, (entry.partition, entry.bucket))
+        return (None,) if self._crosses else (entry.partition, entry.bucket_id)
 
 
 def meetings(

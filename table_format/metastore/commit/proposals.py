@@ -16,7 +16,7 @@ from table_format.metastore.manifest.partitions import PartitionSpec
 from table_format.metastore.references.snapshot_files import file_key
 from table_format.model.manifest import FileIdentifier, FileKind, ManifestEntry
 from table_format.model.snapshot import Snapshot
-from table_format.options.bucket import POSTPONE
+from table_format.options.bucket_mode import Postponed
 
 
 def propose_overwrite(
@@ -104,4 +104,4 @@ def _replacement(
 
 def _is_in_table(c: CommitContext, entry: ManifestEntry) -> bool:
     # Files not yet in a bucket are no part of the state of a table with buckets; a postpone table has only those.
-    return entry.bucket >= 0 or c.options.bucket.count == POSTPONE
+    return entry.bucket >= 0 or isinstance(c.bucket_mode, Postponed)

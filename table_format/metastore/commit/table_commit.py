@@ -328,7 +328,7 @@ class TableCommit:
             except (OSError, TableFormatError) as e:
                 is_partial = isinstance(e, ConflictError) and not whole
                 lost = find_lost_buckets(self._context, job, messages) if is_partial else {}
-                left = tuple(m for m in messages if (m.partition, m.bucket) not in lost)
+                left = tuple(m for m in messages if m.bucket_id not in lost)
                 if not before and not (lost and (on_drop is not None or not compact_changes(left).is_empty)):
                     raise
                 # The rows are published, and a compaction changes none: an error would have them written twice.
@@ -338,7 +338,7 @@ class TableCommit:
                 if not lost:
                     self._drop_compaction(messages)
                     return ()
-                self._drop_compaction(m for m in messages if (m.partition, m.bucket) in lost)
+                self._drop_compaction(m for m in messages if m.bucket_id in lost)
                 for (partition, bucket), reason in lost.items():
                     if on_drop is not None:
                         on_drop(partition, bucket, reason)

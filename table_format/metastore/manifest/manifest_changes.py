@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import DELETION_VECTORS, FileKind, IndexFileMeta, IndexManifestEntry, ManifestEntry
@@ -69,10 +70,10 @@ class FileChanges:
         return frozenset(e.partition for e in self.entries) | frozenset(e.partition for e in self.index)
 
     @property
-    def buckets(self) -> frozenset[tuple[bytes, int]]:
+    def buckets(self) -> frozenset[BucketId]:
         """The buckets touched."""
-        touched = frozenset((e.partition, e.bucket) for e in self.entries)
-        return touched | frozenset((e.partition, e.bucket) for e in self.index)
+        touched = frozenset(e.bucket_id for e in self.entries)
+        return touched | frozenset(e.bucket_id for e in self.index)
 
     @property
     def removes(self) -> bool:

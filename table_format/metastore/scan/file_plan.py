@@ -18,6 +18,7 @@ from table_format.metastore.manifest.partitions import Partitions
 from table_format.metastore.manifest.replay import MergedEntries, ReplayError, live_entries, merge_entries
 from table_format.metastore.scan.file_filter import ALL_FILES, FileFilter
 from table_format.metastore.scan.partition_test import PartitionTest
+from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import ManifestEntry, ManifestFileMeta
 from table_format.model.schema import TableSchema
@@ -196,13 +197,14 @@ def _overlap(files: Sequence[DataFileMeta], range_of: KeyRangeOf) -> bool:
     return any(left[1] >= right[0] for left, right in pairwise(sorted(map(range_of, files))))
 
 
-def by_bucket(entries: Iterable[ManifestEntry]) -> dict[tuple[bytes, int], list[ManifestEntry]]:
+def by_bucket(entries: Iterable[ManifestEntry]) -> dict[BucketId, list[ManifestEntry]]:
     """Entries grouped by partition and bucket, each group in the order of the entries.
 
     >>> by_bucket(())
     {}
     """
+    # A plain tuple for each entry and a named one for each bucket: there may be many entries.
     groups: dict[tuple[bytes, int], list[ManifestEntry]] = {}
     for entry in entries:
         groups.setdefault((entry.partition, entry.bucket), []).append(entry)
-    return groups
+    return {BucketId(*key): group for key, group in groups.items()}

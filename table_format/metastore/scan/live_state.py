@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 from table_format.errors import CorruptionError, MissingFile
 from table_format.metastore.manifest.manifest_store import ManifestStore
@@ -17,12 +17,12 @@ from table_format.metastore.manifest.replay import MergedEntries, ReplayError, l
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from table_format.model.bucket_id import BucketId
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 
-Bucket: TypeAlias = tuple[bytes, int]
 """A partition and a bucket of it."""
 
 _LONGEST_STEP: Final = 64
@@ -65,10 +65,10 @@ class LiveState:
             CorruptionError: a manifest is missing or broken, or contradicts another.
         """
         self._ask(snapshot, partitions)
-        found = [(p, bucket) for p in sorted(partitions) for bucket in sorted(self._partitions[p].buckets)]
+        found = [BucketId(p, bucket) for p in sorted(partitions) for bucket in sorted(self._partitions[p].buckets)]
         return self._live(snapshot, found)
 
-    def bucket_files(self, snapshot: Snapshot, buckets: frozenset[Bucket]) -> list[ManifestEntry]:
+    def bucket_files(self, snapshot: Snapshot, buckets: frozenset[BucketId]) -> list[ManifestEntry]:
         """The live files of some buckets at a snapshot; raises as ``files``."""
         self._ask(snapshot, frozenset(partition for partition, _ in buckets))
         return self._live(snapshot, sorted(buckets))
@@ -108,7 +108,7 @@ class LiveState:
         if missing:
             self._load(snapshot, FileFilter(partitions=missing), missing)
 
-    def _live(self, snapshot: Snapshot, buckets: Iterable[Bucket]) -> list[ManifestEntry]:
+    def _live(self, snapshot: Snapshot, buckets: Iterable[BucketId]) -> list[ManifestEntry]:
         try:
             found = [e for p, bucket in buckets for e in live_entries(self._partitions[p].buckets.get(bucket, {}))]
         except ReplayError as e:

@@ -18,6 +18,7 @@ from table_format.errors import BucketLost
 from table_format.indexes.deletion_vectors import BucketDeletions
 from table_format.io.uncommitted_files import DeletingOnFailure
 from table_format.kernels.sort_keys import SortKey
+from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
 from table_format.model.snapshot import Snapshot
@@ -112,13 +113,13 @@ def _replacements(
     facts: TableFacts, works: Sequence[BucketCompaction], messages: Sequence[CommitMessage]
 ) -> Iterator[CommitMessage]:
     """One message for each partition, of what the tasks of its ranges wrote; files are numbered in order."""
-    written: dict[tuple[bytes, int], list[DataFileMeta]] = {}
+    written: dict[BucketId, list[DataFileMeta]] = {}
     for message in messages:
-        written.setdefault((message.partition, message.bucket), []).extend(message.compact_after)
+        written.setdefault(message.bucket_id, []).extend(message.compact_after)
     for work in works:
         after: list[DataFileMeta] = []
         following = 0
-        for file in written.get((work.partition, work.bucket), ()):
+        for file in written.get(work.bucket_id, ()):
             last = following + file.row_count - 1
             after.append(replace(file, min_sequence_number=following, max_sequence_number=last))
             following = last + 1

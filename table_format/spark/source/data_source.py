@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, assert_never
 
 import pyarrow as pa
 from pyspark.sql import datasource
@@ -24,6 +24,7 @@ from table_format.io.paths import database_name_of
 from table_format.model.commit import CommitMessage
 from table_format.model.predicate import Predicate, conjunction
 from table_format.model.split import DataSplit
+from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware
 from table_format.spark.source.pushed_filters import predicate_of
 from table_format.spark.tasks.table_work import write_rows
 from table_format.spark.tasks.task_results import gather, outcome_of
@@ -79,12 +80,18 @@ def _check_writable(table: Table) -> None:
         UnsupportedFeature: keys are given their buckets as they come, or a write would have to compact.
     """
     options, way_out = table.options, "write with Lake.write, which brings the rows of a bucket together"
-    if table.facts.has_dynamic_buckets:
-        feature = "writing dynamic buckets through format('paimon')"
-        raise UnsupportedFeature(feature, f"{feature} is not supported: {table.identifier} has them; {way_out}")
-    if table.schema.is_cross_partition:
-        feature = "writing keys that may change their partition through format('paimon')"
-        raise UnsupportedFeature(feature, f"{feature} is not supported: {table.identifier} has them; {way_out}")
+    mode = table.facts.bucket_mode
+    match mode:
+        case Dynamic():
+            feature = "writing dynamic buckets through format('paimon')"
+            raise UnsupportedFeature(feature, f"{feature} is not supported: {table.identifier} has them; {way_out}")
+        case CrossPartition():
+            feature = "writing keys that may change their partition through format('paimon')"
+            raise UnsupportedFeature(feature, f"{feature} is not supported: {table.identifier} has them; {way_out}")
+        case Fixed() | Unaware() | Postponed():
+            pass
+        case _:
+            assert_never(mode)
     compacts = options.compacts_by_lookup or options.compaction.full_compaction_delta_commits is not None
     if table.schema.is_primary_key_table and compacts and not options.compaction.write_only:
         feature = "compaction by a write through format('paimon')"

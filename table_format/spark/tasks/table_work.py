@@ -21,9 +21,10 @@ from table_format.spark.tasks.task_inputs import TaskInputs, numbers_in
 from table_format.spark.tasks.task_results import result_of
 from table_format.spark.tasks.worker import Batches
 from table_format.table.facts import TableFacts
+from table_format.table.placement.assigners import WritingAssigner
 from table_format.table.read.plan import Plan
 from table_format.table.read.split_reader import read_split
-from table_format.table.write.table_write import OwnHashes, TableWrite
+from table_format.table.write.table_write import TableWrite
 
 T = TypeVar("T")
 Rows = TypeVar("Rows", bound=Sized)
@@ -76,14 +77,14 @@ def bucket_writer(
     names: Sequence[str],
     *,
     replacing: bool,
-    given: OwnHashes | None = None,
+    assignment: WritingAssigner | None = None,
     commit_user: str | None = None,
 ) -> Callable[[Batches], Batches]:
     """Write the rows that come in, whose columns have those names; the answer is one row for the task."""
 
     def write(batches: Batches) -> Batches:
         named = (batch.rename_columns(list(names)) for batch in batches)
-        write_to = partial(TableWrite, facts, replacing=replacing, given=given, commit_user=commit_user)
+        write_to = partial(TableWrite, facts, replacing=replacing, assignment=assignment, commit_user=commit_user)
         yield result_of(lambda: write_rows(write_to(), named))
 
     return write

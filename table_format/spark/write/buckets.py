@@ -18,7 +18,6 @@ from pyspark.sql.types import IntegerType, IntegralType
 
 from table_format.errors import InvalidData
 from table_format.model.types import BigIntType, DataField, DateType, IntType
-from table_format.options.bucket import BucketOptions
 from table_format.spark.names import column, quoted
 from table_format.table.facts import TableFacts
 from table_format.table.placement.routing import bucket_numbers
@@ -45,22 +44,25 @@ def task_of(facts: TableFacts, bucket: Column, tasks: int) -> Column:
     return F.pmod(target, F.lit(tasks)).cast("int")
 
 
-def with_bucket(frame: DataFrame, facts: TableFacts, name: str) -> DataFrame:
-    """The frame with a column ``name`` for the bucket of each row, of a table with a fixed number of buckets."""
-    return with_number(frame, facts.schema.select(facts.schema.bucket_keys), facts.options.bucket, name)
+def with_bucket(frame: DataFrame, facts: TableFacts, count: int, name: str) -> DataFrame:
+    """The frame with a column ``name`` for the bucket of each row, one of the ``count`` that the table has."""
+    fields = facts.schema.select(facts.schema.bucket_keys)
+    return with_number(frame, fields, count, name, function=facts.options.bucket.function)
 
 
-def with_number(frame: DataFrame, fields: Sequence[DataField], bucketing: BucketOptions, name: str) -> DataFrame:
-    """The frame with a column ``name`` for what a number of buckets, or of tasks, makes of key columns."""
-    if bucketing.function == "default" and len(fields) == 1 and _is_native(frame, fields[0]):
-        return _with_native_bucket(frame, fields[0], bucketing.count, name)
+def with_number(
+    frame: DataFrame, fields: Sequence[DataField], count: int, name: str, *, function: str = "default"
+) -> DataFrame:
+    """The frame with a column ``name`` that spreads key columns over ``count`` numbers by a bucket function."""
+    if function == "default" and len(fields) == 1 and _is_native(frame, fields[0]):
+        return _with_native_bucket(frame, fields[0], count, name)
     # The stubs do not know that the kind of function is found by its annotations.
-    function = cast("Any", arrow_udf)(bucket_function(fields, bucketing), IntegerType())
-    return frame.withColumn(name, function(*(column(f.name) for f in fields)))
+    numbered = cast("Any", arrow_udf)(bucket_function(fields, count, function), IntegerType())
+    return frame.withColumn(name, numbered(*(column(f.name) for f in fields)))
 
 
-def bucket_function(fields: Sequence[DataField], bucketing: BucketOptions) -> Callable[..., pa.Array]:
-    """The bucket of each row from arrays of its bucket key columns."""
+def bucket_function(fields: Sequence[DataField], count: int, function: str) -> Callable[..., pa.Array]:
+    """The bucket of each row, one of ``count``, from arrays of its bucket key columns."""
 
     def buckets(*columns: pa.Array) -> pa.Array:
         try:
@@ -68,7 +70,7 @@ def bucket_function(fields: Sequence[DataField], bucketing: BucketOptions) -> Ca
         except InvalidData:
             # No bucket is right for them: the task that is to write them says what is wrong.
             return pa.repeat(pa.scalar(0, pa.int32()), len(columns[0]))
-        return pa.array(bucket_numbers(fields, arrays, bucketing, len(columns[0]))).cast(pa.int32())
+        return pa.array(bucket_numbers(fields, arrays, count, function)).cast(pa.int32())
 
     return buckets
 

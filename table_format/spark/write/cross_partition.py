@@ -41,10 +41,11 @@ from table_format.spark.write.key_bootstrap import (
     plan_bootstrap,
 )
 from table_format.table.facts import TableFacts
-from table_format.table.placement.cross_partition import MovingKeys
+from table_format.table.placement.assigners import GivenBuckets
+from table_format.table.placement.cross_partition import CrossPartitionPlacement
 from table_format.table.placement.given import PLACE_TYPE, Places, place_column
 from table_format.table.rows.validate import RowRules
-from table_format.table.write.table_write import GivenBuckets, TableWrite
+from table_format.table.write.table_write import TableWrite
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -86,7 +87,7 @@ def _with_places(frame: DataFrame, job: CrossPartitionWrite) -> DataFrame:
     """The rows with the places their keys were given, each in the task that is to write them."""
     facts = job.facts
     fields = facts.schema.select(facts.schema.primary_keys)
-    owned = with_number(frame, fields, replace(facts.options.bucket, count=job.assigners, function="default"), ASSIGNER)
+    owned = with_number(frame, fields, job.assigners, ASSIGNER)
     names = [f"c{number}" for number in range(len(job.names))]
     plain = owned.withColumn(ORDER, F.monotonically_increasing_id()).toDF(*names, ASSIGNER, ORDER)
     if not job.replacing:
@@ -135,13 +136,13 @@ def _assigned(job: CrossPartitionWrite, number: int, batches: Batches) -> Batche
     schema = facts.schema
     rules = RowRules(schema, facts.options.merge)
     fields = schema.select((*schema.partition_keys, *schema.trimmed_primary_keys))
-    moving = MovingKeys(facts, replacing=job.replacing, shard=KeyShard(number, job.assigners))
+    placement = CrossPartitionPlacement(facts, replacing=job.replacing, shard=KeyShard(number, job.assigners))
     left: list[pa.RecordBatch] = []
     read = in_larger_batches(batches)
     known = _known(read, left)
     try:
         is_sent = number in job.bootstrap.shards
-        moving.begin(job.base, known=known_rows(facts, job.bootstrap.splits, known) if is_sent else None)
+        placement.begin(job.base, known=known_rows(facts, job.bootstrap.splits, known) if is_sent else None)
         for _ in known:  # an index that did not need them
             pass
         for batch in chain(left, read):
@@ -151,11 +152,11 @@ def _assigned(job: CrossPartitionWrite, number: int, batches: Batches) -> Batche
             rows = rules.without_ignored(given)
             if not rows.num_rows:
                 continue
-            places = moving.choose(keys if rows.num_rows == given.num_rows else rules.conform_columns(rows, fields))
+            places = placement.choose(keys if rows.num_rows == given.num_rows else rules.conform_columns(rows, fields))
             if len(places.rows):
                 yield _with_place(rows, places, job.tasks)
     finally:
-        moving.forget()
+        placement.forget()
 
 
 def _known(batches: Batches, left: list[pa.RecordBatch]) -> Batches:
@@ -197,7 +198,7 @@ def writer(job: CrossPartitionWrite, names: Sequence[str], commit_user: str | No
     def write(batches: Batches) -> Batches:
         notes: list[str] = []
         named = (batch.rename_columns(list(names)) for batch in batches)
-        write_to = partial(TableWrite, job.facts, replacing=job.replacing, given=given, commit_user=commit_user)
+        write_to = partial(TableWrite, job.facts, replacing=job.replacing, assignment=given, commit_user=commit_user)
         outcome = outcome_of(lambda: write_rows(write_to(), _without_notes(named, notes)))
         yield result_with_runs(outcome, notes)
 

@@ -8,7 +8,6 @@ the second shuffle is left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 from zlib import crc32
@@ -21,6 +20,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_type
 
 from table_format.errors import HashIndexChanged, TableFormatError
+from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
 from table_format.model.types import DataField
@@ -32,9 +32,10 @@ from table_format.spark.tasks.worker import Batches, settle
 from table_format.spark.write.assigner_runs import repeated_assigners, result_with_runs, run_name
 from table_format.spark.write.buckets import TASK, one_task_for_each_bucket, task_of, with_number
 from table_format.table.facts import TableFacts
+from table_format.table.placement.assigners import GivenBuckets
 from table_format.table.placement.dynamic import DynamicBuckets, are_apart
 from table_format.table.rows.casts import cast_column
-from table_format.table.write.table_write import GivenBuckets, TableWrite
+from table_format.table.write.table_write import TableWrite
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -132,13 +133,12 @@ def find_repeated_assigner(facts: TableFacts, results: Iterable[Any]) -> HashInd
 
 def find_shared_bucket(facts: TableFacts, messages: Iterable[CommitMessage]) -> HashIndexChanged | None:
     """The failure of work of whose tasks two wrote to one bucket; a commit would keep the hashes of one of them."""
-    found: set[tuple[bytes, int]] = set()
+    found: set[BucketId] = set()
     for message in messages:
-        place = message.partition, message.bucket
-        if place in found:
+        if message.bucket_id in found:
             where = f"{facts.name}: {facts.partitions.shown(message.partition)}, bucket {message.bucket}"
             return HashIndexChanged(f"{where} was written by two tasks; write the rows again")
-        found.add(place)
+        found.add(message.bucket_id)
     return None
 
 
@@ -150,7 +150,7 @@ def placed_writer(
     def write(batches: Batches) -> Batches:
         runs: set[str] = set()
         rows = _without_runs((batch.rename_columns(list(names)) for batch in batches), runs)
-        write_to = partial(TableWrite, facts, replacing=replacing, given=given, commit_user=commit_user)
+        write_to = partial(TableWrite, facts, replacing=replacing, assignment=given, commit_user=commit_user)
         yield result_with_runs(outcome_of(lambda: write_rows(write_to(), rows)), runs)
 
     return write
@@ -179,8 +179,7 @@ def _without_runs(batches: Batches, runs: set[str]) -> Batches:
 def _with_assigner(frame: DataFrame, facts: TableFacts, assigners: int) -> DataFrame:
     """An assigner owns the hashes that as many fixed buckets would put into one."""
     keys = facts.schema.select(facts.schema.trimmed_primary_keys)
-    fixed = replace(facts.options.bucket, count=assigners, function="default")
-    return with_number(frame, keys, fixed, _ASSIGNER)
+    return with_number(frame, keys, assigners, _ASSIGNER)
 
 
 def bucket_chooser(

@@ -7,7 +7,7 @@ cleaning of orphans.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
@@ -17,6 +17,7 @@ from table_format.errors import InvalidData
 from table_format.metastore.manifest.partitions import PartitionSpec
 from table_format.model.commit import CommitMessage
 from table_format.model.schema import TableSchema
+from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware
 from table_format.spark.names import column
 from table_format.spark.read.conditions import literal
 from table_format.spark.tasks.code_shipping import is_connect
@@ -37,8 +38,9 @@ from table_format.spark.write.dynamic import (
     with_dynamic_buckets,
 )
 from table_format.table.facts import TableFacts
+from table_format.table.placement.assigners import Assignment, GivenBuckets, WritingAssigner
 from table_format.table.rows.validate import RowRules
-from table_format.table.write.table_write import GivenBuckets, OwnHashes, TableWrite
+from table_format.table.write.table_write import TableWrite
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -71,27 +73,27 @@ def write_frame(
         UnsupportedFeature: the table has a feature that this version cannot write.
     """
     check_frame(frame.schema, facts)
-    if facts.schema.is_cross_partition and _is_shared(frame, parallelism, SMALL_CROSS_PARTITION_BYTES):
+    if isinstance(facts.bucket_mode, CrossPartition) and _is_shared(frame, parallelism, SMALL_CROSS_PARTITION_BYTES):
         return _write_across_partitions(
             frame, facts, replacing=replacing, parallelism=parallelism, commit_user=commit_user
         )
-    given: GivenBuckets | OwnHashes | None = None
-    if facts.has_dynamic_buckets and _is_shared(frame, parallelism):
-        routed, given = _assigned(frame, facts, replacing=replacing, parallelism=parallelism)
+    assignment: Assignment | None = None
+    if isinstance(facts.bucket_mode, Dynamic) and _is_shared(frame, parallelism):
+        routed, assignment = _assigned(frame, facts, replacing=replacing, parallelism=parallelism)
     else:
         routed = _routed(frame, facts, parallelism)
     names = routed.columns
     # mapInArrow takes names for SQL, where a dot or a back-quote means something; the tasks give the names back.
     plain = routed.toDF(*(f"c{number}" for number in range(len(names))))
-    if isinstance(given, GivenBuckets):
-        write = placed_writer(facts, names, given, replacing=replacing, commit_user=commit_user)
+    if isinstance(assignment, GivenBuckets):
+        write = placed_writer(facts, names, assignment, replacing=replacing, commit_user=commit_user)
         rows = map_in_workers(plain, write, RESULT_WITH_RUNS_DDL).collect()
     else:
-        write = bucket_writer(facts, names, replacing=replacing, given=given, commit_user=commit_user)
+        write = bucket_writer(facts, names, replacing=replacing, assignment=assignment, commit_user=commit_user)
         rows = map_in_workers(plain, write, RESULT_DDL).collect()
     results = gather(rows)
-    failure = find_repeated_assigner(facts, rows) if isinstance(given, GivenBuckets) else None
-    if failure is None and facts.has_dynamic_buckets:
+    failure = find_repeated_assigner(facts, rows) if isinstance(assignment, GivenBuckets) else None
+    if failure is None and isinstance(facts.bucket_mode, Dynamic):
         failure = find_shared_bucket(facts, results.messages)
     return messages_of_all(facts, results, failure)
 
@@ -99,7 +101,7 @@ def write_frame(
 def _write_across_partitions(
     frame: DataFrame, facts: TableFacts, *, replacing: bool, parallelism: int | None, commit_user: str | None
 ) -> tuple[CommitMessage, ...]:
-    from table_format.spark.write.cross_partition import (  # only tables whose keys move need DuckDB
+    from table_format.spark.write.cross_partition import (  # only such tables need DuckDB
         CrossPartitionWrite,
         write_across_partitions,
     )
@@ -143,25 +145,32 @@ def with_constants(frame: DataFrame, schema: TableSchema, spec: PartitionSpec) -
 
 def _assigned(
     frame: DataFrame, facts: TableFacts, *, replacing: bool, parallelism: int | None
-) -> tuple[DataFrame, GivenBuckets | OwnHashes]:
+) -> tuple[DataFrame, Assignment]:
     """Rows of a table with dynamic buckets at those who write them, and what these go by."""
     base = facts.snapshots.latest()
     assigners = assigner_count(facts.options.bucket, parallelism)
     tasks = parallelism or _shuffle_partitions(frame) or DEFAULT_ASSIGNERS
     if can_assigners_write(facts, base, assigners, replacing=replacing, parallelism=parallelism):
-        return one_task_for_each_assigner(frame, facts, assigners, tasks), OwnHashes(assigners, base)
+        return one_task_for_each_assigner(frame, facts, assigners, tasks), WritingAssigner(assigners, base)
     assigned = with_dynamic_buckets(frame, facts, base, replacing=replacing, assigners=assigners, tasks=tasks)
     return assigned, GivenBuckets(BUCKET, base)
 
 
 def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> DataFrame:
     """The rows of one bucket of one partition all in one task; an append table without buckets stays as it is."""
-    buckets = facts.options.bucket.count
-    if facts.has_dynamic_buckets or facts.schema.is_cross_partition:
-        # One task gives keys their places and writes them.
-        return frame.coalesce(1)
-    if buckets < 1:
-        return frame if parallelism is None else frame.repartition(parallelism)
+    mode = facts.bucket_mode
+    match mode:
+        case Dynamic() | CrossPartition():
+            # One task gives keys their places and writes them.
+            return frame.coalesce(1)
+        case Unaware() | Postponed():
+            return frame if parallelism is None else frame.repartition(parallelism)
+        case Fixed(buckets):
+            return _by_fixed_bucket(frame, facts, buckets, parallelism)
+    assert_never(mode)
+
+
+def _by_fixed_bucket(frame: DataFrame, facts: TableFacts, buckets: int, parallelism: int | None) -> DataFrame:
     if parallelism is None and _is_small(frame):
         return frame.coalesce(1)
     tasks = parallelism or buckets
@@ -170,7 +179,7 @@ def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> Dat
         tasks = parallelism or _shuffle_partitions(frame) or buckets
     if tasks == 1:
         return frame.repartition(1)
-    return one_task_for_each_bucket(with_bucket(frame, facts, TASK), facts, column(TASK), tasks)
+    return one_task_for_each_bucket(with_bucket(frame, facts, buckets, TASK), facts, column(TASK), tasks)
 
 
 def _shuffle_partitions(frame: DataFrame) -> int:

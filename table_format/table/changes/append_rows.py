@@ -17,9 +17,11 @@ from table_format.indexes.deletion_vectors import VectorReader
 from table_format.lsm.bucket_deletion_vectors import BucketDeletions
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import by_bucket, live_files
+from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import ManifestEntry
+from table_format.options.bucket_mode import is_bucketed
 from table_format.table.changes.row_changes import Positions
 from table_format.table.facts import TableFacts
 from table_format.table.read.plan import Plan
@@ -56,15 +58,15 @@ def append_buckets(facts: TableFacts, plan: Plan) -> Iterator[AppendBucket]:
     files: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
     for split in plan.splits:
         files.setdefault((split.partition, split.bucket, split.total_buckets), []).extend(split.files)
-    live: Mapping[tuple[bytes, int], Sequence[ManifestEntry]] = {}
+    live: Mapping[BucketId, Sequence[ManifestEntry]] = {}
     if deletions and plan.snapshot is not None:
         wanted = FileFilter(partitions=frozenset(partition for partition, _, _ in files))
         found = live_files(facts.manifests, plan.snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
         live = by_bucket(found.entries)
     for (partition, number, total), candidates in files.items():
         bucket = facts.bucket_files(partition, number, total)
-        known = {entry.file.file_name: entry.file for entry in live.get((partition, number), ())}
-        stored = deletions.get((partition, number), BucketDeletions())
+        known = {entry.file.file_name: entry.file for entry in live.get(BucketId(partition, number), ())}
+        stored = deletions.get(BucketId(partition, number), BucketDeletions())
         yield AppendBucket(bucket, tuple(candidates), stored, known, VectorReader(facts.store.io))
 
 
@@ -76,7 +78,7 @@ def deletion_message(bucket: AppendBucket, found: dict[DataFileMeta, Positions])
     replaced = tuple(
         index
         for index in bucket.deletions.index_files
-        if bucket.files.options.bucket.count > 0
+        if is_bucketed(bucket.files.bucket_mode)
         or any(range_.data_file in names for range_ in index.deletion_vector_ranges or ())
     )
     vectors = {

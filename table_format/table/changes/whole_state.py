@@ -16,6 +16,7 @@ from table_format.metastore.references.expired_reads import telling_expired
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
 from table_format.model.predicate import Predicate
+from table_format.options.bucket_mode import Postponed
 from table_format.table.facts import TableFacts
 from table_format.table.read.plan import Plan
 from table_format.table.read.scan import Scan
@@ -35,7 +36,7 @@ def whole_state(facts: TableFacts, where: Predicate | None) -> Scan:
     """
     for _ in range(_ATTEMPTS):
         scan = Scan(facts, None, where, min_level=0)
-        if not (facts.postpones_buckets and _rows_wait(facts, scan.plan())):
+        if not (isinstance(facts.bucket_mode, Postponed) and _rows_wait(facts, scan.plan())):
             return scan
         with suppress(FileConflict, LsmConflict):  # others gave them their buckets first
             compact(facts, fresh_user(facts))

@@ -1,13 +1,15 @@
 """Rows of a table whose keys may change their partition, each to where it belongs (format chapter 11, section 2).
 
 Java ``crosspartition.GlobalIndexAssigner``: ``deduplicate`` deletes a key where it lay and writes the row where it
-says, ``partial-update`` and ``aggregation`` write the row where the key lies, ``first-row`` drops it. The snapshot that
-told where keys lie goes with the rows, so that the commit finds out when others have written meanwhile.
+says, ``partial-update`` and ``aggregation`` write the row where the key lies, ``first-row`` drops it. The identity of
+the snapshot that the index of keys stood for goes with the rows, so that the commit finds out when others have written
+meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -22,11 +24,12 @@ from table_format.kernels.key_moves import Arrivals, BucketCounts, WhenElsewhere
 from table_format.kernels.key_shards import WHOLE, KeyShard
 from table_format.kernels.stored_keys import stored_key
 from table_format.metastore.commit.key_places import snapshot_identity
+from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
 from table_format.options.merge import MergeEngine
 from table_format.table.facts import TableFacts
 from table_format.table.placement.dynamic import assign_rules
-from table_format.table.placement.given import Places, written
+from table_format.table.placement.given import Places, rows_at
 from table_format.table.placement.key_index_updates import follow
 from table_format.table.placement.local_key_index import open_key_index
 from table_format.table.placement.routing import RoutedRows, numbered_partitions
@@ -39,12 +42,12 @@ _RULES: Final = {
 }
 
 
-class MovingKeys:
+class CrossPartitionPlacement:
     """Gives rows their partition and bucket; for one writer, or for one of several assigners, whose ``shard`` has all
-    keys that come. ``replacing`` starts from nothing, for an overwrite.
-
-    ``base`` is the identity of the snapshot by which it is done.
+    keys that come. ``replacing`` starts without any key, for an overwrite.
     """
+
+    given_column: Final = None
 
     def __init__(self, facts: TableFacts, *, replacing: bool = False, shard: KeyShard = WHOLE) -> None:
         self._facts = facts
@@ -55,7 +58,7 @@ class MovingKeys:
         self._rules = assign_rules(facts.options.bucket, None if shard.is_whole else shard.of)
         self._index: GlobalKeyIndex | None = None
         self._counts = BucketCounts({}, self._rules)
-        self.base: str | None = None
+        self._base: str | None = None
 
     def open(self) -> None:
         """Take an index for this writer alone, unless it has one.
@@ -67,18 +70,22 @@ class MovingKeys:
             self._index = open_key_index(self._facts, replacing=self._replacing, shard=self._shard)
 
     def begin(
-        self, base: Snapshot | None, *, has_work_waiting: bool = False, known: Iterator[IndexedRows] | None = None
+        self,
+        base: Snapshot | None,
+        uncommitted: frozenset[bytes] = frozenset(),
+        *,
+        known: Iterator[IndexedRows] | None = None,
     ) -> None:
-        """Rest on a snapshot from now on, unless work waits for its commit, which rests on an earlier one.
+        """Place keys by a snapshot from now on, unless files wait for their commit that were placed by an earlier one.
 
-        ``known`` are all keys of the shard at that snapshot, if somebody has read them already.
+        ``known`` are all keys of the shard at that snapshot, if they have been read already.
 
         Raises:
             CorruptionError: a file of the table is missing or damaged.
             KeyPlacesChanged: the index stands for a later snapshot already, by which keys lie elsewhere.
             LocalStoreError: the local index cannot be kept.
         """
-        if self._replacing or (has_work_waiting and self.base is not None):
+        if self._replacing or (uncommitted and self._base is not None):
             return
         index = self._opened()
         index.forget_noted()
@@ -89,16 +96,20 @@ class MovingKeys:
             self._index = index = open_key_index(self._facts, shard=self._shard)
             follow(self._facts, index, base, shard=self._shard)
         self._counts = BucketCounts(index.counts(), self._rules)
-        self.base = snapshot_identity(base)
+        self._base = snapshot_identity(base)
 
     def forget(self) -> None:
-        """Let go of the index, and of what was written."""
+        """Close the index, and forget the keys that were placed."""
         if self._index is not None:
             self._index.close()
-        self._index, self.base = None, None
+        self._index, self._base = None, None
         self._counts = BucketCounts({}, self._rules)
 
-    def placed(self, rows: pa.RecordBatch) -> Iterator[RoutedRows]:
+    def complete(self, messages: Sequence[CommitMessage]) -> Iterator[CommitMessage]:
+        """See ``Placement``: the commit has to know by which snapshot the keys were placed."""
+        return (replace(message, key_places_base=self._base) for message in messages)
+
+    def place(self, rows: pa.RecordBatch, given: pa.Array | None = None) -> Iterator[RoutedRows]:  # noqa: ARG002
         """The rows to write, by partition and bucket; the order of rows of one bucket is theirs.
 
         Raises:
@@ -106,10 +117,10 @@ class MovingKeys:
             LocalStoreError: the local index failed.
         """
         if rows.num_rows:
-            yield from written(self._facts, rows, self.choose(rows))
+            yield from rows_at(self._facts, rows, self.choose(rows))
 
     def choose(self, rows: pa.RecordBatch) -> Places:
-        """The places of rows, of which the partition columns and the key columns are needed; there is at least one.
+        """The places of rows, at least one, of which the partition columns and the key columns are needed.
 
         Raises:
             InvalidData: a key is not one of the shard.

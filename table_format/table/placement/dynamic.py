@@ -1,13 +1,13 @@
 """The buckets of rows of a table with dynamic buckets, and the hash index that records them (format chapter 11, 1).
 
 Java ``HashBucketAssigner`` and ``DynamicBucketIndexMaintainer``. The index of a partition is loaded when its first row
-comes, from one snapshot; a bucket's file is written anew when hashes came in. The fingerprint of what was loaded goes
-with the rows, so that the commit finds out when another writer has given keys their buckets meanwhile.
+comes, from one snapshot; a bucket with new hashes gets a new file. The fingerprint of what was loaded goes with the
+rows, so that the commit finds out when another writer has assigned buckets meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -53,7 +53,7 @@ class _Partition:
 
 
 class DynamicBuckets:
-    """Gives rows their buckets, or takes note of those they were given; for one writer.
+    """Assigns buckets to rows, or records those that others have assigned; for one writer.
 
     ``replacing`` starts from nothing, for an overwrite. ``is_apart`` says that each hash lies in a bucket of its own
     assigner (``are_apart``): only buckets of those whose hashes come are loaded then.
@@ -70,8 +70,8 @@ class DynamicBuckets:
         self._live: Mapping[bytes, Mapping[int, IndexManifestEntry]] = {}
         self._partitions: dict[bytes, _Partition] = {}
 
-    def begin(self, base: Snapshot | None, waiting: frozenset[bytes]) -> None:
-        """Rest on a snapshot from now on, except in partitions with work that waits for its commit.
+    def begin(self, base: Snapshot | None, uncommitted: frozenset[bytes]) -> None:
+        """Use the index of a snapshot from now on, except in partitions with files that wait for their commit.
 
         A partition that got no rows lately, or that others have changed, is forgotten.
         """
@@ -79,21 +79,21 @@ class DynamicBuckets:
             return
         self._live = {} if base is None else hash_entries(self._facts.manifests.index_entries(base))
         for partition, known in list(self._partitions.items()):
-            if partition in waiting:
+            if partition in uncommitted:
                 continue
             if not known.is_touched or known.files != _names(self._live.get(partition, {})):
                 del self._partitions[partition]
             known.is_touched = False
 
     def forget(self) -> None:
-        """Know nothing any more."""
+        """Forget all that was loaded, assigned and recorded."""
         self._partitions.clear()
 
-    def assigned(self, piece: RoutedRows) -> Iterator[RoutedRows]:
+    def assign(self, piece: RoutedRows) -> Iterator[RoutedRows]:
         """The rows of a partition by bucket."""
         known = self._known(piece.partition)
         hashes = self._hashes(piece.rows)
-        self._load(known, self._met_by(hashes, known.unread))
+        self._load(known, self._buckets_to_load(hashes, known.unread))
         before = dict(known.index.counts)
         buckets = assign(known.index, hashes, self._rules)
         known.modified.update(b for b, count in known.index.counts.items() if before.get(b, 0) != count)
@@ -104,12 +104,12 @@ class DynamicBuckets:
         numbered = keys.append_column(_ROW, pa.array(np.arange(keys.num_rows)))
         buckets = np.empty(keys.num_rows, np.int16)
         for piece in route(numbered, self._facts.schema, self._facts.options.bucket):
-            for part in self.assigned(piece):
+            for part in self.assign(piece):
                 buckets[part.rows.column(_ROW).to_numpy()] = part.bucket
         return buckets
 
-    def noted(self, piece: RoutedRows, buckets: Buckets) -> Iterator[RoutedRows]:
-        """The rows of a partition by the buckets they were given."""
+    def record(self, piece: RoutedRows, buckets: Buckets) -> Iterator[RoutedRows]:
+        """The rows of a partition by the buckets that others have assigned, with the hashes put in the index."""
         known = self._known(piece.partition)
         for part in split_by_bucket(piece, buckets):
             self._load(known, [part.bucket])
@@ -120,12 +120,16 @@ class DynamicBuckets:
                 known.modified.add(part.bucket)
             yield part
 
-    def bases(self) -> dict[bytes, bytes]:
-        """The fingerprint of each partition's index as its rows were met with; none when it is replaced."""
-        return {} if self._replacing else {p: hash_fingerprint(k.files) for p, k in self._partitions.items()}
+    def complete(self, messages: Sequence[CommitMessage]) -> Iterator[CommitMessage]:
+        """The messages with the new index file of a bucket that got hashes, and with the fingerprint of the index that
+        the buckets of their rows were assigned by; without one when the index is replaced.
+        """
+        # Before any index file is written, which changes the fingerprint.
+        loaded = {} if self._replacing else {p: hash_fingerprint(k.files) for p, k in self._partitions.items()}
+        for message in messages:
+            yield self._with_index(message, loaded.get(message.partition))
 
-    def with_index(self, message: CommitMessage, base: bytes | None) -> CommitMessage:
-        """The message with the bucket's new index file, if hashes came in, and the base its rows rest on."""
+    def _with_index(self, message: CommitMessage, base: bytes | None) -> CommitMessage:
         known = self._partitions.get(message.partition)
         if known is None or message.bucket not in known.modified:
             return replace(message, hash_index_base=base)
@@ -142,7 +146,7 @@ class DynamicBuckets:
         known.is_touched = True
         return known
 
-    def _met_by(self, hashes: Hashes, unread: Iterable[int]) -> list[int]:
+    def _buckets_to_load(self, hashes: Hashes, unread: Iterable[int]) -> list[int]:
         """Those buckets, not loaded yet, in which one of the hashes may lie or find room."""
         if not self._is_apart:
             return list(unread)

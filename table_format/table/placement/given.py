@@ -1,4 +1,4 @@
-"""Rows that were given the partition and bucket of their key, as they are written (format chapter 11, section 2).
+"""Rows of a cross-partition table at the places of their keys, which assigners may have chosen (format chapter 11, 2).
 
 Java ``crosspartition.ExistingProcessor``: a row may go to another partition than it says, and a delete is a row with
 the partition its key leaves.
@@ -6,9 +6,9 @@ the partition its key leaves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,12 @@ import pyarrow as pa
 from table_format.kernels.key_moves import Numbers
 from table_format.kernels.values import array_of
 from table_format.metastore.commit.key_places import snapshot_identity
+from table_format.model.commit import CommitMessage
 from table_format.model.row_kind import RowKind
 from table_format.model.schema import VALUE_KIND
 from table_format.model.snapshot import Snapshot
 from table_format.table.facts import TableFacts
+from table_format.table.placement.assigners import GivenBuckets, missing_places
 from table_format.table.placement.routing import RoutedRows, arranged
 
 _BUCKET_BITS = 16
@@ -28,10 +30,10 @@ _BUCKET_BITS = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """What is made of the rows of a batch: ``rows`` says which row each is, in the order they are to be written in.
+    """The places of the rows of a batch: ``rows`` are their positions in it, in the order in which they are written.
 
-    ``partition`` are numbers, ``named`` tells the partition of a number. ``is_elsewhere`` are those that do not go to
-    the partition they name, ``is_retract`` those among them that are written as deletes.
+    ``partition`` are numbers, and ``named`` gives the partition of a number. ``is_elsewhere`` are those that do not go
+    to the partition they name, ``is_retract`` those among them that are written as deletes.
     """
 
     rows: Numbers
@@ -42,7 +44,7 @@ class Places:
     named: Callable[[int], bytes]
 
 
-def written(facts: TableFacts, rows: pa.RecordBatch, places: Places) -> Iterator[RoutedRows]:
+def rows_at(facts: TableFacts, rows: pa.RecordBatch, places: Places) -> Iterator[RoutedRows]:
     """The rows to write, by partition and bucket; the order of rows of one bucket is that of the places."""
     if not len(places.rows):
         return
@@ -65,15 +67,32 @@ def written(facts: TableFacts, rows: pa.RecordBatch, places: Places) -> Iterator
         yield RoutedRows(partition, number & ((1 << _BUCKET_BITS) - 1), rows.slice(start, stop - start))
 
 
-class PlacedRows:
-    """Rows that come with their places, for one writer of several; ``base`` is the snapshot they were chosen by."""
+class GivenPlacement:
+    """Rows of a cross-partition table bring the places of their keys, which assigners have chosen."""
 
-    def __init__(self, facts: TableFacts, base: Snapshot | None, *, replacing: bool) -> None:
+    def __init__(self, facts: TableFacts, given: GivenBuckets, *, replacing: bool) -> None:
         self._facts = facts
-        self.base = None if replacing else snapshot_identity(base)
+        self._given = given
+        self._base = None if replacing else snapshot_identity(given.base)
+        self.given_column: Final = given.column
 
-    def placed(self, rows: pa.RecordBatch, given: pa.StructArray) -> Iterator[RoutedRows]:
-        """The rows to write, by partition and bucket; ``given`` is made by ``place_column``."""
+    def open(self) -> None:
+        """See ``Placement``: the index of keys is the assigners'."""
+
+    def begin(self, base: Snapshot | None, uncommitted: frozenset[bytes]) -> None:
+        """See ``Placement``: the snapshot is the one that the assigners chose by."""
+
+    def complete(self, messages: Sequence[CommitMessage]) -> Iterator[CommitMessage]:
+        """See ``Placement``: the commit has to know by which snapshot the places were chosen."""
+        return (replace(message, key_places_base=self._base) for message in messages)
+
+    def forget(self) -> None:
+        """See ``Placement``."""
+
+    def place(self, rows: pa.RecordBatch, given: pa.Array | None) -> Iterator[RoutedRows]:
+        """See ``Placement``; ``given`` is made by ``place_column``."""
+        if not isinstance(given, pa.StructArray):
+            raise missing_places(self._given)
         partitions = given.field(_PARTITION).dictionary_encode()
         how = given.field(_HOW).to_numpy(zero_copy_only=False)
         places = Places(
@@ -84,7 +103,7 @@ class PlacedRows:
             is_retract=how == _RETRACT,
             named=cast("list[bytes]", partitions.dictionary.to_pylist()).__getitem__,
         )
-        yield from written(self._facts, rows, places)
+        yield from rows_at(self._facts, rows, places)
 
 
 # --- places that travel beside their rows -----------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The local index of keys follows the table: built from its files, then kept up by what snapshots changed.
 
 Java ``crosspartition.IndexBootstrap`` reads all keys whenever a job starts. Here the index is kept between runs and
-reads the files that snapshots added since; it is built anew where the history it stands for is not the table's any
+reads the files that snapshots added since; it is built again where the history it stands for is not the table's any
 more, was expired, or cannot be read. The index of a shard reads the same and takes the keys of its own.
 """
 
@@ -29,6 +29,7 @@ from table_format.metastore.commit.key_places import (
 )
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
+from table_format.model.bucket_id import BucketId
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.row_kind import RowKind
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
@@ -57,7 +58,7 @@ def follow(
 ) -> None:
     """Make the index stand for a snapshot.
 
-    ``known`` are all keys of the shard at that snapshot, if somebody has read them already; they are taken when the
+    ``known`` are all keys of the shard at that snapshot, if they have been read already; they are taken when the
     index has to be built.
 
     Raises:
@@ -139,7 +140,7 @@ class _Change:
 
     target: Snapshot | None
     added: tuple[tuple[int, ManifestEntry], ...] = ()
-    cleared: frozenset[tuple[bytes, int]] = frozenset()
+    cleared: frozenset[BucketId] = frozenset()
 
     @property
     def is_large(self) -> bool:
@@ -163,7 +164,7 @@ def _change_since(facts: TableFacts, index: GlobalKeyIndex, base: Snapshot | Non
 
 def _change(facts: TableFacts, steps: Sequence[Snapshot]) -> _Change:
     added: list[tuple[int, ManifestEntry]] = []
-    cleared: set[tuple[bytes, int]] = set()
+    cleared: set[BucketId] = set()
     for step in steps:
         if step.commit_kind in MOVES_NO_KEY:
             continue
@@ -171,9 +172,9 @@ def _change(facts: TableFacts, steps: Sequence[Snapshot]) -> _Change:
             if entry.kind is FileKind.ADD:
                 added.append((step.id, entry))
             else:
-                # Files were removed whose keys nobody tells: what is left there now is read instead.
-                cleared.add((entry.partition, entry.bucket))
-    kept = tuple((i, e) for i, e in added if (e.partition, e.bucket) not in cleared)
+                # The keys of removed files are not known: what is left there now is read instead.
+                cleared.add(entry.bucket_id)
+    kept = tuple((i, e) for i, e in added if e.bucket_id not in cleared)
     return _Change(steps[-1] if steps else None, kept, frozenset(cleared))
 
 
@@ -193,18 +194,18 @@ def _advance(facts: TableFacts, index: GlobalKeyIndex, target: Snapshot, change:
     )
 
 
-def _left_in(facts: TableFacts, target: Snapshot, places: frozenset[tuple[bytes, int]]) -> list[ManifestEntry]:
+def _left_in(facts: TableFacts, target: Snapshot, places: frozenset[BucketId]) -> list[ManifestEntry]:
     if not places:
         return []
     wanted = FileFilter(partitions=frozenset(partition for partition, _ in places))
     plan = live_files(facts.manifests, target, schema=facts.schema, schemas=facts.schemas, filter=wanted)
-    return [entry for entry in plan.entries if (entry.partition, entry.bucket) in places]
+    return [entry for entry in plan.entries if entry.bucket_id in places]
 
 
 def _added_rows(
     facts: TableFacts, added: Sequence[tuple[int, ManifestEntry]], shard: KeyShard
 ) -> Iterator[IndexedRows]:
-    # Keys keep their types and ids, so that a file of a newer schema tells its keys to a handle of an older one.
+    # Keys keep their types and ids, so that a handle of an older schema can read the keys of a file of a newer one.
     reader = DataFileReader(facts.store, facts.schemas, facts.schema, facts.options)
     fields = facts.schema.select(facts.schema.primary_keys)
     types = [field.type for field in fields]

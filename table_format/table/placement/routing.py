@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.codecs.binary_row import serialize_row
+from table_format.io.paths import POSTPONE_BUCKET
 from table_format.kernels.bucket_functions import hive_buckets, mod_buckets
 from table_format.kernels.hashing import fixed_buckets, row_hashes
 from table_format.kernels.values import values_of
+from table_format.model.bucket_id import BucketId
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
-from table_format.options.bucket import POSTPONE, BucketOptions
+from table_format.options.bucket import BucketOptions
+from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware, bucket_mode
 
 Codes = npt.NDArray[np.int64]
 
@@ -33,14 +36,18 @@ class RoutedRows:
     bucket: int
     rows: pa.RecordBatch
 
+    @property
+    def bucket_id(self) -> BucketId:
+        """The partition and bucket of the rows."""
+        return BucketId(self.partition, self.bucket)
+
 
 def route(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) -> Iterator[RoutedRows]:
-    """Cut a batch by partition and bucket; without a number of buckets all rows of a partition belong together."""
+    """Cut a batch by partition and bucket; without a fixed number of buckets all rows of a partition stay together."""
     if not batch.num_rows:
         return
     partitions = _partition_codes(batch, schema.partition_keys)
-    keys = schema.select(schema.bucket_keys) if bucketing.count > 0 else ()
-    buckets = bucket_numbers(keys, [batch.column(f.name) for f in keys], bucketing, batch.num_rows)
+    buckets = _buckets(batch, schema, bucketing)
     groups = _combined(partitions, buckets)
     order, starts = arranged(groups)
     rows = batch if order is None else batch.take(order)
@@ -48,8 +55,7 @@ def route(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) 
     stops = np.append(starts[1:], batch.num_rows)
     serialised = _partitions_at(rows, schema, starts)
     for start, stop, partition in zip(starts.tolist(), stops.tolist(), serialised, strict=True):
-        bucket = POSTPONE if bucketing.count == POSTPONE else int(buckets[start])
-        yield RoutedRows(partition, bucket, rows.slice(start, stop - start))
+        yield RoutedRows(partition, int(buckets[start]), rows.slice(start, stop - start))
 
 
 def split_by_bucket(piece: RoutedRows, buckets: npt.NDArray[np.int16]) -> Iterator[RoutedRows]:
@@ -62,21 +68,30 @@ def split_by_bucket(piece: RoutedRows, buckets: npt.NDArray[np.int16]) -> Iterat
         yield RoutedRows(piece.partition, int(numbers[start]), rows.slice(start, stop - start))
 
 
-def bucket_numbers(
-    fields: Sequence[DataField], columns: Sequence[pa.Array], bucketing: BucketOptions, row_count: int
-) -> Codes:
-    """The bucket of each row from its bucket key columns; 0 for a table without a fixed number of buckets."""
-    if bucketing.count < 1:
-        return np.zeros(row_count, np.int64)
+def bucket_numbers(fields: Sequence[DataField], columns: Sequence[pa.Array], count: int, function: str) -> Codes:
+    """The bucket of each row, one of ``count``, from its bucket key columns by a ``bucket-function.type``."""
     types = [f.type for f in fields]
-    match bucketing.function:
+    match function:
         case "mod":
-            buckets = mod_buckets(types[0], columns[0], bucketing.count)
+            buckets = mod_buckets(types[0], columns[0], count)
         case "hive":
-            buckets = hive_buckets(types, columns, bucketing.count)
+            buckets = hive_buckets(types, columns, count)
         case _:
-            buckets = fixed_buckets(row_hashes(types, columns), bucketing.count)
+            buckets = fixed_buckets(row_hashes(types, columns), count)
     return buckets.astype(np.int64)
+
+
+def _buckets(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) -> Codes:
+    mode = bucket_mode(schema, bucketing)
+    match mode:
+        case Fixed(count):
+            keys = schema.select(schema.bucket_keys)
+            return bucket_numbers(keys, [batch.column(f.name) for f in keys], count, bucketing.function)
+        case Postponed():
+            return np.full(batch.num_rows, POSTPONE_BUCKET, np.int64)
+        case Dynamic() | Unaware() | CrossPartition():
+            return np.zeros(batch.num_rows, np.int64)
+    assert_never(mode)
 
 
 def numbered_partitions(batch: pa.RecordBatch, schema: TableSchema) -> tuple[Codes, list[bytes]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import Final
+from typing import Final, assert_never
 
 from table_format.errors import UnsupportedFeature
 from table_format.formats.newer_schemas import refuse_newer
@@ -22,6 +22,7 @@ from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.predicate import Predicate, columns_of
 from table_format.model.snapshot import CommitKind, Snapshot
 from table_format.model.split import DataSplit, SplitContent
+from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware
 from table_format.options.merge import MergeEngine
 from table_format.options.scan import INCREMENTAL_SCAN_MODE
 from table_format.options.stream import ChangelogProducer
@@ -199,8 +200,14 @@ def _require_same_buckets(
     after: Snapshot,
     new: Sequence[ManifestEntry],
 ) -> None:
-    if facts.options.bucket.count == -1:
-        return
+    mode = facts.bucket_mode
+    match mode:
+        case Dynamic() | Unaware() | CrossPartition():
+            return
+        case Fixed() | Postponed():
+            pass
+        case _:
+            assert_never(mode)
     counts: dict[bytes, int] = {e.partition: e.total_buckets for e in old if e.total_buckets >= 0}
     for entry in new:
         expected = counts.get(entry.partition, entry.total_buckets)

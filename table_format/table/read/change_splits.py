@@ -10,6 +10,7 @@ from table_format.model.manifest import ManifestEntry
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 from table_format.model.split import DataSplit, SplitContent
+from table_format.options.bucket_mode import is_bucketed
 from table_format.table.facts import TableFacts
 from table_format.table.read.splits import DeletionFiles, deletion_files_of, pack
 
@@ -19,14 +20,14 @@ def change_splits(
 ) -> Iterator[DataSplit]:
     """Splits of files whose rows are changes, in the order of the files."""
     keyed = bool(schema.primary_keys)
-    for (partition, bucket), group in sorted(by_bucket(entries).items()):
+    together = whole_buckets and is_bucketed(facts.bucket_mode)
+    for bucket_id, group in sorted(by_bucket(entries).items()):
         files = [e.file for e in group]
-        together = whole_buckets and (keyed or facts.options.bucket.count > 0)
         for piece in [files] if together else pack(files, lambda file: file.file_size, facts.options.scan):
             yield DataSplit(
                 snapshot_id=last.id,
-                partition=partition,
-                bucket=bucket,
+                partition=bucket_id.partition,
+                bucket=bucket_id.bucket,
                 total_buckets=group[0].total_buckets,
                 files=tuple(piece),
                 raw_convertible=not keyed,
@@ -48,14 +49,14 @@ def two_sided_splits(
     ``before_id`` is the snapshot that the removed files are read of.
     """
     before, after = by_bucket(removed), by_bucket(added)
-    for partition, bucket in sorted(before.keys() | after.keys()):
-        old, new = before.get((partition, bucket), []), after.get((partition, bucket), [])
+    for bucket_id in sorted(before.keys() | after.keys()):
+        old, new = before.get(bucket_id, []), after.get(bucket_id, [])
         files, before_files = tuple(e.file for e in new), tuple(e.file for e in old)
-        was_marked, is_marked = (vectors.get((partition, bucket), {}) for vectors in marked)
+        was_marked, is_marked = (vectors.get(bucket_id, {}) for vectors in marked)
         yield DataSplit(
             snapshot_id=last.id,
-            partition=partition,
-            bucket=bucket,
+            partition=bucket_id.partition,
+            bucket=bucket_id.bucket,
             total_buckets=(new or old)[0].total_buckets,
             files=files,
             raw_convertible=not schema.primary_keys,
@@ -80,21 +81,18 @@ def without_common_files(
     With ``whole_buckets`` all files of a bucket that has such a file: what a row is then depends on older versions.
     """
 
-    def place(entry: ManifestEntry) -> tuple[bytes, int]:
-        return entry.partition, entry.bucket
-
     def unchanged(entry: ManifestEntry) -> bool:
         name = entry.file.file_name
-        return was_marked.get(place(entry), {}).get(name) == is_marked.get(place(entry), {}).get(name)
+        return was_marked.get(entry.bucket_id, {}).get(name) == is_marked.get(entry.bucket_id, {}).get(name)
 
     known = {e.identifier for e in old} & {e.identifier for e in new}
     differing = [
         e for e in (*old, *new) if e.bucket != POSTPONE_BUCKET and not (e.identifier in known and unchanged(e))
     ]
-    touched = {place(e) for e in differing}
+    touched = {e.bucket_id for e in differing}
     wanted = {e.identifier for e in differing}
     removed, added = (
-        [e for e in entries if e.identifier in wanted or (whole_buckets and place(e) in touched)]
+        [e for e in entries if e.identifier in wanted or (whole_buckets and e.bucket_id in touched)]
         for entries in (old, new)
     )
     return removed, added

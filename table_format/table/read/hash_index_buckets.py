@@ -14,6 +14,7 @@ from table_format.indexes.hash_index import hash_entries, read_hashes
 from table_format.metastore.scan.file_plan import by_bucket
 from table_format.model.manifest import IndexManifestEntry, ManifestEntry
 from table_format.model.snapshot import Snapshot
+from table_format.options.bucket_mode import Dynamic
 from table_format.pruning.pruning import Pruning
 from table_format.table.facts import TableFacts
 
@@ -27,17 +28,17 @@ def pruned_by_hash_index(
 
     An index that is missing or damaged excludes nothing, which is logged. Raises ``OSError``.
     """
-    if not (facts.has_dynamic_buckets and pruning.chooses_key_hashes):
+    if not (isinstance(facts.bucket_mode, Dynamic) and pruning.chooses_key_hashes):
         return entries
     index = hash_entries(facts.manifests.index_entries(snapshot))
     refused = {
         key
         for key, files in by_bucket(entries).items()
-        if (found := index.get(key[0], {}).get(key[1])) is not None
+        if (found := index.get(key.partition, {}).get(key.bucket)) is not None
         and found.index_file.file_size < sum(entry.file.file_size for entry in files)
         and not _admits(facts, found, pruning)
     }
-    return [entry for entry in entries if (entry.partition, entry.bucket) not in refused]
+    return [entry for entry in entries if entry.bucket_id not in refused]
 
 
 def _admits(facts: TableFacts, entry: IndexManifestEntry, pruning: Pruning) -> bool:

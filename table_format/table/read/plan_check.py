@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from table_format.errors import BadEncoding
 from table_format.metastore.scan.file_plan import FilePlan
+from table_format.model.bucket_id import BucketId
 from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 from table_format.model.split import DeletionFile
@@ -17,7 +18,7 @@ def check_whole_plan(
     facts: TableFacts,
     snapshot: Snapshot,
     found: FilePlan,
-    deletion_files: Mapping[tuple[bytes, int], Mapping[str, DeletionFile]],
+    deletion_files: Mapping[BucketId, Mapping[str, DeletionFile]],
 ) -> None:
     """Compare a plan without filter, of all levels that are shown, with what is recorded elsewhere.
 

@@ -16,6 +16,7 @@ from table_format.lsm.intervals import Section, partition_into_sections
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.merge_read import is_raw_convertible
 from table_format.metastore.scan.file_plan import by_bucket
+from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import ManifestEntry
 from table_format.model.schema import TableSchema
@@ -27,7 +28,7 @@ from table_format.pruning.read_kind import ReadKind
 
 T = TypeVar("T")
 
-DeletionFiles: TypeAlias = Mapping[tuple[bytes, int], Mapping[str, DeletionFile]]
+DeletionFiles: TypeAlias = Mapping[BucketId, Mapping[str, DeletionFile]]
 """Deletion files by partition and bucket, and there by data file."""
 
 _Piece: TypeAlias = tuple[tuple[DataFileMeta, ...], bool]
@@ -53,19 +54,19 @@ def make_splits(
     """
     rules = pruning or _no_filter(schema)
     splits: list[DataSplit] = []
-    for (partition, bucket), group in sorted(by_bucket(entries).items()):
+    for bucket_id, group in sorted(by_bucket(entries).items()):
         files = [entry.file for entry in group]
         pieces: Iterable[_Piece] = (
             _merge_pieces(files, options, rules, may_match)
             if schema.primary_keys
             else ((piece, True) for piece in _raw_pieces(files, options))
         )
-        marked = {} if deletion_files is None else deletion_files.get((partition, bucket), {})
+        marked = {} if deletion_files is None else deletion_files.get(bucket_id, {})
         splits.extend(
             DataSplit(
                 snapshot_id=snapshot_id,
-                partition=partition,
-                bucket=bucket,
+                partition=bucket_id.partition,
+                bucket=bucket_id.bucket,
                 total_buckets=group[0].total_buckets,
                 files=piece,
                 raw_convertible=is_raw,

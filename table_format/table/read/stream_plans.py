@@ -11,6 +11,7 @@ from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
 from table_format.model.predicate import Predicate
 from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.options.bucket_mode import Postponed
 from table_format.options.stream import ChangelogProducer
 from table_format.table.facts import TableFacts
 from table_format.table.read.change_plans import CHANGELOG, DELTA, changes_mode, changes_plan, replacement_plan
@@ -25,7 +26,7 @@ def first_plan(
 ) -> Plan:
     """The state a stream begins with: all rows that no later plan of changes shows."""
     plan = state_plan(facts, start, columns, filter, min_level=_first_level(facts))
-    if not facts.postpones_buckets or changes_mode(facts) == CHANGELOG:
+    if not isinstance(facts.bucket_mode, Postponed) or changes_mode(facts) == CHANGELOG:
         return plan
     return _with_postponed(facts, plan)
 

@@ -45,7 +45,7 @@ def rows(facts: TableFacts) -> Sequence[Row]:
     start = starting_point(facts)
     plan = live_files(facts.manifests, start.snapshot, schema=start.schema, schemas=facts.schemas)
     real = [entry for entry in plan.entries if entry.bucket != POSTPONE_BUCKET]
-    entries = sorted(real, key=lambda entry: (entry.partition, entry.bucket))
+    entries = sorted(real, key=lambda entry: entry.bucket_id)
     return [_row(facts, start.schema, entry) for entry in entries]
 
 

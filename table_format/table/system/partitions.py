@@ -87,7 +87,7 @@ def rows(facts: TableFacts) -> Sequence[Row]:
 
 def bucket_rows(facts: TableFacts) -> Sequence[Row]:
     """The buckets in the order of their partition's text and their number."""
-    groups = _grouped(_entries(facts), lambda entry: (entry.partition, entry.bucket))
+    groups = _grouped(_entries(facts), lambda entry: entry.bucket_id)
     types = facts.partitions.types
     found = [(bracketed(types, partition), bucket, totals) for (partition, bucket), totals in groups.items()]
     return [

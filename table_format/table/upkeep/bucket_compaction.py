@@ -22,6 +22,7 @@ from table_format.metastore.references.expired_reads import on_latest
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import by_bucket, live_files
 from table_format.model import arguments
+from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import IndexFileMeta, ManifestEntry
@@ -54,6 +55,11 @@ class BucketCompaction:
     files: tuple[DataFileMeta, ...]
     deletions: BucketDeletions | None = None
     hash_file: IndexFileMeta | None = None
+
+    @property
+    def bucket_id(self) -> BucketId:
+        """The partition and bucket of the files."""
+        return BucketId(self.partition, self.bucket)
 
 
 Work: TypeAlias = BucketCompaction | PostponedPartition
@@ -89,11 +95,11 @@ def compact(
     if not works:
         return CompactionReport()
     messages: list[CommitMessage] = []
-    dropped: dict[tuple[bytes, int], ConflictError] = {}
+    dropped: dict[BucketId, ConflictError] = {}
     committer = facts.committer(commit_user)
 
     def drop(partition: bytes, bucket: int, reason: ConflictError) -> None:
-        dropped[partition, bucket] = reason
+        dropped[BucketId(partition, bucket)] = reason
 
     with aborting_on_failure(committer, messages):
         # One by one: what came before a failure is known, and deleted.
@@ -116,7 +122,7 @@ def _report(
     facts: TableFacts,
     snapshots: tuple[Snapshot, ...],
     messages: Sequence[CommitMessage],
-    dropped: Mapping[tuple[bytes, int], ConflictError],
+    dropped: Mapping[BucketId, ConflictError],
 ) -> CompactionReport:
     shown = facts.partitions.text
     return CompactionReport(
@@ -125,7 +131,7 @@ def _report(
             sorted(
                 CompactedBucket(shown(m.partition), m.bucket, len(m.compact_before), len(m.compact_after))
                 for m in messages
-                if (m.partition, m.bucket) not in dropped
+                if m.bucket_id not in dropped
             )
         ),
         tuple(sorted(DroppedBucket(shown(partition), n, str(why)) for (partition, n), why in dropped.items())),
@@ -253,11 +259,11 @@ def _of_buckets(
     buckets = by_bucket(entry for entry in entries if entry.bucket >= 0)
     return tuple(
         BucketCompaction(
-            partition,
-            bucket,
+            bucket_id.partition,
+            bucket_id.bucket,
             entries[0].total_buckets,
             tuple(entry.file for entry in entries),
-            deletions.get((partition, bucket)),
+            deletions.get(bucket_id),
         )
-        for (partition, bucket), entries in buckets.items()
+        for bucket_id, entries in buckets.items()
     )

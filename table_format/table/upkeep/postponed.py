@@ -16,6 +16,7 @@ from table_format.errors import BucketCountChanged
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.data_file_reader import DataFileReader
 from table_format.io.paths import POSTPONE_BUCKET
+from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import FileIdentifier, FileKind, ManifestEntry
@@ -23,7 +24,7 @@ from table_format.model.schema import VALUE_KIND
 from table_format.model.snapshot import Snapshot
 from table_format.table.facts import TableFacts
 from table_format.table.upkeep.redistribution import BucketChoice, as_compacted, cut, distribute, with_buckets
-from table_format.table.write.table_write import StoredRows
+from table_format.table.write.stored_rows import StoredRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def give_buckets(facts: TableFacts, work: PostponedPartition, *, full: bool) -> 
         work.base,
         compact="full" if full else True,
         are_results=False,
-        buckets=tuple((work.partition, bucket) for bucket in work.existing),
+        buckets=tuple(BucketId(work.partition, bucket) for bucket in work.existing),
     )
     messages = distribute(target, _rows(facts, work), work.wanted, how, replacing=False)
     return tuple(as_compacted(facts, message) for message in messages)

@@ -16,10 +16,12 @@ import pyarrow as pa
 
 from table_format.model.commit import CommitMessage
 from table_format.options.bucket import BUCKET
+from table_format.options.bucket_mode import total_buckets
 from table_format.options.compaction import WRITE_ONLY
 from table_format.table.facts import TableFacts
 from table_format.table.placement.routing import bucket_numbers
-from table_format.table.write.table_write import StoredRows, TableWrite
+from table_format.table.write.stored_rows import StoredRows
+from table_format.table.write.table_write import TableWrite
 
 BucketChoice: TypeAlias = frozenset[int]
 
@@ -56,14 +58,15 @@ def distribute(
 
 
 def _belonging(facts: TableFacts, rows: Iterable[pa.RecordBatch], wanted: BucketChoice) -> Iterator[pa.RecordBatch]:
-    bucketing = facts.options.bucket
-    if len(wanted) == bucketing.count:
+    count = total_buckets(facts.bucket_mode)
+    if len(wanted) == count:
         yield from rows
         return
+    function = facts.options.bucket.function
     keys = facts.schema.select(facts.schema.bucket_keys)
     numbers = np.array(sorted(wanted), np.int64)
     for batch in rows:
-        buckets = bucket_numbers(keys, [batch.column(f.name) for f in keys], bucketing, batch.num_rows)
+        buckets = bucket_numbers(keys, [batch.column(f.name) for f in keys], count, function)
         kept = batch.filter(pa.array(np.isin(buckets, numbers)))
         if kept.num_rows:
             yield kept

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,8 @@ from table_format.model.manifest import ManifestEntry
 from table_format.model.schema import VALUE_KIND
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.model.split import DataSplit
+from table_format.options.bucket import DYNAMIC_OR_UNAWARE, POSTPONED
+from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware
 from table_format.options.declare import Operation
 from table_format.table.facts import HasFacts, TableFacts
 from table_format.table.read.split_reader import read_split
@@ -38,7 +40,7 @@ from table_format.table.upkeep.bucket_compaction import side_by_side
 from table_format.table.upkeep.redistribution import BucketChoice, as_written, cut, distribute, with_buckets
 from table_format.table.write.batch_commit import aborting_on_failure, expire_after_commit, fresh_user
 from table_format.table.write.replaced_files import conflict_if_replaced
-from table_format.table.write.table_write import StoredRows
+from table_format.table.write.stored_rows import StoredRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +131,23 @@ def rescale_work(facts: TableFacts, work: PartitionRescale) -> tuple[CommitMessa
 
 
 def _bucket_count(facts: TableFacts, bucket: int | None) -> int:
-    own = facts.options.bucket.count
-    if own <= 0 and not facts.postpones_buckets:
-        feature = "rescale of a table without a fixed number of buckets"
-        message = f"{facts.name} has 'bucket' = '{own}': its buckets come as they are needed, and cannot be rescaled"
-        raise UnsupportedFeature(feature, message)
-    if bucket is None and facts.postpones_buckets:
-        message = f"{facts.name} postpones buckets ('bucket' = '{own}'); say the number of buckets to rescale to"
-        raise InvalidInputError(message)
-    count = arguments.whole_number(own if bucket is None else bucket, "bucket")
+    mode = facts.bucket_mode
+    match mode:
+        case Fixed(own):
+            wanted = own if bucket is None else bucket
+        case Postponed():
+            if bucket is None:
+                way_out = "say the number of buckets to rescale to"
+                message = f"{facts.name} postpones buckets ('bucket' = '{POSTPONED}'); {way_out}"
+                raise InvalidInputError(message)
+            wanted = bucket
+        case Dynamic() | Unaware() | CrossPartition():
+            feature = "rescale of a table without a fixed number of buckets"
+            message = f"{facts.name} has 'bucket' = '{DYNAMIC_OR_UNAWARE}': its buckets come as they are needed, and"
+            raise UnsupportedFeature(feature, f"{message} cannot be rescaled")
+        case _:
+            assert_never(mode)
+    count = arguments.whole_number(wanted, "bucket")
     if not 0 < count <= MAX_BUCKETS:
         message = f"{count} is not a number of buckets; it takes 1 to {MAX_BUCKETS}"
         raise InvalidInputError(message)

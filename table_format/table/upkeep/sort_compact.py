@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, assert_never
 
 from table_format.append.sort import sort_append_files
 from table_format.errors import BucketLost, InvalidInputError, UnsupportedFeature
@@ -25,6 +25,7 @@ from table_format.model.commit import CommitMessage, Committable
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.model.types import NESTED
 from table_format.options.bucket import DYNAMIC_OR_UNAWARE
+from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware, total_buckets
 from table_format.options.declare import Operation
 from table_format.table.facts import TableFacts
 from table_format.table.upkeep.bucket_compaction import BucketCompaction, bucket_works, compact, files_of
@@ -94,21 +95,8 @@ def sort_key(facts: TableFacts, order_by: Sequence[str], strategy: str) -> SortK
     Raises:
         ColumnNotFound, InvalidInputError, UnsupportedFeature: as ``sort_compact``.
     """
-    schema, bucket = facts.schema, facts.options.bucket
-    if bucket.count != DYNAMIC_OR_UNAWARE:
-        feature = "sort compaction of a table with fixed buckets"
-        message = (
-            f"table {facts.name} has 'bucket' = {bucket.count}: the bucket of a row and its place in it are decided by "
-            f"its key or its arrival. Sort compaction needs 'bucket' = {DYNAMIC_OR_UNAWARE}"
-        )
-        raise UnsupportedFeature(feature, message)
-    if schema.is_cross_partition:
-        feature = "sort compaction of a table whose keys move between partitions"
-        message = (
-            f"table {facts.name} has the primary key {', '.join(schema.primary_keys)} without all partition columns: "
-            "the bucket of each key is kept in indexes beside the table, which sorting would not tell"
-        )
-        raise UnsupportedFeature(feature, message)
+    _require_sortable(facts)
+    schema = facts.schema
     known = [s.value for s in OrderStrategy]
     if strategy not in known:
         message = f"order strategy '{strategy}' is not known; strategies are {', '.join(known)}"
@@ -128,6 +116,30 @@ def sort_key(facts: TableFacts, order_by: Sequence[str], strategy: str) -> SortK
             message = f"'{field.name}' of type {field.type} has no order; order by columns of scalar types"
             raise InvalidInputError(message)
     return SortKey(OrderStrategy(strategy), columns, text_bytes=facts.options.compaction.zorder_text_bytes)
+
+
+def _require_sortable(facts: TableFacts) -> None:
+    schema = facts.schema
+    mode = facts.bucket_mode
+    match mode:
+        case Dynamic() | Unaware():
+            return
+        case Fixed() | Postponed():
+            feature = "sort compaction of a table with fixed buckets"
+            message = (
+                f"table {facts.name} has 'bucket' = {total_buckets(mode)}: the bucket of a row and its place in it are "
+                f"decided by its key or its arrival. Sort compaction needs 'bucket' = {DYNAMIC_OR_UNAWARE}"
+            )
+            raise UnsupportedFeature(feature, message)
+        case CrossPartition():
+            feature = "sort compaction of a table whose keys move between partitions"
+            message = (
+                f"table {facts.name} has the primary key {', '.join(schema.primary_keys)} without all partition "
+                "columns: the bucket of each key is kept in indexes beside the table, which sorting would not tell"
+            )
+            raise UnsupportedFeature(feature, message)
+        case _:
+            assert_never(mode)
 
 
 def bucket_to_sort(facts: TableFacts, work: BucketCompaction) -> BucketToSort:

@@ -32,6 +32,7 @@ from table_format.metastore.references.consumers import expire_consumers
 from table_format.model import arguments
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
+from table_format.options.bucket_mode import CrossPartition
 from table_format.options.check_secrets import refuse_secret_properties
 from table_format.table.facts import TableFacts
 from table_format.table.write.message_folding import Folded, delete_left_over, fold
@@ -243,7 +244,7 @@ def refuse_partial_overwrite(
         UnsupportedFeature: says how to replace the whole table.
     """
     is_whole = not partition and not facts.options.commit.dynamic_partition_overwrite
-    if facts.schema.is_cross_partition and not is_whole:
+    if isinstance(facts.bucket_mode, CrossPartition) and not is_whole:
         feature = "overwrite of partitions with cross-partition update"
         message = (
             f"table {facts.name}: the primary key lacks partition columns, and its keys may lie in partitions that are "

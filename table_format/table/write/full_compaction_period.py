@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
 
+from table_format.model.bucket_id import BucketId
 from table_format.model.manifest import FileKind
 from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.options.bucket_mode import total_buckets
 from table_format.table.facts import TableFacts
-
-Bucket: TypeAlias = tuple[bytes, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +22,8 @@ class FullCompactionPeriod:
     """The last N - 1 commits: the buckets they wrote to, and those that were compacted fully among them."""
 
     is_complete: bool
-    written: frozenset[Bucket] = frozenset()
-    compacted: frozenset[Bucket] = frozenset()
+    written: frozenset[BucketId] = frozenset()
+    compacted: frozenset[BucketId] = frozenset()
 
     @classmethod
     def of(cls, facts: TableFacts, latest: Snapshot | None) -> FullCompactionPeriod:
@@ -32,9 +31,9 @@ class FullCompactionPeriod:
         commits = facts.options.compaction.full_compaction_delta_commits
         if commits is None:
             return cls(is_complete=False)
-        top, bucket_count = facts.options.compaction.num_levels - 1, facts.options.bucket.count
-        written: set[Bucket] = set()
-        compacted: set[Bucket] = set()
+        top, bucket_count = facts.options.compaction.num_levels - 1, total_buckets(facts.bucket_mode)
+        written: set[BucketId] = set()
+        compacted: set[BucketId] = set()
         left, snapshot_id = commits - 1, 0 if latest is None else latest.id
         while left and snapshot_id > 0:
             snapshot = facts.snapshots.find(snapshot_id)
@@ -44,15 +43,15 @@ class FullCompactionPeriod:
             added = [e for e in facts.manifests.delta_entries(snapshot) if e.kind is FileKind.ADD]
             if snapshot.commit_kind is CommitKind.APPEND and added:
                 # A partition with another number of buckets has to be rescaled before this table writes to it again.
-                written.update((e.partition, e.bucket) for e in added if e.total_buckets == bucket_count)
+                written.update(e.bucket_id for e in added if e.total_buckets == bucket_count)
                 left -= 1
             elif snapshot.commit_kind is CommitKind.COMPACT:
-                compacted.update((e.partition, e.bucket) for e in added if e.file.level >= top)
+                compacted.update(e.bucket_id for e in added if e.file.level >= top)
             snapshot_id -= 1
         return cls(left == 0, frozenset(written), frozenset(compacted))
 
-    def due(self, buckets: Iterable[Bucket], *, with_others: bool) -> frozenset[Bucket]:
-        """Those of the buckets now written to that this commit compacts fully, with others of the period if asked."""
+    def due(self, buckets: Iterable[BucketId], *, with_others: bool) -> frozenset[BucketId]:
+        """The buckets that this commit compacts fully: of those now written to and, ``with_others``, of the period."""
         if not self.is_complete:
             return frozenset()
         return (frozenset(buckets) | (self.written if with_others else frozenset())) - self.compacted

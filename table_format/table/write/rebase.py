@@ -25,6 +25,7 @@ from table_format.model.arrow_calls import add, if_else
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.snapshot import Snapshot
+from table_format.options.bucket_mode import CrossPartition
 from table_format.table.facts import TableFacts
 
 Outdated: TypeAlias = KeyPlacesChanged | RowsChanged
@@ -125,7 +126,7 @@ def _keys(facts: TableFacts, entries: Iterable[ManifestEntry]) -> Iterator[pa.Ta
     for entry in entries:
         for batch in reader.read(entry.partition, entry.bucket, entry.file, fields):
             columns = [_comparable(batch.column(field.name)) for field in fields]
-            if not facts.schema.is_cross_partition:
+            if not isinstance(facts.bucket_mode, CrossPartition):
                 columns.append(pa.repeat(pa.scalar(entry.partition, pa.binary()), batch.num_rows))
             yield pa.table(columns, names=names[: len(columns)])
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from table_format.options.bucket_mode import CrossPartition
 from table_format.runtime import Runtime
 from table_format.table.facts import TableFacts
 from table_format.table.placement.key_index_directory import key_index_directory
@@ -48,7 +49,7 @@ class WriterTurns:
     def of(cls, facts: TableFacts) -> WriterTurns:
         """Those of a table."""
         runtime, paths = facts.store.runtime, facts.store.paths
-        if fcntl is None or not facts.schema.is_cross_partition:
+        if fcntl is None or not isinstance(facts.bucket_mode, CrossPartition):
             return cls(runtime)
         return cls(runtime, key_index_directory(runtime, paths.root, paths.branch))
 

@@ -16,8 +16,8 @@ from table_format.spark.write.dynamic import (
     find_shared_bucket,
     placed_writer,
 )
+from table_format.table.placement.assigners import GivenBuckets
 from table_format.table.table import Table
-from table_format.table.write.table_write import GivenBuckets
 from tests.support.tables import memory_warehouse
 
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.string())])

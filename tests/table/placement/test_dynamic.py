@@ -339,7 +339,7 @@ def test_a_writer_forgets_partitions_that_get_no_rows(warehouse: Warehouse) -> N
     write, commit = table.new_write("w"), table.new_commit("w")
     for day in range(10):
         commit.commit(write.write(rows([1], f"d{day}")), identifier=day)
-        assert len(write._dynamic._partitions) <= 2  # type: ignore[union-attr]
+        assert len(write._placement._buckets._partitions) <= 2
     assert len(rows_of(table)) == 10
 
 

@@ -22,8 +22,9 @@ from table_format.kernels.hashing import row_hashes
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
 from table_format.table.placement import dynamic as dynamic_buckets
+from table_format.table.placement.assigners import GivenBuckets, WritingAssigner
 from table_format.table.placement.dynamic import DynamicBuckets, are_apart
-from table_format.table.write.table_write import GivenBuckets, OwnHashes, TableWrite
+from table_format.table.write.table_write import TableWrite
 from tests.support.dynamic_buckets import assert_sound, index_of
 from tests.support.tables import keyed, memory_warehouse, rows_of
 
@@ -98,7 +99,7 @@ def _by_assigners(table: Table, data: pa.Table, base: Snapshot | None, job: Job,
     messages: list[CommitMessage] = []
     for task, mine in _shares(_owners(table, data, assigners) + _shift(table, data), job.tasks):
         for _ in range(1 + (task in job.repeated)):
-            write = TableWrite(table.facts, replacing=job.replacing, given=OwnHashes(assigners, base))
+            write = TableWrite(table.facts, replacing=job.replacing, assignment=WritingAssigner(assigners, base))
             answer = write.write(data.take(pa.array(mine)))
         messages.extend(answer)
     return messages
@@ -121,7 +122,7 @@ def _in_two_stages(
     messages: list[CommitMessage] = []
     for task, mine in _shares(buckets + _shift(table, data), job.tasks):
         for _ in range(1 + (task in job.repeated)):
-            write = TableWrite(facts, replacing=job.replacing, given=GivenBuckets(BUCKET, base))
+            write = TableWrite(facts, replacing=job.replacing, assignment=GivenBuckets(BUCKET, base))
             answer = write.write(with_buckets.take(pa.array(mine)))
         messages.extend(answer)
     return messages
@@ -194,7 +195,7 @@ def test_an_assigner_reads_only_the_index_of_its_own_buckets() -> None:
     for entry in facts.manifests.index_entries(base):
         if entry.bucket % 2 == 0:
             facts.delete_index_file(entry.index_file)
-    write = TableWrite(facts, given=OwnHashes(2, base))
+    write = TableWrite(facts, assignment=WritingAssigner(2, base))
     messages = write.write(keyed([(i, "a", 7) for i in mine]))
     assert {message.bucket % 2 for message in messages} == {1}
     assert not any(message.new_index_files for message in messages)
@@ -204,7 +205,7 @@ def test_assigners_rest_on_the_snapshot_they_are_told() -> None:
     table = _dynamic()
     _write(table, _all(10, 2))
     base = table.latest_snapshot()
-    write = TableWrite(table.facts, given=OwnHashes(2, base))
+    write = TableWrite(table.facts, assignment=WritingAssigner(2, base))
     table.append(keyed([(50, "a", 50)]))
     mine = [i for i in range(60, 80) if _owners(table, keyed([(i, "a", 0)]), 2)[0] == 0]
     messages = write.write(keyed([(i, "a", i) for i in mine]))

@@ -25,6 +25,7 @@ from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.schema_change import AddColumn, RenameColumn
 from table_format.model.snapshot import CommitKind
 from table_format.model.types import IntType
+from table_format.options.bucket_mode import Postponed
 from table_format.runtime import SystemClock
 from table_format.table.system.audit_log import AuditLogTable
 from table_format.table.upkeep.bucket_compaction import compact, perform_work
@@ -333,7 +334,7 @@ def test_options_that_would_have_no_effect_are_refused(warehouse: Warehouse) -> 
     with pytest.raises(InvalidOption, match="needs a primary key"):
         warehouse.table("x", options=POSTPONED)
     options = {**POSTPONED, "postpone.batch-write-fixed-bucket": "false", "bucket-key": "id"}
-    assert warehouse.table("x", primary_keys=["id"], options=options).facts.postpones_buckets
+    assert warehouse.table("x", primary_keys=["id"], options=options).facts.bucket_mode == Postponed()
 
 
 # --- a law: after a compaction a table with postponed buckets shows what one with fixed buckets shows -----------------

@@ -16,7 +16,7 @@ from table_format.metastore.commit import commit_check
 from table_format.model.snapshot import CommitKind
 from table_format.runtime import Runtime
 from table_format.table.changes import row_actions, whole_state
-from table_format.table.write import rebase
+from table_format.table.write import hand_over, rebase
 from table_format.table.write.table_write import TableWrite
 from tests.support import acknowledged
 from tests.support.acknowledged import KINDS, failing_compaction
@@ -311,7 +311,12 @@ MUTANTS: dict[str, tuple[Any, str, Any, str]] = {
     "statements read what readers see": (row_actions, "whole_state", _ordinary_reads, "marks"),
     "statements do not see postponed rows": (whole_state, "_rows_wait", lambda *_: False, "postponed"),
     "no commit compares keys": (commit_check, "find_key_change", _nothing, "plain"),
-    "upserts do not say where their numbers come from": (TableWrite, "_numbered", lambda _, message: message, "lookup"),
+    "upserts do not say where their numbers come from": (
+        hand_over,
+        "_with_numbers_base",
+        lambda message, _: message,
+        "lookup",
+    ),
     "keys are always different": (rebase, "_share_a_key", lambda *_: False, "plain"),
 }
 

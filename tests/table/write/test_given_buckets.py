@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from table_format.table.write.table_write import GivenBuckets, TableWrite
+from table_format.table.placement.assigners import GivenBuckets
+from table_format.table.write.table_write import TableWrite
 from tests.support.tables import keyed, memory_warehouse, rows_of
 
 
@@ -16,7 +17,7 @@ def test_rows_that_are_ignored_take_no_bucket_of_others() -> None:
         _row_kind=pa.array(["+I", "-D", "+I"]),
         given=pa.array([0, 0, 1], pa.int32()),
     )
-    messages = TableWrite(table.facts, given=GivenBuckets("given", None)).write(data)
+    messages = TableWrite(table.facts, assignment=GivenBuckets("given", None)).write(data)
     assert sorted(message.bucket for message in messages) == [0, 1]
     table.new_commit().commit(messages)
     assert rows_of(table) == [(1, "a", 1), (2, "a", 3)]

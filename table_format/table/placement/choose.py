@@ -1,0 +1,53 @@
+"""The placement that a write to a table takes, by its bucket mode and by who assigns buckets."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from table_format.errors import InvalidInputError
+from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware
+from table_format.table.facts import TableFacts
+from table_format.table.placement.assigners import Assignment, GivenBuckets, WritingAssigner
+from table_format.table.placement.dynamic_placement import DynamicPlacement, GivenDynamicPlacement
+from table_format.table.placement.given import GivenPlacement
+from table_format.table.placement.placement import Placement
+from table_format.table.placement.stateless import StatelessPlacement
+
+
+def placement_of(facts: TableFacts, *, replacing: bool = False, assignment: Assignment | None = None) -> Placement:
+    """How a writer places rows; ``replacing`` forgets what the table holds, for an overwrite.
+
+    ``assignment`` says how several tasks share the work; without it the writer gets all rows.
+
+    Raises:
+        InvalidInputError: the mode of the table leaves nothing to assign in that way.
+    """
+    mode = facts.bucket_mode
+    match mode:
+        case Fixed() | Unaware() | Postponed():
+            if assignment is not None:
+                raise _unfit(facts, assignment)
+            return StatelessPlacement(facts)
+        case Dynamic():
+            if isinstance(assignment, GivenBuckets):
+                return GivenDynamicPlacement(facts, assignment, replacing=replacing)
+            return DynamicPlacement(facts, replacing=replacing, assigner=assignment)
+        case CrossPartition():
+            if isinstance(assignment, WritingAssigner):
+                raise _unfit(facts, assignment)
+            if assignment is not None:
+                return GivenPlacement(facts, assignment, replacing=replacing)
+            return _cross_partition(facts, replacing=replacing)
+    assert_never(mode)
+
+
+def _cross_partition(facts: TableFacts, *, replacing: bool) -> Placement:
+    # Here, because only such tables need DuckDB.
+    from table_format.table.placement.cross_partition import CrossPartitionPlacement
+
+    return CrossPartitionPlacement(facts, replacing=replacing)
+
+
+def _unfit(facts: TableFacts, assignment: Assignment) -> InvalidInputError:
+    message = f"{facts.name} has the bucket mode {facts.bucket_mode}, whose rows take no {type(assignment).__name__}"
+    return InvalidInputError(message)

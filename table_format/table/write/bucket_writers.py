@@ -1,0 +1,149 @@
+"""The life of bucket writers: from the first row of a bucket until its files are all committed.
+
+Then the next batch begins again from the latest snapshot, so that sequence numbers and compaction follow what others
+have done in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from table_format.errors import SnapshotExpired
+from table_format.lsm.background import RunningCompaction
+from table_format.metastore.commit.key_places import snapshot_identity
+from table_format.metastore.references.expired_reads import telling_expired
+from table_format.model.bucket_id import BucketId
+from table_format.model.commit import CommitMessage
+from table_format.model.manifest import FileKind
+from table_format.model.snapshot import Snapshot
+from table_format.table.facts import TableFacts
+from table_format.table.write.bucket_writer import BucketWriter
+from table_format.table.write.uncommitted_files import UncommittedFiles
+from table_format.table.write.writer_opening import OpenWriter, bucket_states
+
+
+class BucketWriters(Mapping[BucketId, BucketWriter]):
+    """The writers of a write, by bucket. They go on from what their buckets hold at the snapshot ``base``.
+
+    ``latest`` finds the snapshot to move on to. With ``numbers_follow_base`` messages name it as the one from which
+    the sequence numbers of their rows go on.
+    """
+
+    def __init__(
+        self,
+        facts: TableFacts,
+        open_writer: OpenWriter,
+        latest: Callable[[], Snapshot | None],
+        *,
+        numbers_follow_base: bool,
+    ) -> None:
+        self.base: Snapshot | None = None
+        self.uncommitted = UncommittedFiles()
+        self.numbers_bases: dict[BucketId, str] = {}
+        self._facts = facts
+        self._open_writer = open_writer
+        self._latest = latest
+        self._numbers_follow_base = numbers_follow_base
+        self._writers: dict[BucketId, BucketWriter] = {}
+
+    def __getitem__(self, bucket_id: BucketId) -> BucketWriter:
+        return self._writers[bucket_id]
+
+    def __iter__(self) -> Iterator[BucketId]:
+        return iter(self._writers)
+
+    def __len__(self) -> int:
+        return len(self._writers)
+
+    def open(self, bucket_ids: Iterable[BucketId]) -> None:
+        """Open the writers of those buckets that have none.
+
+        Raises:
+            BucketCountChanged: a partition was written with another number of buckets.
+            CorruptionError: a manifest is missing or damaged.
+        """
+        self._open([bucket_id for bucket_id in bucket_ids if bucket_id not in self._writers])
+
+    def follow_table(self) -> None:
+        """Move on to the latest snapshot, and forget the writers whose files are all committed.
+
+        Raises:
+            CorruptionError: a manifest is missing or damaged.
+        """
+        latest = self._latest()
+        if latest is None or (self.base is not None and latest.id == self.base.id):
+            return
+        running: dict[BucketId, RunningCompaction] = {}
+        if self._writers:
+            committed = self._committed_since(self.base, latest)
+            for bucket_id in list(self._writers):
+                arrived = self.uncommitted.settle(bucket_id, committed)
+                writer = self._writers[bucket_id]
+                if self.uncommitted.waits(bucket_id):
+                    writer.were_committed(arrived)
+                    continue
+                del self._writers[bucket_id]
+                self.uncommitted.forget_compacted(bucket_id)
+                if (compaction := writer.release()) is not None:
+                    running[bucket_id] = compaction
+        self.base = latest
+        self._resume(running)
+
+    def handed_over(self, messages: Sequence[CommitMessage]) -> None:
+        """The caller has these messages now; the writers wait for their commit."""
+        self.uncommitted.add(messages)
+
+    def abort(self) -> None:
+        """Delete what the writers have not handed over; they are still there until ``forget``."""
+        for writer in self._writers.values():
+            writer.abort()
+
+    def forget(self) -> None:
+        """Forget all writers; the next rows of their buckets get new ones."""
+        self._writers.clear()
+
+    def _open(self, missing: Sequence[BucketId], running: Mapping[BucketId, RunningCompaction] | None = None) -> None:
+        if not missing:
+            return
+        for state in bucket_states(self._facts, self.base, missing):
+            bucket_id = state.bucket_id
+            compaction = None if running is None else running.get(bucket_id)
+            self._writers[bucket_id] = self._open_writer(replace(state, running=compaction))
+            if self._numbers_follow_base:
+                self.numbers_bases[bucket_id] = snapshot_identity(self.base)
+
+    def _resume(self, running: Mapping[BucketId, RunningCompaction]) -> None:
+        """Let new writers go on with compactions that old ones have begun; none is lost when that fails."""
+        try:
+            self._open(list(running), running)
+        except BaseException:  # an interrupt as well: no writer may go on with what is deleted here
+            for bucket_id in running:
+                self._writers.pop(bucket_id, None)
+            for compaction in running.values():
+                compaction.discard()
+            raise
+
+    def _committed_since(self, base: Snapshot | None, latest: Snapshot) -> set[str]:
+        names: set[str] = set()
+        for snapshot_id in range(base.id + 1 if base else 1, latest.id + 1):
+            snapshot = self._facts.snapshots.find(snapshot_id)
+            # Of an expired one it is not known what it added: that is taken to wait for its commit still.
+            with suppress(SnapshotExpired), telling_expired(self._facts.store, snapshot_id):
+                entries = [] if snapshot is None else self._facts.manifests.delta_entries(snapshot)
+                names.update(entry.file.file_name for entry in entries if entry.kind is FileKind.ADD)
+        return names
+
+
+class DetachedWriters(BucketWriters):
+    """The writers of a write that does not go on from what buckets hold: of an overwrite, or where buckets do not
+    matter. Each call begins with new ones, in empty buckets.
+    """
+
+    def __init__(self, facts: TableFacts, open_writer: OpenWriter) -> None:
+        super().__init__(facts, open_writer, lambda: None, numbers_follow_base=False)
+
+    def handed_over(self, messages: Sequence[CommitMessage]) -> None:  # noqa: ARG002 - none waits for its commit
+        """The caller has these messages now, and no later row depends on them."""
+        self.forget()

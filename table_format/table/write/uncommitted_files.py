@@ -1,0 +1,51 @@
+"""Files that a write has handed over, by bucket, and that no snapshot it has seen holds yet."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from table_format.model.bucket_id import BucketId
+from table_format.model.commit import CommitMessage
+
+
+class UncommittedFiles:
+    """The files of messages, until a commit of them is seen; also which of them are results of compaction."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[BucketId, set[str]] = {}
+        self._compacted: dict[BucketId, set[str]] = {}
+
+    def __bool__(self) -> bool:
+        """Whether any file waits for its commit."""
+        return any(self._waiting.values())
+
+    @property
+    def partitions(self) -> frozenset[bytes]:
+        """The partitions with files that wait for their commit."""
+        return frozenset(bucket_id.partition for bucket_id, names in self._waiting.items() if names)
+
+    def add(self, messages: Iterable[CommitMessage]) -> None:
+        """These messages are handed over."""
+        for message in messages:
+            bucket_id = message.bucket_id
+            self._waiting.setdefault(bucket_id, set()).update(file.file_name for file in message.new_files)
+            self._compacted.setdefault(bucket_id, set()).update(file.file_name for file in message.compact_after)
+
+    def settle(self, bucket_id: BucketId, committed: Collection[str]) -> set[str]:
+        """Those files of a bucket that are among the committed ones, which wait no more."""
+        waiting = self._waiting.get(bucket_id, set())
+        arrived = waiting.intersection(committed)
+        self._waiting[bucket_id] = waiting - arrived
+        return arrived
+
+    def waits(self, bucket_id: BucketId) -> bool:
+        """Whether a file of the bucket waits for its commit."""
+        return bool(self._waiting.get(bucket_id))
+
+    def forget_compacted(self, bucket_id: BucketId) -> None:
+        """Results of compaction in this bucket are no longer those of a writer at work."""
+        self._compacted.pop(bucket_id, None)
+
+    def holds(self, name: str) -> bool:
+        """Whether a file is one of these, or a result of compaction that a writer at work has made."""
+        return any(name in names for names in (*self._compacted.values(), *self._waiting.values()))

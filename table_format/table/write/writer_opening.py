@@ -1,0 +1,167 @@
+"""How the writer of a bucket is made, from what the bucket holds."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias, assert_never
+
+from table_format.append.writer import AppendWriter
+from table_format.errors import BucketCountChanged, MissingFile
+from table_format.formats.bucket_files import BucketFiles
+from table_format.io.partition_path import check_new_partition
+from table_format.io.paths import POSTPONE_BUCKET, postponed_prefix
+from table_format.lsm.background import RunningCompaction
+from table_format.lsm.bucket_deletion_vectors import BucketDeletions
+from table_format.lsm.postpone import PostponeWriter, is_plain_user
+from table_format.lsm.writer import MergeTreeWriter
+from table_format.metastore.scan.file_filter import FileFilter
+from table_format.metastore.scan.file_plan import by_bucket, live_files
+from table_format.model.bucket_id import BucketId
+from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import ManifestEntry
+from table_format.model.snapshot import Snapshot
+from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware, total_buckets
+from table_format.table.facts import TableFacts
+from table_format.table.write.bucket_writer import BucketWriter
+from table_format.table.write.replaced_files import is_replaced
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class BucketState:
+    """What a writer goes on from: the live files of its bucket, and a compaction that an earlier writer has begun."""
+
+    bucket_id: BucketId
+    files: tuple[DataFileMeta, ...] = ()
+    deletions: BucketDeletions | None = None
+    running: RunningCompaction | None = None
+
+
+OpenWriter: TypeAlias = Callable[[BucketState], BucketWriter]
+
+
+def writer_opener(
+    facts: TableFacts,
+    *,
+    replacing: bool,
+    are_results: bool,
+    commit_user: str | None,
+    compactor: Executor | None,
+) -> OpenWriter:
+    """How the writers of a table are opened; the arguments are those of ``TableWrite`` and ``StoredRows``."""
+    mode = facts.bucket_mode
+    match mode:
+        case Postponed():
+            return partial(_postpone_writer, facts, _prefix(facts, commit_user))
+        case Fixed() | Dynamic() | Unaware() | CrossPartition():
+            if facts.schema.is_primary_key_table:
+                return partial(
+                    _merge_tree_writer, facts, replacing=replacing, are_results=are_results, compactor=compactor
+                )
+            return partial(_append_writer, facts)
+    assert_never(mode)
+
+
+def bucket_states(facts: TableFacts, base: Snapshot | None, bucket_ids: Sequence[BucketId]) -> Iterator[BucketState]:
+    """What buckets hold as of a snapshot, ``None`` for nothing; all is read before the first is yielded.
+
+    Raises:
+        BucketCountChanged: a partition was written with another number of buckets.
+        CorruptionError: a manifest is missing or damaged.
+        InvalidInputError: no directory can be made for a partition.
+    """
+    for bucket_id in bucket_ids:
+        _check_directory(facts, bucket_id)
+    existing = _live_files(facts, base, frozenset(bucket_id.partition for bucket_id in bucket_ids))
+    deletions = facts.bucket_deletions(base) if facts.schema.is_primary_key_table else {}
+    for bucket_id in bucket_ids:
+        files = tuple(entry.file for entry in existing.get(bucket_id, ()))
+        yield BucketState(bucket_id, files, deletions.get(bucket_id))
+
+
+def _check_directory(facts: TableFacts, bucket_id: BucketId) -> None:
+    """Refuse a partition that no directory can be made for, before any file of the batch is written."""
+    text = facts.partitions.text(bucket_id.partition)
+    check_new_partition(facts.partitions.fields, text)
+    facts.store.paths.check_new_bucket(text, bucket_id.bucket)
+
+
+def _live_files(
+    facts: TableFacts, base: Snapshot | None, partitions: frozenset[bytes]
+) -> dict[BucketId, list[ManifestEntry]]:
+    if base is None:
+        return {}
+    wanted = FileFilter(partitions=partitions)
+    plan = live_files(facts.manifests, base, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    entries = [entry for entry in plan.entries if entry.bucket != POSTPONE_BUCKET]
+    _check_bucket_count(facts, entries)
+    return by_bucket(entries)
+
+
+def _check_bucket_count(facts: TableFacts, entries: Iterable[ManifestEntry]) -> None:
+    count = total_buckets(facts.bucket_mode)
+    for entry in entries:
+        if entry.total_buckets != count:
+            shown = f"{facts.partitions.shown(entry.partition)} of " if facts.schema.partition_keys else ""
+            message = (
+                f"{shown}{facts.name} was written with {entry.total_buckets} buckets and the table has {count} now; to "
+                "give it the new number overwrite it, or rescale it by table.rescale() or the job rescale_table"
+            )
+            raise BucketCountChanged(message)
+
+
+# --- kinds of writers -------------------------------------------------------------------------------------------------
+
+
+def _merge_tree_writer(
+    facts: TableFacts, state: BucketState, *, replacing: bool, are_results: bool, compactor: Executor | None
+) -> MergeTreeWriter:
+    writer = MergeTreeWriter(
+        _bucket_files(facts, state.bucket_id, with_changelog=not replacing),
+        existing=state.files,
+        deletions=state.deletions,
+        are_results=are_results,
+        executor=compactor,
+        is_replaced=partial(_gives_up, facts, state.bucket_id),
+    )
+    if state.running is not None:
+        writer.resume(state.running)
+    return writer
+
+
+def _append_writer(facts: TableFacts, state: BucketState) -> AppendWriter:
+    return AppendWriter(
+        _bucket_files(facts, state.bucket_id),
+        existing_max_sequence=max((file.max_sequence_number for file in state.files), default=-1),
+    )
+
+
+def _postpone_writer(facts: TableFacts, prefix: str, state: BucketState) -> PostponeWriter:
+    return PostponeWriter(_bucket_files(facts, state.bucket_id), prefix=prefix)
+
+
+def _bucket_files(facts: TableFacts, bucket_id: BucketId, *, with_changelog: bool = True) -> BucketFiles:
+    count = total_buckets(facts.bucket_mode)
+    return facts.bucket_files(bucket_id.partition, bucket_id.bucket, count, with_changelog=with_changelog)
+
+
+def _prefix(facts: TableFacts, commit_user: str | None) -> str:
+    ids = facts.store.runtime.ids
+    # Not by the randomness of a process, whose state its forks share.
+    writer_id = int(ids.uuid().replace("-", "")[:7], 16)
+    user = commit_user if commit_user is not None and is_plain_user(commit_user) else ids.uuid()
+    return postponed_prefix(user, writer_id)
+
+
+def _gives_up(facts: TableFacts, bucket_id: BucketId, error: MissingFile) -> bool:
+    """Whether a compaction is in vain because others replaced a file that it found missing."""
+    if not is_replaced(facts, bucket_id.partition, error.path):
+        return False
+    where = f"{facts.name}: {facts.partitions.shown(bucket_id.partition)}, bucket {bucket_id.bucket}"
+    _log.warning("%s: a compaction was given up, others replaced %s", where, error.path)
+    return True

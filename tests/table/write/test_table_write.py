@@ -1,0 +1,104 @@
+"""The steps of a write, and what is left of one that fails or is interrupted in any of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from table_format import Table
+from table_format.errors import InvalidInputError
+from table_format.table.write.flush_schedule import FlushSchedule
+from table_format.table.write.hand_over import HandOver
+from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
+
+TABLES: dict[str, dict[str, Any]] = {
+    "append": {},
+    "append in buckets": {"options": {"bucket": "2", "bucket-key": "id"}},
+    "fixed": {"primary_keys": ["id"]},
+    "dynamic": {"primary_keys": ["id"], "options": {"bucket": "-1"}},
+    "postponed": {"primary_keys": ["id"], "options": {"bucket": "-2"}},
+}
+STEPS: dict[str, tuple[type, str]] = {
+    "rows are written": (FlushSchedule, "wrote"),
+    "files are flushed": (FlushSchedule, "flush"),
+    "messages are completed": (HandOver, "complete"),
+}
+
+
+@pytest.fixture
+def warehouse() -> Warehouse:
+    return memory_warehouse()
+
+
+def data_files(warehouse: Warehouse, table: Table) -> list[str]:
+    return [name for name in warehouse.files(table) if name.startswith("bucket-")]
+
+
+def interrupt_after(monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> None:
+    """Let a step do its work, and interrupt the write right after it."""
+    real = getattr(owner, name)
+
+    def interrupted(*arguments: Any, **named: Any) -> Any:
+        real(*arguments, **named)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(owner, name, interrupted)
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_write_that_is_interrupted_can_be_done_again(
+    warehouse: Warehouse, kind: str, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = warehouse.table(**TABLES[kind])
+    write = table.new_write("w")
+    data = keyed([(i, "a", i) for i in range(10)])
+    with monkeypatch.context() as during:
+        interrupt_after(during, *STEPS[step])
+        with pytest.raises(KeyboardInterrupt):
+            write.write(data)
+    # Messages that were completed may be the caller's already; all other files are deleted.
+    assert bool(data_files(warehouse, table)) is (step == "messages are completed")
+    table.new_commit("w").commit(write.write(data), identifier=1)
+    if kind == "postponed":
+        table.compact()
+    assert rows_of(table) == sorted(((i, "a", i) for i in range(10)), key=repr)
+
+
+def test_after_rows_that_wait_for_their_commit_an_aborted_write_is_broken(warehouse: Warehouse) -> None:
+    for kind, is_broken in {"append": False, "append in buckets": True, "fixed": True, "postponed": False}.items():
+        table = warehouse.table(kind.replace(" ", "_"), **TABLES[kind])
+        write = table.new_write("w")
+        write.write(keyed([(1, "a", 1)]))
+        write.abort()
+        if is_broken:
+            with pytest.raises(InvalidInputError, match="an earlier write failed half way"):
+                write.write(keyed([(2, "a", 2)]))
+        else:
+            assert write.write(keyed([(2, "a", 2)]))
+
+
+def test_later_calls_go_on_with_sequence_numbers_before_a_commit_and_after(warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1", "write-only": "true"})
+    write, commit = table.new_write("w"), table.new_commit("w")
+    messages = [write.write(keyed([(1, "a", n), (2, "a", n)])) for n in range(2)]
+    commit.commit([message for call in messages for message in call], identifier=1)
+    table.append(keyed([(3, "a", 0)]))  # of another writer
+    [third] = write.write(keyed([(1, "a", 2)]))
+    commit.commit([third], identifier=2)
+    numbers = [
+        (file.min_sequence_number, file.max_sequence_number)
+        for message in (*messages[0], *messages[1], third)
+        for file in message.new_files
+    ]
+    assert numbers == [(0, 1), (2, 3), (5, 5)]
+    assert rows_of(table) == [(1, "a", 2), (2, "a", 1), (3, "a", 0)]
+
+
+def test_an_overwrite_numbers_the_rows_of_each_call_from_the_start(warehouse: Warehouse) -> None:
+    table = warehouse.table(options={"bucket": "1", "bucket-key": "id"})
+    table.append(keyed([(i, "a", i) for i in range(5)]))
+    [snapshot] = table.overwrite(keyed([(7, "a", 7)]))
+    [entry] = [e for e in table.facts.manifests.delta_entries(snapshot) if e.kind.name == "ADD"]
+    assert (entry.file.min_sequence_number, entry.total_buckets) == (0, 1)
