@@ -230,7 +230,7 @@ def _is_in(array: pa.Array, data_type: DataType, column: str, values: Sequence[I
     ticks = tick_range(data_type)
     if ticks is not None:
         # _check_literal has let numbers through only.
-        places = [position(value, data_type) for value in values]  # type: ignore[arg-type]
+        places = [position(value, data_type) for value in values]  # type: ignore[arg-type]  # see above
         numbers = _as_ticks(array)
         wanted = _tick_array([p.tick for p in places if p.is_exact and p.tick in ticks], numbers.type)
     elif isinstance(data_type, FloatingType):

@@ -85,7 +85,7 @@ class SoughtValues:
         """``shape(self)``, made once: the values as one type of index searches for them."""
         found: _Prepared | None = self._prepared.get(shape)
         if found is None:
-            found = self._prepared[shape] = shape(self)  # type: ignore[call-arg]
+            found = self._prepared[shape] = shape(self)  # type: ignore[call-arg]  # each takes the values
         return found
 
     @cached_property
@@ -163,7 +163,7 @@ def _membership(values: Sequence[InternalValue], data_type: DataType, *, is_nega
     if not _has_keys(data_type):
         return None if sought is None else Condition(data_type, values=sought)
     points = {range_ for value in values for range_ in _ranges(CompareOp.EQ, value, data_type)[0]}
-    ordered = tuple(sorted(points, key=lambda point: point.low))  # type: ignore[arg-type, return-value]
+    ordered = tuple(sorted(points, key=lambda point: point.low))  # type: ignore[arg-type, return-value]  # one type
     return Condition(data_type, ordered, is_negated, is_exact=not _drops_digits(data_type), values=sought)
 
 

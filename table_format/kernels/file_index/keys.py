@@ -222,7 +222,7 @@ def _ordered_bits(words: Ints, bits: int) -> Ints:
 
 def ascend(keys: Sequence[Key]) -> bool:
     """Whether each of these keys, all integers or all bytes, is larger than the one before."""
-    return all(low < high for low, high in pairwise(keys))  # type: ignore[operator]
+    return all(low < high for low, high in pairwise(keys))  # type: ignore[operator]  # one type
 
 
 def sort_order(keys: pa.Array) -> Ints:

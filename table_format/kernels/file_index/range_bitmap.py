@@ -130,10 +130,10 @@ class RangeBitmapReader:
             return range(0)
         smallest, largest = self._bounds
         low, high = keys.low, keys.high
-        if (low is not None and low > largest) or (high is not None and high < smallest):  # type: ignore[operator]
+        if (low is not None and low > largest) or (high is not None and high < smallest):  # type: ignore[operator]  # one type
             return range(0)
-        start = 0 if low is None or low <= smallest else self._dictionary.first_at_least(low)  # type: ignore[operator]
-        if high is None or high >= largest:  # type: ignore[operator]
+        start = 0 if low is None or low <= smallest else self._dictionary.first_at_least(low)  # type: ignore[operator]  # one type
+        if high is None or high >= largest:  # type: ignore[operator]  # one type
             return range(start, self._slices.cardinality)
         return range(start, self._dictionary.first_above(high))
 

@@ -71,7 +71,7 @@ def may_hold_partitions(partitions: Partitions, manifest: ManifestFileMeta, want
             elif column.minimum is None or column.maximum is None:
                 if column.null_count == column.row_count:
                     break
-            elif value == value and not column.minimum <= value <= column.maximum:  # type: ignore[operator]
+            elif value == value and not column.minimum <= value <= column.maximum:  # type: ignore[operator]  # one type
                 break
         else:
             return True

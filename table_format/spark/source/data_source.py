@@ -200,7 +200,7 @@ class PaimonWriter(datasource.DataSourceArrowWriter):
         self._user = fresh_user(table.facts)
 
     # As in DataSourceArrowWriter; its own base hands over rows.
-    def write(  # type: ignore[override]
+    def write(  # type: ignore[override]  # takes batches
         self, iterator: Iterator[pa.RecordBatch]
     ) -> datasource.WriterCommitMessage:
         """Write the rows of a task to files; nothing is visible before ``commit``."""

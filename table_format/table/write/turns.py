@@ -27,7 +27,7 @@ from table_format.table.placement.key_index_directory import key_index_directory
 try:
     import fcntl
 except ImportError:  # not a POSIX system
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
 PATIENCE_MS: Final = 10_000
 """A writer waits this long for others, for instance for a load that takes hours, and then goes on beside them."""
