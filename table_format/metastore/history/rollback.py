@@ -28,7 +28,7 @@ from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.expiry.unneeded import delete_unneeded, named_files
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.references.completeness import missing_file
-from table_format.metastore.references.expired_reads import telling_expired
+from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.snapshot.changelog_store import ChangelogStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
@@ -112,7 +112,7 @@ def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> Roll
 
 def _require_complete(store: TableStore, target: Snapshot) -> None:
     """A rollback to a snapshot that is partly deleted would give up the later ones for nothing."""
-    with telling_expired(store, target.id):
+    with explaining_expiry(store, target.id):
         path = missing_file(store, target)
         if path is not None:
             raise MissingFile(path, f"snapshot {target.id} needs the file and it does not exist; go back to another")

@@ -24,7 +24,7 @@ _ROUNDS: Final = 4
 
 
 @contextmanager
-def telling_expired(store: TableStore, *snapshot_ids: int, as_changes: bool = False) -> Iterator[None]:
+def explaining_expiry(store: TableStore, *snapshot_ids: int, as_changes: bool = False) -> Iterator[None]:
     """Read snapshots: a missing file of one that was expired meanwhile raises ``SnapshotExpired``.
 
     With ``as_changes`` it is read what they changed, which no tag keeps.
@@ -42,10 +42,10 @@ def telling_expired(store: TableStore, *snapshot_ids: int, as_changes: bool = Fa
         raise explained from error
 
 
-def telling_expired_rows(store: TableStore, split: DataSplit, rows: Iterable[T]) -> Generator[T]:
-    """The rows of a split of a plan; errors are explained as by ``telling_expired``."""
+def explaining_expiry_of_rows(store: TableStore, split: DataSplit, rows: Iterable[T]) -> Generator[T]:
+    """The rows of a split of a plan; errors are explained as by ``explaining_expiry``."""
     branch = store if split.branch is None else replace(store, paths=store.paths.for_branch(split.branch))
-    with telling_expired(branch, *split.snapshot_ids, as_changes=split.content is SplitContent.CHANGES):
+    with explaining_expiry(branch, *split.snapshot_ids, as_changes=split.content is SplitContent.CHANGES):
         yield from rows
 
 
@@ -80,7 +80,7 @@ def is_retained(store: TableStore, snapshot_id: int, *, as_changes: bool = False
     return False
 
 
-def again_if_expired(work: Callable[[], T]) -> T:
+def retry_if_expired(work: Callable[[], T]) -> T:
     """Do work that begins with the latest snapshot; when that is expired meanwhile, do it again.
 
     Raises:
@@ -93,11 +93,11 @@ def again_if_expired(work: Callable[[], T]) -> T:
 
 
 def on_latest(snapshots: SnapshotStore, work: Callable[[Snapshot | None], T]) -> T:
-    """``again_if_expired`` with the latest snapshot, which a missing file in the work is compared with."""
+    """``retry_if_expired`` with the latest snapshot, which a missing file in the work is compared with."""
 
     def attempt() -> T:
         latest = snapshots.latest()
-        with telling_expired(snapshots.store, *(() if latest is None else (latest.id,))):
+        with explaining_expiry(snapshots.store, *(() if latest is None else (latest.id,))):
             return work(latest)
 
-    return again_if_expired(attempt)
+    return retry_if_expired(attempt)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from table_format.metastore.references.expired_reads import telling_expired
+from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.model.split import DataSplit
 from table_format.options.scan import ScanOptions
 from table_format.spark.read.conditions import condition
@@ -42,7 +42,7 @@ def frame_of(spark: SparkSession, facts: TableFacts, plan: Plan) -> DataFrame:
     if plan.fallback is not None:
         frames = (frame_of(spark, part.facts or facts, part) for part in plan.parts)
         return reduce(lambda left, right: left.unionByName(right), frames)
-    with telling_expired(facts.store, *sorted({i for split in plan.splits for i in split.snapshot_ids})):
+    with explaining_expiry(facts.store, *sorted({i for split in plan.splits for i in split.snapshot_ids})):
         division = divide(plan, facts)
     planned.note(facts.store, plan)
     native = read_native(spark, division, plan)

@@ -215,15 +215,15 @@ class PaimonWriter(datasource.DataSourceArrowWriter):
 
     def commit(self, messages: Sequence[datasource.WriterCommitMessage | None]) -> None:
         """Make the files of all tasks visible in one commit; raises what stopped one of them."""
-        answers = gather(message for message in messages if message)
-        if answers.failure is not None:
-            raise answers.failure
+        results = gather(message for message in messages if message)
+        if results.failure is not None:
+            raise results.failure
         commit = self._table.new_commit(self._user)
         publish = commit.overwrite if self._overwrite else commit.commit
         write_and_commit(
             self._table.store,
             commit,
-            write=lambda: answers.messages,
+            write=lambda: results.messages,
             publish=lambda written: publish(written, identifier=_ONLY),
             # Spark gives a data source the rows once: it does not run the tasks again for a commit that lost a race.
             is_repeatable=False,
@@ -232,9 +232,9 @@ class PaimonWriter(datasource.DataSourceArrowWriter):
     def abort(self, messages: Sequence[datasource.WriterCommitMessage | None]) -> None:
         """Delete the files of all tasks that answered, unless the commit has taken effect."""
         # Nothing came from a task that died.
-        answers = gather(message for message in messages if message)
+        results = gather(message for message in messages if message)
         # As it was opened: what is deleted are files of this job, whatever became of the table.
         commit = BatchCommit(self._table.facts, self._user)
         # Spark also asks for it when the commit has taken effect and something failed after it.
         if not commit.is_committed(_ONLY):
-            commit.abort(answers.messages)
+            commit.abort(results.messages)

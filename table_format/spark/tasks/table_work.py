@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from table_format.metastore.references.expired_reads import telling_expired_rows
+from table_format.metastore.references.expired_reads import explaining_expiry_of_rows
 from table_format.model.arrow_calls import concat_batches, map_
 from table_format.model.commit import CommitMessage
 from table_format.model.split import DataSplit
@@ -42,7 +42,7 @@ def split_reader(
     def read(numbers: Batches) -> Batches:
         for split in chain.from_iterable(groups[number] for number in numbers_in(numbers)):
             rows = read_split(facts.store, schemas, schema, facts.options, split, fields, pruning)
-            for found in telling_expired_rows(facts.store, split, rows):
+            for found in explaining_expiry_of_rows(facts.store, split, rows):
                 yield for_spark(found, zone=zone)
 
     return read

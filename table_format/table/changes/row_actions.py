@@ -21,7 +21,7 @@ from table_format.errors import (
     SnapshotExpired,
 )
 from table_format.formats.newer_schemas import refuse_newer
-from table_format.metastore.references.expired_reads import telling_expired
+from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.model.arguments import refuse
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.expression import TARGET
@@ -206,7 +206,7 @@ def _changed(facts: TableFacts, bind_statement: Callable[[], RowStatement], comm
         plan = scan.plan()
         _refuse_newer(facts, plan)
         changes = PrimaryKeyChanges(facts, scan, statement) if keyed else AppendTableChanges(facts, plan, statement)
-        with telling_expired(facts.store, *(() if plan.snapshot is None else (plan.snapshot.id,))):
+        with explaining_expiry(facts.store, *(() if plan.snapshot is None else (plan.snapshot.id,))):
             messages = changes.write()
         counts = changes.counts
         return messages

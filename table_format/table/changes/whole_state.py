@@ -12,7 +12,7 @@ from typing import Final
 
 from table_format.errors import FileConflict, LsmConflict
 from table_format.io.paths import POSTPONE_BUCKET
-from table_format.metastore.references.expired_reads import telling_expired
+from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
 from table_format.model.predicate import Predicate
@@ -50,6 +50,6 @@ def _rows_wait(facts: TableFacts, plan: Plan) -> bool:
     if snapshot is None:
         return False
     wanted = FileFilter(partition_predicate=plan.pruning.partition_condition, buckets=frozenset((POSTPONE_BUCKET,)))
-    with telling_expired(facts.store, snapshot.id):
+    with explaining_expiry(facts.store, snapshot.id):
         found = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
     return bool(found.entries)

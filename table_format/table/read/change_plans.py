@@ -13,7 +13,7 @@ from typing import Final, assert_never
 
 from table_format.errors import UnsupportedFeature
 from table_format.formats.newer_schemas import refuse_newer
-from table_format.metastore.references.expired_reads import telling_expired
+from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import PlanCounts, changed_files, live_files
 from table_format.metastore.snapshot.changelog_store import ChangeHistory, ChangelogStore
@@ -91,7 +91,7 @@ def changes_plan(
     for snapshot in snapshots:
         manifests = facts.manifests
         changed = manifests.changelog_manifests if mode == CHANGELOG else manifests.delta_manifests
-        with telling_expired(facts.store, snapshot.id, as_changes=True):
+        with explaining_expiry(facts.store, snapshot.id, as_changes=True):
             found = changed_files(manifests, changed(snapshot), pruning=plan.pruning)
         added = [e for e in found.entries if e.kind is FileKind.ADD]
         if len(added) < len(found.entries) and not whole_buckets and snapshot.commit_kind is CommitKind.APPEND:
@@ -117,13 +117,13 @@ def replacement_plan(
     plan = replace(
         empty_plan(facts, columns, filter, ReadKind.REPLACEMENT), snapshot=snapshot, changes_of=(snapshot.id,)
     )
-    with telling_expired(facts.store, snapshot.id):
+    with explaining_expiry(facts.store, snapshot.id):
         delta = facts.manifests.delta_manifests(snapshot)
         found = changed_files(facts.manifests, delta, pruning=plan.pruning)
     removed = [e for e in found.entries if e.kind is FileKind.DELETE]
     added = [e for e in found.entries if e.kind is FileKind.ADD]
     previous = facts.snapshots.find(snapshot.id - 1) if removed else None
-    with telling_expired(facts.store, snapshot.id - 1):
+    with explaining_expiry(facts.store, snapshot.id - 1):
         deletion_files = {} if previous is None else facts.deletion_files(previous)
     # What it replaced is there as long as the snapshot before it.
     before_id = snapshot.id - 1 if removed else snapshot.id
@@ -147,7 +147,7 @@ def difference_plan(
         empty_plan(facts, columns, filter, ReadKind.DIFFERENCE), snapshot=after, changes_of=(before.id, after.id)
     )
     wanted = FileFilter(min_level=int(plan.schema.is_primary_key_table and facts.options.skips_level_0))
-    with telling_expired(facts.store, before.id, after.id):
+    with explaining_expiry(facts.store, before.id, after.id):
         old, new = (
             live_files(
                 facts.manifests,

@@ -23,7 +23,7 @@ from table_format.lsm.keys import key_ranges
 from table_format.lsm.merge_read import read_bucket, read_raw
 from table_format.lsm.merge_spec import merge_spec
 from table_format.lsm.runs import RunSource, has_disjoint_sequences, is_add, merge_section
-from table_format.metastore.references.expired_reads import telling_expired_rows
+from table_format.metastore.references.expired_reads import explaining_expiry_of_rows
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import Predicate, columns_of
@@ -60,7 +60,7 @@ def read_changes(
     """
     reader = DataFileReader(store, schemas, read_schema, options)
     reading = _Reading(store, reader, read_schema, options, split, tuple(fields), pruning)
-    yield from telling_expired_rows(store, split, _rows(reading, split, keep_deletes=keep_deletes))
+    yield from explaining_expiry_of_rows(store, split, _rows(reading, split, keep_deletes=keep_deletes))
 
 
 def _rows(reading: _Reading, split: DataSplit, *, keep_deletes: bool) -> Iterator[pa.RecordBatch]:

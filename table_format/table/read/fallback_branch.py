@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from table_format.errors import BranchNotFound, InvalidOption, SnapshotNotFound
 from table_format.io.paths import POSTPONE_BUCKET
-from table_format.metastore.references.expired_reads import telling_expired, telling_expired_rows
+from table_format.metastore.references.expired_reads import explaining_expiry, explaining_expiry_of_rows
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
 from table_format.metastore.schema.schema_store import SchemaStore
@@ -71,7 +71,7 @@ def read_planned(facts: TableFacts, plan: Plan, split: DataSplit) -> Generator[p
     part = plan.part_of(split)
     options = facts.options if part is plan or part.facts is None else part.facts.options
     read = read_split(facts.store, part.schemas, part.schema, options, split, part.fields, part.pruning)
-    rows = telling_expired_rows(facts.store, split, read)
+    rows = explaining_expiry_of_rows(facts.store, split, read)
     if part is plan:
         yield from rows
         return
@@ -122,7 +122,7 @@ def _partitions(facts: TableFacts, plan: Plan) -> frozenset[bytes]:
     schema = plan.schema
     min_level = int(schema.is_primary_key_table and facts.options.skips_level_0)
     wanted = FileFilter(partition_predicate=plan.pruning.partition_condition, min_level=min_level)
-    with telling_expired(facts.store, plan.snapshot.id):
+    with explaining_expiry(facts.store, plan.snapshot.id):
         found = live_files(facts.manifests, plan.snapshot, schema=schema, schemas=facts.schemas, filter=wanted)
     return frozenset(entry.partition for entry in found.entries if entry.bucket != POSTPONE_BUCKET)
 

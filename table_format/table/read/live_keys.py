@@ -14,7 +14,7 @@ import pyarrow as pa
 from table_format.indexes.key_index import IndexedRows
 from table_format.kernels.key_shards import KeyShard
 from table_format.kernels.stored_keys import stored_key
-from table_format.metastore.references.expired_reads import telling_expired_rows
+from table_format.metastore.references.expired_reads import explaining_expiry_of_rows
 from table_format.metastore.scan.file_plan import live_files
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import ManifestEntry
@@ -62,7 +62,7 @@ def keys_of(facts: TableFacts, split: DataSplit, shard: KeyShard) -> Generator[p
     fields = facts.schema.select(facts.schema.primary_keys)
     types = [field.type for field in fields]
     rows = read_split(facts.store, facts.schemas, facts.schema, facts.options, split, fields)
-    for batch in telling_expired_rows(facts.store, split, rows):
+    for batch in explaining_expiry_of_rows(facts.store, split, rows):
         yield shard.part_of(types, batch)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from table_format.metastore.references.expired_reads import telling_expired
+from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.scan.file_plan import PlanCounts
 from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
@@ -104,7 +104,7 @@ class Plan:
         if self.fallback is not None:
             return RowGroupCounts.total(part.row_groups() for part in self.parts)
         ids = {snapshot_id for split in self.splits for snapshot_id in split.snapshot_ids}
-        with telling_expired(self.facts.store, *sorted(ids)):
+        with explaining_expiry(self.facts.store, *sorted(ids)):
             return row_group_counts(self.facts, self.splits, self.schemas, self.pruning)
 
     def explain(self, *, row_groups: bool = False) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from table_format.errors import UnsupportedFeature
-from table_format.metastore.references.expired_reads import again_if_expired
+from table_format.metastore.references.expired_reads import retry_if_expired
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arguments import name_or_names
 from table_format.model.arrow_types import arrow_schema
@@ -94,7 +94,7 @@ def _make_plan(scan: Scan) -> Plan:
             raise UnsupportedFeature(feature)
         return incremental_plan(facts, scan.columns, scan.filter)
     # A snapshot that is expired while it is planned is gone; the latest of that moment is not.
-    return again_if_expired(
+    return retry_if_expired(
         lambda: with_fallback(
             facts,
             lambda f: state_plan(

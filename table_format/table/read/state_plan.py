@@ -8,7 +8,7 @@ from functools import partial
 
 from table_format.formats.newer_schemas import refuse_newer
 from table_format.io.paths import POSTPONE_BUCKET
-from table_format.metastore.references.expired_reads import telling_expired
+from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
 from table_format.metastore.schema.table_identity import require_same_table
@@ -43,7 +43,7 @@ def state_plan(
         UnsupportedFeature: the state has a feature without which its rows would be wrong.
         SchemaChanged: files were written under a newer schema, and the older one would cut their values.
     """
-    with telling_expired(facts.store, *(() if start.snapshot is None else (start.snapshot.id,))):
+    with explaining_expiry(facts.store, *(() if start.snapshot is None else (start.snapshot.id,))):
         return _state_plan(facts, start, columns, filter, min_level=min_level, levels=levels)
 
 

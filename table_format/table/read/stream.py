@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from table_format.errors import InvalidInputError, SnapshotExpired, SnapshotNotFound
 from table_format.metastore.references.consumers import next_snapshot, reset_consumer
-from table_format.metastore.references.expired_reads import again_if_expired, telling_expired
+from table_format.metastore.references.expired_reads import explaining_expiry, retry_if_expired
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.metastore.snapshot.changelog_store import ChangeHistory
 from table_format.model.arguments import optional_whole_number
@@ -165,7 +165,7 @@ class StreamScan:
         if self._mode in (StartupMode.LATEST, StartupMode.FROM_SNAPSHOT, StartupMode.FROM_TIMESTAMP):
             self._next = starting_id(self.facts, self._changes, self._mode, self._latest_at_start)
             return None
-        return again_if_expired(lambda: self._state(starting_state(self.facts, self._mode)))
+        return retry_if_expired(lambda: self._state(starting_state(self.facts, self._mode)))
 
     def _state(self, start: Starting | int | None) -> Plan | None:
         if isinstance(start, int):
@@ -199,7 +199,7 @@ class StreamScan:
                     return plan
 
     def _guarded(self, snapshot: Snapshot, plan: Callable[[], _Plan]) -> _Plan:
-        with telling_expired(self.facts.store, snapshot.id):
+        with explaining_expiry(self.facts.store, snapshot.id):
             return plan()
 
     def _missing(self, next_id: int) -> Snapshot | None:

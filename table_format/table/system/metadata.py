@@ -15,7 +15,7 @@ import pyarrow as pa
 from table_format.errors import CorruptionError
 from table_format.kernels.predicate import matches
 from table_format.kernels.values import array_of
-from table_format.metastore.references.expired_reads import again_if_expired, telling_expired
+from table_format.metastore.references.expired_reads import explaining_expiry, retry_if_expired
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arrow_types import arrow_schema, arrow_type
 from table_format.model.predicate import Predicate
@@ -91,12 +91,12 @@ def _rows_of(facts: TableFacts, rows: Rows) -> Sequence[Row]:
         return rows(facts)
     except CorruptionError:
         # Which snapshot it was is only looked up now, so that nothing is asked twice where all goes well.
-        return again_if_expired(lambda: _rows_of_start(facts, rows))
+        return retry_if_expired(lambda: _rows_of_start(facts, rows))
 
 
 def _rows_of_start(facts: TableFacts, rows: Rows) -> Sequence[Row]:
     start = starting_point(facts).snapshot
-    with telling_expired(facts.store, *(() if start is None else (start.id,))):
+    with explaining_expiry(facts.store, *(() if start is None else (start.id,))):
         return rows(facts)
 
 

@@ -14,7 +14,7 @@ from table_format.formats.casts import cast_of
 from table_format.formats.java_text import float_text
 from table_format.kernels.column_summary import ColumnSummary, SummaryBuilder
 from table_format.kernels.values import values_of
-from table_format.metastore.references.expired_reads import again_if_expired
+from table_format.metastore.references.expired_reads import retry_if_expired
 from table_format.model.snapshot import Snapshot
 from table_format.model.statistics import ColumnStatistics, Statistics
 from table_format.model.types import (
@@ -45,7 +45,7 @@ def analyze(facts: TableFacts, commit_user: str, columns: Sequence[str]) -> tupl
     """
     facts.require(Operation.WRITE)
     fields = _countable(facts, columns)
-    found = again_if_expired(lambda: _counted(facts, fields))
+    found = retry_if_expired(lambda: _counted(facts, fields))
     return () if found is None else (facts.committer(commit_user).analyze(found),)
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from table_format.errors import SnapshotExpired
 from table_format.lsm.background import RunningCompaction
 from table_format.metastore.commit.key_places import snapshot_identity
-from table_format.metastore.references.expired_reads import telling_expired
+from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind
@@ -130,7 +130,7 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
         for snapshot_id in range(base.id + 1 if base else 1, latest.id + 1):
             snapshot = self._facts.snapshots.find(snapshot_id)
             # Of an expired one it is not known what it added: that is taken to wait for its commit still.
-            with suppress(SnapshotExpired), telling_expired(self._facts.store, snapshot_id):
+            with suppress(SnapshotExpired), explaining_expiry(self._facts.store, snapshot_id):
                 entries = [] if snapshot is None else self._facts.manifests.delta_entries(snapshot)
                 names.update(entry.file.file_name for entry in entries if entry.kind is FileKind.ADD)
         return names

@@ -15,7 +15,7 @@ from typing import Final
 import pyarrow as pa
 
 from table_format.errors import CorruptionError, InvalidInputError, MissingFile
-from table_format.metastore.references.expired_reads import telling_expired
+from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model import arguments
 from table_format.model.commit import CommitMessage
@@ -99,7 +99,7 @@ class TableWrite:
                 return self._written(self._checked(reader))
         except CorruptionError:
             base = self._writers.base
-            with telling_expired(self._facts.store, *(() if base is None else (base.id,))):
+            with explaining_expiry(self._facts.store, *(() if base is None else (base.id,))):
                 raise
 
     def write_stored(self, batches: Iterable[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
