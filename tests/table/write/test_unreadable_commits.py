@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from table_format.catalog import filesystem
+from table_format.catalog import named_catalog
 from table_format.codecs import pretty_json, publishable
 from table_format.errors import BadEncoding, InvalidInputError
 from table_format.metastore.references import tag_store as tags
@@ -48,7 +48,7 @@ def _without_checks_of_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arguments, "texts_by_text", lambda value, _: dict(value or {}))
     monkeypatch.setattr(tags, "optional_whole_number", untouched)
     monkeypatch.setattr(schema_changes, "checked_changes", listed)
-    monkeypatch.setattr(filesystem, "checked_changes", listed)
+    monkeypatch.setattr(named_catalog, "checked_changes", listed)
 
 
 def _without_reading_back(monkeypatch: pytest.MonkeyPatch) -> None:
