@@ -65,3 +65,14 @@ def test_primary_key_tables_that_merge_on_write(lake: TestLake) -> None:
     lake.lake.compact("s.t", full=True)
     assert native_files(lake.table(), "v = 'v7'") == 1
     check_files(lake.table())
+
+
+def test_few_rows_that_indexes_select_are_read_by_position_and_many_by_spark(lake: TestLake) -> None:
+    table = lake.create(primary_keys=(), **{"file-index.bitmap.columns": "v", "metadata.stats-mode": "none"})
+    lake.write([(n, "rare" if n % 50 == 7 else f"v{n % 3}") for n in range(200)])
+    few = divide(table.scan(filter="v = 'rare'").plan(), table.facts)
+    assert (few.whole, len(few.python)) == ({}, 1)
+    assert [row[0] for row in lake.rows(filter="v = 'rare'")] == [7, 57, 107, 157]
+    assert native_files(table, "v = 'v1'") == 1
+    expected = [n for n in range(200) if n % 3 == 1 and n % 50 != 7]
+    assert sorted(row[0] for row in lake.rows(filter="v = 'v1'")) == expected
