@@ -27,7 +27,7 @@ from table_format.errors import (
     TableFormatError,
 )
 from table_format.formats import data_file_reader
-from table_format.metastore.commit import attempt as commit_prepare
+from table_format.metastore.commit import commit_check
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import CommitKind
 from table_format.runtime import Runtime
@@ -342,7 +342,7 @@ def test_an_old_schema_loses_values_where_nothing_looks_at_it(
     with suppress(SchemaChanged):
         stale.compact(full=True)
     model.check(warehouse.reopened(stale))
-    monkeypatch.setattr(commit_prepare, "find_misfit", lambda *_, **__: None)
+    monkeypatch.setattr(commit_check, "find_misfit", lambda *_, **__: None)
     stale.compact(full=True)
     with pytest.raises(AssertionError, match="row 4 of"):
         model.check(warehouse.reopened(stale))

@@ -223,14 +223,22 @@ def _compared_float(op: CompareOp, value: float, *, is_single: bool) -> tuple[tu
 
 
 def _neighbours(value: float) -> tuple[float, float]:
-    """The FLOAT values around a DOUBLE; twice the same when it is one of them."""
+    """The FLOAT values around a DOUBLE; twice the same when it is one of them.
+
+    >>> [abs(neighbour - 0.7) < 1e-7 for neighbour in _neighbours(0.7)], _neighbours(0.7)[0] < 0.7 < _neighbours(0.7)[1]
+    ([True, True], True)
+    >>> _neighbours(1e39)
+    (3.4028234663852886e+38, inf)
+    """
     with np.errstate(over="ignore"):
         nearest = np.float32(value)
-    if float(nearest) == value:
+    # As DOUBLE: numpy would compare a FLOAT with the value rounded to FLOAT.
+    found = float(nearest)
+    if found == value:
         return value, value
-    if nearest < value:
-        return float(nearest), float(np.nextafter(nearest, np.float32("inf")))
-    return float(np.nextafter(nearest, np.float32("-inf"))), float(nearest)
+    if found < value:
+        return found, float(np.nextafter(nearest, np.float32("inf")))
+    return float(np.nextafter(nearest, np.float32("-inf"))), found
 
 
 def _compared_tick(op: CompareOp, value: int | Decimal, data_type: DataType) -> tuple[tuple[KeyRange, ...], bool]:
