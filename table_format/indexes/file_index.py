@@ -114,6 +114,29 @@ def has_index(file: DataFileMeta) -> bool:
     return file.embedded_file_index is not None or _index_file(file) is not None
 
 
+def names_of_indexes(
+    store: TableStore, partition_text: str, bucket: int, file: DataFileMeta
+) -> frozenset[tuple[str, str]]:
+    """The indexes that a file has, each by its column, or key of a map column, and its type; only the head is read.
+
+    Raises:
+        CorruptionError: they are missing or damaged.
+    """
+    if file.embedded_file_index is not None:
+        container = _container(file.embedded_file_index, store.paths.data_file(partition_text, bucket, file))
+        return _pairs(container)
+    name = _index_file(file)
+    if name is None:
+        return frozenset()
+    path = store.paths.file_in_bucket(partition_text, bucket, name)
+    with opened_file(store.io, path) as source:
+        return _pairs(_opened(lambda start, length: read_at(source, length, start), source.size(), path))
+
+
+def _pairs(container: _Container) -> frozenset[tuple[str, str]]:
+    return frozenset((column, index_type) for column, types in container.places.items() for index_type in types)
+
+
 def may_help(predicate: Predicate, schema: TableSchema) -> bool:
     """Whether some index could exclude files for a predicate over columns of the schema; NOT is at leaves only.
 

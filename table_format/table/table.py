@@ -14,7 +14,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from table_format.errors import InvalidInputError, SchemaChanged, UnsupportedFeature
+from table_format.errors import InvalidInputError, SchemaChanged
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.expire_snapshots import ExpiryReport, expire_snapshots
 from table_format.metastore.schema.table_identity import require_same_table
@@ -42,6 +42,7 @@ from table_format.table.upkeep import compact as compact_actions
 from table_format.table.upkeep import consumers as consumer_actions
 from table_format.table.upkeep import tags as tag_actions
 from table_format.table.upkeep.analyze import analyze
+from table_format.table.upkeep.index_rewrite import rewrite_table_indexes
 from table_format.table.upkeep.rescale import rescale_table
 from table_format.table.write.batch_commit import BatchCommit, CommitArguments, expire_after_commit, fresh_user
 from table_format.table.write.commit_retries import Messages, is_repeatable, write_and_commit
@@ -284,6 +285,7 @@ class Table:
 
     run_compaction = compact_actions.run_compaction
     rescale = rescale_table
+    rewrite_file_index = rewrite_table_indexes
 
     def analyze(self, columns: Sequence[str] | None = None) -> tuple[Snapshot, ...]:
         """Count the rows, and of the given columns distinct values, nulls, bounds and lengths; one ANALYZE snapshot.
@@ -357,15 +359,6 @@ class Table:
     consumers = consumer_actions.consumers
     reset_consumer = consumer_actions.reset_consumer
     delete_consumer = consumer_actions.delete_consumer
-
-    def rewrite_file_index(self) -> tuple[Snapshot, ...]:
-        """Not supported by this version.
-
-        Raises:
-            UnsupportedFeature: always.
-        """
-        feature = "rewrite_file_index"
-        raise UnsupportedFeature(feature)
 
 
 def _columns(fields: Sequence[DataField]) -> list[tuple[int, str, DataType]]:

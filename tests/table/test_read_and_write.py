@@ -212,7 +212,6 @@ def test_delete_removes_the_rows_a_filter_selects(memory: Warehouse) -> None:
     ("keys", "options", "call"),
     [
         (("id",), {"ignore-delete": "true"}, lambda t: t.delete("id = 1")),
-        (("id",), {}, lambda t: t.rewrite_file_index()),
     ],
 )
 def test_what_is_not_supported_says_so(memory: Warehouse, keys: tuple[str, ...], options: dict, call) -> None:

@@ -29,7 +29,9 @@ def message_files(
         text = partitions.text(message.partition)
         # An upgraded file is input and result of a compaction: it belongs to the table, unless it is new itself.
         new_names = {file.file_name for file in message.new_files}
-        live = {file.file_name for file in (*message.compact_before, *message.deleted_files)} - new_names
+        live_files = (*message.compact_before, *message.deleted_files)
+        live = {file.file_name for file in live_files} - new_names
+        beside_live = {name for file in live_files for name in file.extra_files}
         for file in (
             *message.new_files,
             *message.changelog_files,
@@ -39,6 +41,10 @@ def message_files(
             if file.file_name not in kept and file.file_name not in live:
                 names.add(file.file_name)
                 found.extend(store.paths.files_of(text, message.bucket, file))
+            elif file.file_name not in kept:
+                # A rewritten index is new beside a file of the table.
+                own = [name for name in file.extra_files if name not in beside_live]
+                found.extend(store.paths.file_in_bucket(text, message.bucket, name) for name in own)
         for index in (*message.new_index_files, *message.compact_new_index_files):
             if index.file_name not in kept:
                 names.add(index.file_name)

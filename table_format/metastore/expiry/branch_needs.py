@@ -22,7 +22,7 @@ from table_format.metastore.references.snapshot_files import (
     FileKey,
     MetadataNames,
     as_changelog,
-    file_key,
+    file_keys,
     is_change,
     metadata_names,
     without_changelog,
@@ -270,7 +270,7 @@ class _Needs:
     def _add_files(self, entries: Iterable[ManifestEntry]) -> None:
         for entry in entries:
             if self._wanted is None or entry.file.file_name in self._wanted:
-                self._files.add(file_key(entry))
+                self._files |= file_keys(entry)
             self._extra.update(entry.file.extra_files)
 
     def _entries(self, name: str | None) -> Iterator[ManifestEntry]:

@@ -98,7 +98,7 @@ def _plan(what: Expirable, chosen: ExpiryRange, kept: Mapping[Keeper, Snapshot],
     named, unreadable = read_removed(removal, h.manifests)
     others = what.other_needs()
     kept_apart = h.kept_apart(kept, removal.first_retained)
-    needed = RetainedFiles(h).needed(removal, named.data, kept_apart, others)
+    needed = RetainedFiles(h).needed(removal, (*named.data, *named.replaced.values()), kept_apart, others)
     ids = tuple(state.id for state in removal.states)
     clean = h.options.expire.clean_empty_directories
     files = plan_deletions(named, needed, DataPaths(h.store, h.partitions), clean_directories=clean)

@@ -9,7 +9,7 @@ leaves enough to find the rest again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 from table_format.io.table_store import TableStore
@@ -20,16 +20,23 @@ from table_format.model.manifest import ManifestEntry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedFiles:
-    """The files that states of a table name; ``data`` and ``changelog`` are entries of their manifests."""
+    """The files that states of a table name; ``data`` and ``changelog`` are entries of their manifests.
+
+    ``replaced`` are files that lay beside data files which stay, with the entries that named them.
+    """
 
     metadata: MetadataNames = field(default_factory=MetadataNames)
     data: Sequence[ManifestEntry] = ()
     changelog: Sequence[ManifestEntry] = ()
+    replaced: Mapping[FileKey, ManifestEntry] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class NeededFiles:
-    """The files that must stay: metadata by name, data files by key, and names of files that belong to those."""
+    """The files that must stay: metadata by name; data files, and those beside them, by key, and the latter by name.
+
+    ``extra_files`` has the names of all that lies beside data files, also where keys are those of some files only.
+    """
 
     metadata: MetadataNames
     files: frozenset[FileKey]
@@ -71,7 +78,7 @@ def plan_deletions(
     named: NamedFiles, needed: NeededFiles, paths: DataPaths, *, clean_directories: bool = False
 ) -> FileDeletions:
     """The named files that are not needed; with ``clean_directories`` also the directories that may be empty then."""
-    data_files = paths.files_of(named.data, needed.files)
+    data_files = (*paths.files_of(named.data, needed.files), *paths.beside(named.replaced, needed.files))
     changelog_files = paths.files_of(named.changelog, needed.files)
     table, has, needs = paths.paths, named.metadata, needed.metadata
     return FileDeletions(

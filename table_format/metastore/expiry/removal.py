@@ -9,7 +9,7 @@ Whatever goes and cannot be read is left alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from table_format.errors import CorruptionError, MissingFile
@@ -19,11 +19,13 @@ from table_format.metastore.references.snapshot_files import (
     FileKey,
     MetadataNames,
     added_files,
+    extra_keys,
     file_key,
     metadata_names,
     removed_files,
+    replaced_extras,
 )
-from table_format.model.manifest import ManifestEntry, ManifestFileMeta
+from table_format.model.manifest import FileKind, ManifestEntry, ManifestFileMeta
 from table_format.model.snapshot import Snapshot
 
 
@@ -51,28 +53,44 @@ class Removal:
 def read_removed(removal: Removal, manifests: ManifestStore) -> tuple[NamedFiles, tuple[str, ...]]:
     """The files that go with the states unless something needs them, and the paths of broken files passed over."""
     unreadable: list[str] = []
-    removed = [entry for entry in _removed(removal.deltas, manifests, unreadable) if removal.takes(entry)]
+    removed, replaced = _removed(removal.deltas, manifests, unreadable)
     changelog: list[ManifestEntry] = []
     names = MetadataNames()
     for state in removal.states:
         if removal.with_changelog_files:
             changelog += _entries(manifests.changelog_manifests, state, manifests, unreadable) or ()
         names.add(metadata_names(removal.cut(state), manifests, passing_over=CorruptionError))
-    return NamedFiles(metadata=names, data=removed, changelog=changelog), tuple(unreadable)
+    named = NamedFiles(
+        metadata=names,
+        data=[entry for entry in removed.values() if removal.takes(entry)],
+        changelog=changelog,
+        replaced={key: entry for key, entry in replaced.items() if removal.takes(entry)},
+    )
+    return named, tuple(unreadable)
 
 
-def _removed(states: Iterable[Snapshot], manifests: ManifestStore, unreadable: list[str]) -> Sequence[ManifestEntry]:
-    """The files that the deltas of successive states took out and did not bring back."""
+def _removed(
+    states: Iterable[Snapshot], manifests: ManifestStore, unreadable: list[str]
+) -> tuple[Mapping[FileKey, ManifestEntry], Mapping[FileKey, ManifestEntry]]:
+    """What the deltas of successive states took out and did not bring back: data files, and files beside others."""
     removed: dict[FileKey, ManifestEntry] = {}
+    replaced: dict[FileKey, ManifestEntry] = {}
     for state in states:
         delta = _entries(manifests.delta_manifests, state, manifests, unreadable)
         if delta is None:
-            removed.clear()  # it may have brought any of them back
+            # It may have brought any of them back.
+            removed.clear()
+            replaced.clear()
             continue
         for key in added_files(delta) & removed.keys():
             del removed[key]
+        for entry in delta:
+            if entry.kind is FileKind.ADD:
+                for key in extra_keys(entry):
+                    replaced.pop(key, None)
         removed.update((file_key(entry), entry) for entry in removed_files(delta))
-    return tuple(removed.values())
+        replaced.update(replaced_extras(delta))
+    return removed, replaced
 
 
 def _entries(

@@ -17,15 +17,14 @@ from table_format.metastore.expiry.table_history import TableHistory
 from table_format.metastore.references.snapshot_files import (
     FileKey,
     MetadataNames,
-    added_files,
-    file_key,
+    file_keys,
     metadata_names,
     without_changelog,
 )
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
 from table_format.metastore.snapshot.changelog_store import ChangeHistory
-from table_format.model.manifest import ManifestEntry
+from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.snapshot import CommitKind, Snapshot
 
 _LONGEST_LOOK: Final = 256
@@ -130,7 +129,8 @@ class RetainedFiles:
 
     def _added_by(self, snapshot: Snapshot) -> set[FileKey]:
         try:
-            return added_files(self._history.manifests.delta_entries(snapshot))
+            delta = self._history.manifests.delta_entries(snapshot)
+            return {key for entry in delta if entry.kind is FileKind.ADD for key in file_keys(entry)}
         except MissingFile:
             if self._history.snapshots.exists(snapshot.id):
                 raise
@@ -139,4 +139,4 @@ class RetainedFiles:
     def _live(self, snapshot: Snapshot, wanted: FileFilter) -> set[FileKey]:
         h = self._history
         plan = live_files(h.manifests, snapshot, schema=h.schema, schemas={}, filter=wanted)
-        return {file_key(entry) for entry in plan.entries}
+        return {key for entry in plan.entries for key in file_keys(entry)}

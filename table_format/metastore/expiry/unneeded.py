@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import TypeAlias
 
 from table_format.errors import CorruptionError
 from table_format.io.table_store import TableStore
@@ -23,11 +24,14 @@ from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import Snapshot
 from table_format.options.table_options import TableOptions
 
+_Named: TypeAlias = tuple[FileKey, tuple[str, ...]]
+"""A data file and the files beside it: a new index is another name beside the same file."""
+
 
 def named_files(snapshots: Iterable[Snapshot], manifests: ManifestStore) -> NamedFiles:
     """The files that snapshots name, live or not, as far as they can be read."""
     metadata = MetadataNames()
-    entries: dict[FileKey, ManifestEntry] = {}
+    entries: dict[_Named, ManifestEntry] = {}
     for snapshot in snapshots:
         metadata.add(metadata_names(snapshot, manifests, passing_over=CorruptionError))
         for name in (snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.changelog_manifest_list):
@@ -39,11 +43,11 @@ def named_files(snapshots: Iterable[Snapshot], manifests: ManifestStore) -> Name
     return NamedFiles(metadata=metadata, data=tuple(entries.values()))
 
 
-def _add(entries: Iterable[ManifestEntry], found: dict[FileKey, ManifestEntry]) -> None:
+def _add(entries: Iterable[ManifestEntry], found: dict[_Named, ManifestEntry]) -> None:
     for entry in entries:
         # A file outside the table does not belong to it.
         if entry.file.external_path is None:
-            found.setdefault(file_key(entry), entry)
+            found.setdefault((file_key(entry), entry.file.extra_files), entry)
 
 
 def delete_unneeded(store: TableStore, options: TableOptions, named: NamedFiles) -> FileDeletions:

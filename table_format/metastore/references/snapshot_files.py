@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import TypeAlias
@@ -97,6 +97,29 @@ def added_files(delta: Iterable[ManifestEntry]) -> set[FileKey]:
 def file_key(entry: ManifestEntry) -> FileKey:
     """What the entry's file is on disk."""
     return (entry.partition, entry.bucket, entry.file.file_name)
+
+
+def extra_keys(entry: ManifestEntry) -> frozenset[FileKey]:
+    """What lies on disk beside the entry's file: its file index, its changelog companion."""
+    return frozenset((entry.partition, entry.bucket, name) for name in entry.file.extra_files)
+
+
+def file_keys(entry: ManifestEntry) -> frozenset[FileKey]:
+    """What the entry's file and the files beside it are on disk."""
+    return extra_keys(entry) | {file_key(entry)}
+
+
+def replaced_extras(delta: Sequence[ManifestEntry]) -> Mapping[FileKey, ManifestEntry]:
+    """The files that a delta takes from beside data files which stay, such as the index that a new one replaces."""
+    added = [entry for entry in delta if entry.kind is FileKind.ADD]
+    staying = {file_key(entry) for entry in added}
+    beside = frozenset[FileKey]().union(*map(extra_keys, added))
+    return {
+        key: entry
+        for entry in delta
+        if entry.kind is FileKind.DELETE and file_key(entry) in staying and entry.file.external_path is None
+        for key in extra_keys(entry) - beside
+    }
 
 
 def index_key(entry: IndexManifestEntry) -> FileKey:

@@ -1,0 +1,109 @@
+"""The indexes that a data file should have by the options that its table has now, and whether it has them.
+
+An index is named and typed by the schema its file was written with, so that columns are matched by field id (Java
+``FileIndexProcessor.SchemaCache``). A column that the file does not have gets no index, and neither does one whose type
+has changed so that readers would not use it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from table_format.errors import CorruptionError, InvalidOption
+from table_format.formats.index_writer import ColumnIndex
+from table_format.indexes.file_index import INDEX_SUFFIX, names_of_indexes
+from table_format.kernels.file_index import INDEX_TYPES
+from table_format.metastore.scan.file_filter import FileFilter
+from table_format.metastore.scan.file_plan import live_files
+from table_format.model.bucket_id import BucketId
+from table_format.model.data_file import DataFileMeta
+from table_format.model.file_index import column_of, map_key_of
+from table_format.model.snapshot import Snapshot
+from table_format.options.check_file_index import indexed_type
+from table_format.table.facts import TableFacts
+
+
+@dataclass(frozen=True)
+class DeclaredIndexes:
+    """What the options of a table say of the indexes of its files."""
+
+    facts: TableFacts
+
+    def of_file(self, file: DataFileMeta) -> tuple[ColumnIndex, ...]:
+        """The indexes that a data file should have."""
+        declared = self._of_schema(file.schema_id)
+        if file.write_cols is None:
+            return declared
+        return tuple(index for index in declared if index.column in file.write_cols)
+
+    def differ(self, bucket_id: BucketId, file: DataFileMeta) -> bool:
+        """Whether a file has other indexes than it should, or damaged ones; at most the head of a file is read."""
+        wanted = frozenset((index.name, index.index_type) for index in self.of_file(file))
+        text = self.facts.partitions.text(bucket_id.partition)
+        try:
+            return names_of_indexes(self.facts.store, text, bucket_id.bucket, file) != wanted
+        except CorruptionError:
+            return True
+
+    def may_differ(self, bucket_id: BucketId, file: DataFileMeta) -> bool:
+        """``differ`` as far as manifests alone can tell: of an index beside its file they say nothing."""
+        beside = file.embedded_file_index is None and any(name.endswith(INDEX_SUFFIX) for name in file.extra_files)
+        return beside or self.differ(bucket_id, file)
+
+    def _of_schema(self, schema_id: int) -> tuple[ColumnIndex, ...]:
+        found = self._by_schema.get(schema_id)
+        if found is None:
+            indexes = self.facts.options.file_index.columns.items()
+            each = (self._index(schema_id, kind, column) for kind, columns in indexes for column in columns)
+            found = self._by_schema[schema_id] = tuple(index for index in each if index is not None)
+        return found
+
+    @cached_property
+    def _by_schema(self) -> dict[int, tuple[ColumnIndex, ...]]:
+        return {}
+
+    def _index(self, schema_id: int, kind: str, column: str) -> ColumnIndex | None:
+        schema, stored = self.facts.schema, self.facts.schemas[schema_id]
+        index_type = INDEX_TYPES[kind]
+        key = index_type.declaration.columns_key
+        field_id = schema.field(column_of(column)).id
+        field = next((field for field in stored.fields if field.id == field_id), None)
+        if field is None:
+            return None
+        nested = map_key_of(column)
+        name = field.name if nested is None else f"{field.name}[{nested[1]}]"
+        try:
+            data_type, wanted = indexed_type(stored, name, key), indexed_type(schema, column, key)
+        except InvalidOption:
+            return None  # the column has been no map with text as keys
+        if not index_type.declaration.supports(data_type) or not index_type.agrees(data_type, wanted):
+            return None
+        return ColumnIndex(name, kind, data_type, self.facts.options.file_index.settings_of(kind, column))
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCoverage:
+    """How many data files there are, and how many have other indexes than they should, by partition."""
+
+    files: int
+    differing: Mapping[str, int]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether each file has the indexes it should have, and no others."""
+        return not self.differing
+
+
+def index_coverage(facts: TableFacts) -> IndexCoverage:
+    """Measure the latest snapshot; of the indexes beside data files the heads are read."""
+    snapshot: Snapshot | None = facts.snapshots.latest()
+    if snapshot is None:
+        return IndexCoverage(0, {})
+    plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=FileFilter())
+    entries = [entry for entry in plan.entries if entry.bucket >= 0]
+    declared = DeclaredIndexes(facts)
+    lacking = (e for e in entries if declared.differ(e.bucket_id, e.file))
+    return IndexCoverage(len(entries), dict(Counter(facts.partitions.text(e.partition).strip("/") for e in lacking)))

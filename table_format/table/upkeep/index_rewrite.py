@@ -1,0 +1,301 @@
+"""New indexes for data files that are there (format chapter 09, section 1; Java ``RewriteFileIndexProcedure``).
+
+After the options that declare indexes have changed, files have other indexes than they should. Of each such file the
+indexed columns are read, one after the other, and one commit removes and adds the same data file with its new indexes.
+Data files are neither written nor deleted, and rows, levels and deletion vectors stay what they are. The index file
+that is replaced goes with the expiry of the last snapshot that names it.
+
+Files are committed in groups, so that work that was interrupted begins where it ended: files with the right indexes are
+left alone. Where others have changed a bucket meanwhile, the bucket is looked at again on the latest snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+
+from table_format.codecs.content_name import content_uuid
+from table_format.codecs.file_index import encode_file_index
+from table_format.errors import BucketLost, ConflictError
+from table_format.formats.data_file_reader import DataFileReader
+from table_format.formats.index_writer import build_indexes
+from table_format.indexes.file_index import INDEX_SUFFIX
+from table_format.io.paths import file_index_name
+from table_format.io.uncommitted_files import DeletingOnFailure, delete_uncommitted
+from table_format.metastore.references.expired_reads import on_latest
+from table_format.metastore.scan.file_filter import FileFilter
+from table_format.metastore.scan.file_plan import live_files
+from table_format.model import arguments
+from table_format.model.bucket_id import BucketId
+from table_format.model.commit import CommitMessage, Committable
+from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import ManifestEntry
+from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
+from table_format.options.declare import Operation
+from table_format.table.facts import HasFacts, TableFacts
+from table_format.table.rows.partition_values import partition_spec
+from table_format.table.upkeep.bucket_compaction import side_by_side
+from table_format.table.upkeep.compaction_report import DroppedBucket
+from table_format.table.upkeep.declared_indexes import DeclaredIndexes
+from table_format.table.write.batch_commit import aborting_on_failure, expire_after_commit, fresh_user
+from table_format.table.write.replaced_files import conflict_if_replaced
+
+FILES_PER_COMMIT: Final = 512
+"""Data files whose new indexes are committed at once: so much work an interrupt may undo."""
+
+_FILES_OF_WORK: Final = 16
+_TRIES: Final = 4
+"""So often a bucket is looked at that others keep changing."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRewrite:
+    """Some data files of one bucket. ``partition`` is a serialised BinaryRow."""
+
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    files: tuple[DataFileMeta, ...]
+
+    @property
+    def bucket_id(self) -> BucketId:
+        """The partition and bucket of the files."""
+        return BucketId(self.partition, self.bucket)
+
+
+Performer: TypeAlias = Callable[[Sequence[IndexRewrite]], Iterable[CommitMessage | BucketLost]]
+"""Makes indexes, in any place and order; what it has made when it fails is its own to delete."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRewriteReport:
+    """What was done: the data files looked at, those with new indexes, and the buckets that others kept changing.
+
+    ``partitions`` are those of the rewritten files, as they read, such as ``dt=2026-01-01``; "" without.
+    """
+
+    snapshots: tuple[Snapshot, ...] = ()
+    files: int = 0
+    rewritten: int = 0
+    partitions: tuple[str, ...] = ()
+    dropped: tuple[DroppedBucket, ...] = ()
+
+    @property
+    def skipped(self) -> int:
+        """Files that have their indexes already, that can have none, or that others removed meanwhile."""
+        return max(self.files - self.rewritten, 0)
+
+
+def rewrite_table_indexes(
+    table: HasFacts, *, partitions: Sequence[Mapping[str, object]] | None = None
+) -> IndexRewriteReport:
+    """Give data files the indexes that the options declare now, in all partitions or in those with some values.
+
+    Indexes that no option declares any more are removed. Data files stay as they are, so that only the indexed columns
+    are read and nothing but indexes is written. Files with the right indexes are left alone, and where all have them no
+    snapshot is made. Postponed rows have no indexes.
+
+    A bucket that another commit has changed meanwhile is looked at again; the report names those that were changed too
+    often.
+
+    Raises:
+        ConflictError: others won every attempt to commit; what earlier snapshots of this call made visible stays.
+        CorruptionError: a data file is missing or damaged.
+
+    Example:
+        >>> table = catalog.alter_table("shop.orders", SetOption("file-index.bitmap.columns", "status"))
+        >>> table.rewrite_file_index().rewritten
+        200
+    """
+    return rewrite_indexes(table.current_facts, partitions=partitions)
+
+
+def rewrite_indexes(
+    facts: TableFacts,
+    *,
+    partitions: Sequence[Mapping[str, object]] | None = None,
+    perform: Performer | None = None,
+    files_per_commit: int = FILES_PER_COMMIT,
+) -> IndexRewriteReport:
+    """Rewrite as ``rewrite_table_indexes`` says; ``perform`` makes the indexes, or else this process, side by side."""
+    facts.require(Operation.READ)
+    facts.require(Operation.COMPACT)
+    wanted = FileFilter()
+    if partitions is not None:
+        specs = [partition_spec(facts.schema, partition) for partition in arguments.mappings(partitions, "partitions")]
+        wanted = FileFilter(partition_predicate=facts.partitions.predicate(specs))
+    rewriting = _Rewriting(facts, perform or _in_this_process(facts), files_per_commit)
+    files, works = on_latest(facts.snapshots, lambda latest: _planned(facts, latest, wanted))
+    for _ in range(_TRIES):
+        lost = rewriting.run(works)
+        if not lost:
+            break
+        again = replace(
+            wanted,
+            partitions=frozenset(bucket_id.partition for bucket_id in lost),
+            buckets=frozenset(bucket_id.bucket for bucket_id in lost),
+        )
+        _, works = on_latest(facts.snapshots, partial(_planned, facts, wanted=again, only=frozenset(lost)))
+    return rewriting.report(files, lost if works else {})
+
+
+@dataclass
+class _Rewriting:
+    """Performs and commits work group by group, and notes what became of it."""
+
+    facts: TableFacts
+    perform: Performer
+    files_per_commit: int
+    snapshots: list[Snapshot] = field(default_factory=list)
+    rewritten: set[tuple[BucketId, str]] = field(default_factory=set)
+
+    def run(self, works: Iterable[IndexRewrite]) -> Mapping[BucketId, ConflictError]:
+        """The buckets that others have changed, and in which files may be left to do."""
+        lost: dict[BucketId, ConflictError] = {}
+        for group in _groups(works, self.files_per_commit):
+            lost |= self._commit(group)
+        return lost
+
+    def report(self, files: int, lost: Mapping[BucketId, ConflictError]) -> IndexRewriteReport:
+        """All that was done."""
+        shown = self.facts.partitions.text
+        partitions = sorted({shown(bucket_id.partition) for bucket_id, _ in self.rewritten})
+        dropped = (DroppedBucket(shown(partition), bucket, str(why)) for (partition, bucket), why in lost.items())
+        return IndexRewriteReport(
+            tuple(self.snapshots), files, len(self.rewritten), tuple(partitions), tuple(sorted(dropped))
+        )
+
+    def _commit(self, group: Sequence[IndexRewrite]) -> Mapping[BucketId, ConflictError]:
+        lost: dict[BucketId, ConflictError] = {}
+        dropped: dict[BucketId, ConflictError] = {}
+        messages: list[CommitMessage] = []
+        # A user of its own for each group: one user commits an identifier once.
+        committer = self.facts.committer(fresh_user(self.facts))
+
+        def drop(partition: bytes, bucket: int, reason: ConflictError) -> None:
+            dropped[BucketId(partition, bucket)] = reason
+
+        with aborting_on_failure(committer, messages):
+            # One by one: what came before a failure is known, and deleted.
+            for outcome in self.perform(group):
+                if isinstance(outcome, BucketLost):
+                    lost[BucketId(outcome.partition, outcome.bucket)] = outcome
+                elif not outcome.is_empty:
+                    messages.append(outcome)
+            committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
+            snapshots = committer.commit(committable, on_drop=drop)
+        self.snapshots.extend(snapshots)
+        if snapshots:
+            done = (message for message in messages if message.bucket_id not in dropped)
+            self.rewritten.update((m.bucket_id, file.file_name) for m in done for file in m.compact_after)
+            expire_after_commit(self.facts)
+        return lost | dropped
+
+
+def rewrite_work(facts: TableFacts, work: IndexRewrite) -> tuple[CommitMessage, ...]:
+    """Make the indexes of some files of a bucket; nothing is visible before the message is committed.
+
+    Whatever it fails of, no file of this work is left.
+
+    Raises:
+        BucketLost: others replaced one of the files, and it was expired meanwhile.
+        CorruptionError: a data file is missing or damaged.
+    """
+    declared = DeclaredIndexes(facts)
+    made: list[str] = []
+    pairs: list[tuple[DataFileMeta, DataFileMeta]] = []
+    with (
+        DeletingOnFailure(lambda: delete_uncommitted(facts.store.io, made)),
+        conflict_if_replaced(facts, work.partition, work.bucket),
+    ):
+        for file in work.files:
+            if not declared.differ(work.bucket_id, file):
+                continue
+            after = _with_indexes(facts, declared, work, file, made)
+            if after != file:
+                pairs.append((file, after))
+    if not pairs:
+        return ()
+    # Without a schema id: no row is written, and an index that a later schema does not declare is no conflict.
+    message = CommitMessage(
+        partition=work.partition,
+        bucket=work.bucket,
+        total_buckets=work.total_buckets,
+        compact_before=tuple(before for before, _ in pairs),
+        compact_after=tuple(after for _, after in pairs),
+    )
+    return (message,)
+
+
+def outcomes_of(facts: TableFacts, work: IndexRewrite) -> tuple[CommitMessage | BucketLost, ...]:
+    """``rewrite_work``, which answers with a bucket that was lost instead of raising it."""
+    try:
+        return rewrite_work(facts, work)
+    except BucketLost as lost:
+        return (lost,)
+
+
+def _in_this_process(facts: TableFacts) -> Performer:
+    return lambda works: side_by_side(works, partial(outcomes_of, facts))
+
+
+def _with_indexes(
+    facts: TableFacts, declared: DeclaredIndexes, work: IndexRewrite, file: DataFileMeta, made: list[str]
+) -> DataFileMeta:
+    """The same data file with the indexes it should have; what is written beside it is noted in ``made``."""
+    others = tuple(name for name in file.extra_files if not name.endswith(INDEX_SUFFIX))
+    bare = replace(file, extra_files=others, embedded_file_index=None)
+    stored = facts.schemas[file.schema_id]
+    # The rows as the file has them, the deleted ones too: positions in an index are positions in the file.
+    reader = DataFileReader(facts.store, facts.schemas, stored, facts.options)
+
+    def read(column: str) -> Iterator[pa.RecordBatch]:
+        return reader.read(work.partition, work.bucket, file, [stored.field(column)])
+
+    payloads = build_indexes(declared.of_file(file), read)
+    if not payloads:
+        return bare
+    data = encode_file_index(payloads)
+    if len(data) <= facts.options.file_index.in_manifest_threshold:
+        return replace(bare, embedded_file_index=data)
+    name = file_index_name(file.file_name, content_uuid(facts.store.runtime.ids.uuid(), data))
+    path = facts.store.paths.file_in_bucket(facts.partitions.text(work.partition), work.bucket, name)
+    made.append(path)
+    facts.store.io.create(path, data)
+    return replace(bare, extra_files=(*others, name))
+
+
+def _planned(
+    facts: TableFacts, latest: Snapshot | None, wanted: FileFilter, only: frozenset[BucketId] | None = None
+) -> tuple[int, Sequence[IndexRewrite]]:
+    """How many data files there are, and those that may have other indexes than they should."""
+    if latest is None:
+        return 0, ()
+    plan = live_files(facts.manifests, latest, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    # Postponed files have no indexes.
+    entries = [e for e in plan.entries if e.bucket >= 0 and (only is None or e.bucket_id in only)]
+    declared = DeclaredIndexes(facts)
+    return len(entries), _works(entry for entry in entries if declared.may_differ(entry.bucket_id, entry.file))
+
+
+def _works(entries: Iterable[ManifestEntry]) -> Sequence[IndexRewrite]:
+    buckets: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
+    for entry in entries:
+        buckets.setdefault((entry.partition, entry.bucket, entry.total_buckets), []).append(entry.file)
+    return [
+        IndexRewrite(*bucket, tuple(files[start : start + _FILES_OF_WORK]))
+        for bucket, files in sorted(buckets.items(), key=lambda item: item[0])
+        for start in range(0, len(files), _FILES_OF_WORK)
+    ]
+
+
+def _groups(works: Iterable[IndexRewrite], files_at_once: int) -> Iterator[Sequence[IndexRewrite]]:
+    """The work in groups of about so many files, in order."""
+    left = iter(works)
+    while group := list(islice(left, max(files_at_once // _FILES_OF_WORK, 1))):
+        yield group
