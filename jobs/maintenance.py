@@ -6,6 +6,7 @@ The run tag ``lakehouse/maintains`` lets one maintenance run of a table wait for
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
 import time
+from collections.abc import Sequence
 from typing import Any, Final
 
 import dagster as dg
@@ -17,7 +18,7 @@ from resources.metadata import before_and_after, changelog_rows, compaction_plot
 from resources.spark import SparkResource
 from resources.tables import measure
 from table_format.metastore.expiry.expire_snapshots import ExpiryReport, expire_snapshots
-from table_format.table.upkeep.compaction_report import CompactionReport
+from table_format.table.upkeep.compaction_report import DroppedBucket
 
 MAINTAINS_TAG: Final = "lakehouse/maintains"
 _HOUR_MS: Final = 3_600_000
@@ -63,18 +64,18 @@ def compact(
             "snapshots made": listed(str(snapshot.id) for snapshot in report.snapshots),
             "buckets compacted": len(report.buckets),
             **changelog_rows(report.snapshots),
-            **dropped_buckets(report),
+            **dropped_buckets(report.dropped),
             **before_and_after(before, after),
             **compaction_plots(before, after),
         },
     )
 
 
-def dropped_buckets(report: CompactionReport) -> dict[str, Any]:
+def dropped_buckets(dropped: Sequence[DroppedBucket]) -> dict[str, Any]:
     """The buckets that were left to others, if there are any."""
-    if not report.dropped:
+    if not dropped:
         return {}
-    rows = (f"| {d.partition or 'the table'} | {d.bucket} | {d.reason} |" for d in report.dropped)
+    rows = (f"| {d.partition or 'the table'} | {d.bucket} | {d.reason} |" for d in dropped)
     lines = ["| partition | bucket | why |", "|:--|--:|:--|", *rows]
     return {"buckets dropped": dg.MetadataValue.md("\n".join(lines))}
 

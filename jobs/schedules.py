@@ -7,6 +7,7 @@ from typing import Final
 import dagster as dg
 
 from assets import MANAGED_TABLES
+from jobs.file_indexes import rewrite_index_table
 from jobs.maintenance import compact_table, expire_table, maintenance_run
 from jobs.orphans import clean_table
 from jobs.pipelines import main_pipeline
@@ -39,6 +40,18 @@ def weekly_cleaning(
 ) -> Iterator[dg.RunRequest | dg.SkipReason]:
     """One run for each table that exists."""
     yield from _one_for_each(context, lakehouse, "clean")
+
+
+@dg.schedule(
+    job=rewrite_index_table,
+    cron_schedule="0 2 * * 6",
+    description="Gives the files of every managed table their declared indexes.",
+)
+def weekly_index_rewrite(
+    context: dg.ScheduleEvaluationContext, lakehouse: LakehouseCatalog
+) -> Iterator[dg.RunRequest | dg.SkipReason]:
+    """One run for each table that exists; where all files have their indexes it does nothing."""
+    yield from _one_for_each(context, lakehouse, "rewrite_index")
 
 
 def _one_for_each(

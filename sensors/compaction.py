@@ -35,7 +35,7 @@ def compaction_pressure(
         if not catalog.table_exists(name):
             continue
         table = lakehouse.table(name)
-        fingerprint = _fingerprint(table)
+        fingerprint = fingerprint_of(table)
         if seen.get(name) == fingerprint:
             continue
         seen[name] = fingerprint
@@ -52,7 +52,7 @@ def compaction_pressure(
         yield dg.SkipReason(f"no bucket with {TOO_MANY_SORTED_RUNS} new sorted runs")
 
 
-def _fingerprint(table: Table) -> str:
+def fingerprint_of(table: Table) -> str:
     """The latest snapshot. An id alone comes again after a rollback, and a run key must not."""
     latest = table.latest_snapshot()
     return "none" if latest is None else f"{latest.id}-{snapshot_fingerprint(latest)[:8]}"

@@ -1,13 +1,16 @@
-"""Procedures that rewrite files: compaction, another number of buckets, statistics."""
+"""Procedures that rewrite files: compaction, another number of buckets, indexes of files, statistics."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
+
+import pyarrow as pa
 
 from table_format.errors import InvalidInputError
 from table_format.kernels.sort_keys import OrderStrategy
 from table_format.procedures.arguments import COUNT, NAMES, NUMBERS, OPTIONS, PARTITIONS, Argument, choice, required
-from table_format.procedures.declare import TABLE, Call, Procedure, done
+from table_format.procedures.declare import TABLE, Call, Procedure, Row, done
 
 _NO_ORDER: Final = "none"
 _PARTITIONS: Final = Argument("partitions", PARTITIONS, "Only these partitions; all without.")
@@ -54,6 +57,20 @@ RESCALE: Final = Procedure(
     "Give partitions another number of buckets.",
     (TABLE, Argument("bucket_num", COUNT, "Buckets of each partition; without it the table's option."), _PARTITIONS),
     done(lambda call: call.operations.rescale(call.table(), call["bucket_num"], partitions=call["partitions"])),
+)
+
+
+def _rewrite_file_index(call: Call) -> Iterable[Row]:
+    report = call.operations.rewrite_file_index(call.table(), partitions=call["partitions"])
+    return [(len(report.partitions), report.rewritten)]
+
+
+REWRITE_FILE_INDEX: Final = Procedure(
+    "rewrite_file_index",
+    "Give data files the indexes that the options of the table declare now.",
+    (TABLE, _PARTITIONS),
+    _rewrite_file_index,
+    pa.schema([("written_partitions", pa.int32()), ("written_indexes", pa.int32())]),
 )
 ANALYZE: Final = Procedure(
     "analyze",

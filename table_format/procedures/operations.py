@@ -9,6 +9,7 @@ from typing import Protocol
 from table_format.catalog.protocol import Catalog
 from table_format.model.snapshot import Snapshot
 from table_format.table.table import Table
+from table_format.table.upkeep.index_rewrite import IndexRewriteReport
 
 Partitions = Sequence[Mapping[str, object]]
 
@@ -37,6 +38,10 @@ class Operations(Protocol):
         """Give partitions another number of buckets; see ``Table.rescale``."""
         ...
 
+    def rewrite_file_index(self, table: Table, *, partitions: Partitions | None) -> IndexRewriteReport:
+        """Give files the indexes that the options declare; see ``Table.rewrite_file_index``."""
+        ...
+
 
 @dataclass(frozen=True)
 class InProcess:
@@ -59,3 +64,7 @@ class InProcess:
     def rescale(self, table: Table, bucket: int | None, *, partitions: Partitions | None) -> tuple[Snapshot, ...]:
         """As ``Table.rescale``."""
         return table.rescale(bucket, partitions=partitions)
+
+    def rewrite_file_index(self, table: Table, *, partitions: Partitions | None) -> IndexRewriteReport:
+        """As ``Table.rewrite_file_index``."""
+        return table.rewrite_file_index(partitions=partitions)

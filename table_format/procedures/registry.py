@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from table_format.procedures.compaction import ANALYZE, COMPACT, DROP_PARTITION, RESCALE
+from table_format.procedures.compaction import ANALYZE, COMPACT, DROP_PARTITION, RESCALE, REWRITE_FILE_INDEX
 from table_format.procedures.consumers import CLEAR_CONSUMERS, RESET_CONSUMER
 from table_format.procedures.declare import Procedure
 from table_format.procedures.expiry import EXPIRE_CHANGELOGS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, REMOVE_ORPHAN_FILES
@@ -32,6 +32,7 @@ PROCEDURES: Final = Registry(
     (
         COMPACT,
         RESCALE,
+        REWRITE_FILE_INDEX,
         ANALYZE,
         DROP_PARTITION,
         EXPIRE_SNAPSHOTS,

@@ -16,6 +16,7 @@ from table_format.model.predicate import Predicate, columns_of
 from table_format.model.snapshot import Snapshot
 from table_format.secrets import Secret
 from table_format.spark.jobs.compact import compact_on_spark
+from table_format.spark.jobs.index_rewrite import rewrite_indexes_on_spark
 from table_format.spark.jobs.rescale import rescale_on_spark
 from table_format.spark.jobs.sort_compact import sort_compact_on_spark
 from table_format.spark.names import quoted
@@ -32,6 +33,7 @@ from table_format.table.rows.partition_values import partition_spec
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 from table_format.table.upkeep.compaction_report import CompactionReport
+from table_format.table.upkeep.index_rewrite import IndexRewriteReport
 from table_format.table.write.batch_commit import BatchCommit, CommitArguments
 from table_format.table.write.commit_retries import Messages, write_and_commit
 from table_format.table.write.turns import WriterTurns
@@ -209,6 +211,19 @@ class Lake:
             ConflictError: another commit changed one of the partitions meanwhile; nothing is visible.
         """
         return rescale_on_spark(self.spark, self._data_table(name), bucket, partitions=partitions)
+
+    def rewrite_file_index(
+        self, name: str, *, partitions: Sequence[Mapping[str, object]] | None = None
+    ) -> IndexRewriteReport:
+        """Give data files the indexes that the options declare now, a task for some files; data files stay as they are.
+
+        See ``rewrite_file_index`` of the table.
+
+        Raises:
+            ConflictError: others won every attempt to commit; what earlier snapshots of this call made visible stays.
+            CorruptionError: a data file is missing or damaged.
+        """
+        return rewrite_indexes_on_spark(self.spark, self._data_table(name), partitions=partitions)
 
     def _data_table(self, name: str) -> Table:
         table = self.catalog.load_table(name)

@@ -10,9 +10,11 @@ from table_format.catalog.protocol import Catalog
 from table_format.model.snapshot import Snapshot
 from table_format.procedures.operations import Partitions
 from table_format.spark.jobs.compact import compact_on_spark
+from table_format.spark.jobs.index_rewrite import rewrite_indexes_on_spark
 from table_format.spark.jobs.rescale import rescale_on_spark
 from table_format.spark.jobs.sort_compact import sort_compact_on_spark
 from table_format.table.table import Table
+from table_format.table.upkeep.index_rewrite import IndexRewriteReport
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,3 +42,7 @@ class OnSpark:
     def rescale(self, table: Table, bucket: int | None, *, partitions: Partitions | None) -> tuple[Snapshot, ...]:
         """Give partitions another number of buckets, in tasks."""
         return rescale_on_spark(self.spark, table, bucket, partitions=partitions)
+
+    def rewrite_file_index(self, table: Table, *, partitions: Partitions | None) -> IndexRewriteReport:
+        """Give files the indexes that the options declare, in tasks."""
+        return rewrite_indexes_on_spark(self.spark, table, partitions=partitions)

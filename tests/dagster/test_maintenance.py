@@ -10,13 +10,15 @@ import pytest
 
 from assets.external import EXTERNAL_TABLES, clicks_by_hour, web_clicks
 from jobs.demo_clicks import write_clicks
+from jobs.file_indexes import rewrite_index_table
 from jobs.maintenance import compact_table, dropped_buckets, expire_table
 from jobs.orphans import clean_table
 from jobs.rescale import rescale_table
-from jobs.schedules import nightly_compaction, nightly_expiry, weekly_cleaning
+from jobs.schedules import nightly_compaction, nightly_expiry, weekly_cleaning, weekly_index_rewrite
 from resources.tables import measure
-from sensors import compaction_pressure, external_snapshots
+from sensors import compaction_pressure, external_snapshots, missing_indexes
 from table_format.model.schema import Schema
+from table_format.model.schema_change import SetOption
 from table_format.table.upkeep.compaction_report import CompactionReport, DroppedBucket
 from tests.dagster.conftest import Project
 
@@ -67,11 +69,49 @@ def test_a_rescale_reports_before_and_after_and_may_be_repeated(project: Project
     assert told["snapshots made"] == "none"
 
 
+INDEXED = SetOption("file-index.bitmap.columns", "value")
+
+
+def test_an_index_rewrite_reports_the_coverage_and_may_be_repeated(project: Project) -> None:
+    a_keyed_table(project, "shop.items", commits=3)
+    before = project.rows("shop.items")
+    project.lakehouse.catalog().alter_table("shop.items", INDEXED)
+    told = execute(project, rewrite_index_table, "rewrite_index", table="shop.items", on_spark=False)
+    assert project.rows("shop.items") == before
+    assert (told["files looked at"], told["files rewritten"], told["snapshots made"]) == (3, 3, "4")
+    assert told["index coverage before"] == "0 of 3 files have the declared indexes"
+    assert told["index coverage after"] == "3 of 3 files have the declared indexes"
+    told = execute(project, rewrite_index_table, "rewrite_index", table="shop.items", on_spark=False)
+    assert (told["files rewritten"], told["snapshots made"]) == (0, "none")
+
+
+def test_missing_indexes_are_noticed_after_an_alter_and_once(project: Project) -> None:
+    a_keyed_table(project, "dwd.orders", commits=2)
+    a_keyed_table(project, "dwd.users", commits=2)
+
+    def ticked(cursor: str | None) -> tuple[list[Any], str]:
+        context = dg.build_sensor_context(cursor=cursor, resources={"lakehouse": project.lakehouse})
+        return list(missing_indexes(context)), context.cursor
+
+    (nothing,), cursor = ticked(None)
+    assert isinstance(nothing, dg.SkipReason)
+    # No snapshot tells of it: the schema has changed, and nothing else.
+    project.lakehouse.catalog().alter_table("dwd.users", INDEXED)
+    (request,), cursor = ticked(cursor)
+    assert request.run_config["ops"]["rewrite_index"]["config"]["table"] == "dwd.users"
+    assert request.tags == {"lakehouse/maintains": "dwd.users"}
+    (nothing,), cursor = ticked(cursor)
+    assert isinstance(nothing, dg.SkipReason)
+    project.table("dwd.users").rewrite_file_index()
+    (nothing,), cursor = ticked(cursor)
+    assert isinstance(nothing, dg.SkipReason)
+
+
 def test_buckets_that_were_left_to_another_compaction_are_told() -> None:
     report = CompactionReport(dropped=(DroppedBucket("dt=a", 3, "a file is gone"), DroppedBucket("", 0, "as well")))
-    told = dropped_buckets(report)["buckets dropped"].value
+    told = dropped_buckets(report.dropped)["buckets dropped"].value
     assert told.splitlines()[2:] == ["| dt=a | 3 | a file is gone |", "| the table | 0 | as well |"]
-    assert dropped_buckets(CompactionReport()) == {}
+    assert dropped_buckets(CompactionReport().dropped) == {}
 
 
 def test_an_expiry_that_is_only_tried_deletes_nothing_and_tells_what_it_would(project: Project) -> None:
@@ -152,7 +192,7 @@ def test_pressure_asks_for_one_compaction_of_the_table_that_needs_it(project: Pr
     assert isinstance(nothing, dg.SkipReason)
 
 
-@pytest.mark.parametrize("schedule", [nightly_compaction, nightly_expiry, weekly_cleaning])
+@pytest.mark.parametrize("schedule", [nightly_compaction, nightly_expiry, weekly_cleaning, weekly_index_rewrite])
 def test_the_night_looks_after_every_table_that_exists(project: Project, schedule: Any) -> None:
     context = dg.build_schedule_context(
         scheduled_execution_time=datetime(2026, 2, 1, 3, tzinfo=UTC), resources={"lakehouse": project.lakehouse}

@@ -93,6 +93,16 @@ def test_rescale_gives_another_number_of_buckets(shop: Shop) -> None:
     assert {split.bucket for split in table.scan().plan()} == {0, 1, 2, 3}
 
 
+def test_rewrite_file_index_counts_partitions_and_indexes(shop: Shop) -> None:
+    table = shop.table(bucket="1")
+    for number, dt in enumerate("aab"):
+        shop.append(table, (number, dt, number))
+    shop.warehouse.catalog.alter_table("db.t", SetOption("file-index.bitmap.columns", "v"))
+    assert shop.call("rewrite_file_index", partitions="dt=a") == [{"written_partitions": 1, "written_indexes": 2}]
+    assert shop.call("rewrite_file_index") == [{"written_partitions": 1, "written_indexes": 1}]
+    assert shop.call("rewrite_file_index") == [{"written_partitions": 0, "written_indexes": 0}]
+
+
 def test_analyze_and_drop_partition(shop: Shop) -> None:
     table = shop.table()
     shop.append(table, (1, "a", 1), (2, "b", 2))

@@ -19,6 +19,7 @@ import pytest
 from table_format import Delete, Insert, Schema, Table, Update, load_catalog
 from table_format.errors import TableFormatError
 from table_format.io.memory import MemoryFileIO
+from table_format.model.schema_change import SetOption
 from table_format.runtime import Runtime, SystemIds, SystemRandomness
 from tests.simulation.failing_io import Crash, Mode, OneFailure
 from tests.support.reachable import check_files
@@ -182,6 +183,15 @@ OPERATIONS = [
         merge,
         [(1, "a", 10), (2, "a", 21), (4, "b", 4)],
         keyed=False,
+    ),
+    Operation(
+        "rewrite of indexes",
+        lambda t: t.rewrite_file_index(),
+        BEFORE,
+        prepare=lambda t: load_catalog({"warehouse": "/w"}, file_io=t.store.io, runtime=runtime()).alter_table(
+            "db.t",
+            [SetOption("file-index.bitmap.columns", "v"), SetOption("file-index.in-manifest-threshold", "1 b")],
+        ),
     ),
     Operation("tag", lambda t: "t1" in t.tags() or t.create_tag("t1"), BEFORE),
 ]
