@@ -16,6 +16,7 @@ from table_format.formats.data_file_reader import DataFileReader
 from table_format.io.file_io import FileIO
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.manifest import ManifestEntry
+from table_format.model.schema_change import SetOption
 from tests.golden.test_file_indexes import payloads, stored_and_made
 from tests.oracle.peer import PaimonPeer, PeerError
 from tests.support.deletion_marks import live
@@ -192,6 +193,59 @@ def test_each_skips_files_by_the_row_indexes_of_the_other(paimon: PaimonPeer, tm
         assert list(map(list, rows_of(ours, filter=f"v = {10 + n}"))) == wanted[n]
         with pytest.raises(PeerError):
             paimon.read_equal(tmp_path, "db.t", {"v": 10 + n}, UNREAD)
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+@pytest.mark.parametrize("threshold", ["1 b", "1 mb"])
+def test_it_skips_files_by_indexes_that_were_made_afterwards(
+    paimon: PaimonPeer, tmp_path: Path, threshold: str, keyed: bool
+) -> None:
+    is_old = paimon.version.startswith("0.")
+    if keyed and is_old:
+        pytest.skip("version 0.9 makes no indexes for files of primary-key tables")
+    further = {"bucket": "1", "deletion-vectors.enabled": "true", "target-file-size": "1 b"} if keyed else {}
+    options = {**NO_STATISTICS, "bucket": "-1", "write-only": "false" if keyed else "true", **further}
+    created(paimon, tmp_path, COLUMNS, options=options, primary_keys=["k"] if keyed else [])
+    for n in range(4):
+        rows = [[10 * n + i, f"s{n}", 10 * i + n] for i in range(3)]
+        if n % 2:
+            paimon.write(tmp_path, "db.t", [["+I", row] for row in rows])
+        else:
+            append(opened(tmp_path), rows)
+    declared = {"file-index.bitmap.columns": "v", "file-index.in-manifest-threshold": threshold}
+    if is_old:
+        declared["file-index.bitmap.v.version"] = "1"
+    catalog = load_catalog({"warehouse": str(tmp_path)})
+    ours = catalog.alter_table("db.t", [SetOption(key, value) for key, value in declared.items()])
+    data = {entry.file.file_name: entry.file.file_size for entry in live(ours)}
+    assert ours.rewrite_file_index().rewritten == len(data)
+    entries = live(ours)
+    assert {entry.file.file_name: entry.file.file_size for entry in entries} == data
+    assert all((entry.file.embedded_file_index is None) == (threshold == "1 b") for entry in entries)
+    everything = sorted([10 * n + i, f"s{n}", 10 * i + n] for n in range(4) for i in range(3))
+    assert sorted(paimon.read(tmp_path, "db.t")["rows"]) == everything
+    # Files that do not have the value may be gone.
+    values = {entry.file.file_name: {row[1] for row in _rows_in(ours, entry)} for entry in entries}
+    kept = {entry.file.file_name: ours.store.io.read(_path(ours, entry)) for entry in entries}
+    for entry in entries:
+        if not values[entry.file.file_name] & {"s1"}:
+            lose(ours.store.io, ours, entry)
+    found = of_value(paimon.read_equal(tmp_path, "db.t", {"v": 11}), 1)
+    assert [row for row in found if row[2] == 11] == [[11, "s1", 11]]
+    assert rows_of(ours, filter="v = 11") == [(11, "s1", 11)]
+    with pytest.raises(PeerError):
+        paimon.read_equal(tmp_path, "db.t", {"v": 11}, UNREAD)
+    for entry in entries:
+        if not values[entry.file.file_name] & {"s1"}:
+            ours.store.io.create(_path(ours, entry), kept[entry.file.file_name])
+    # It goes on with the table: what it compacts and writes rests on the files with the new indexes.
+    paimon.write(tmp_path, "db.t", [["+I", [99, "s9", 99]]])
+    paimon.compact(tmp_path, "db.t", {"write-only": "false"})
+    assert sorted(map(list, rows_of(ours))) == [*everything, [99, "s9", 99]]
+
+
+def _path(table: Table, entry: ManifestEntry) -> str:
+    return table.store.paths.data_file("", entry.bucket, entry.file)
 
 
 COLUMNS = [["k", "INT NOT NULL"], ["s", "STRING"], ["v", "BIGINT"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -430,3 +431,53 @@ def test_a_branch_keeps_the_old_index(warehouse: Warehouse) -> None:
     table.delete_tag("t")
     expire_all_but_the_last(table)
     assert index_files(warehouse, table) > old
+
+
+LONG = {"changelog.num-retained.max": "1000", "snapshot.num-retained.max": "10"}
+HISTORIES: list[dict[str, Any]] = [
+    {},
+    {"options": {"deletion-vectors.enabled": "true"}},
+    {"primary_keys": ["id"], "options": {"bucket": "1"}},
+    {"primary_keys": ["id"], "options": {"bucket": "1", **LONG}},
+    {"primary_keys": ["id"], "options": {"bucket": "1", "changelog-producer": "lookup", **LONG}},
+    {"primary_keys": ["id"], "options": {"bucket": "1", "deletion-vectors.enabled": "true"}},
+]
+
+
+@pytest.mark.parametrize("kind", HISTORIES, ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_in_any_history_nothing_that_is_needed_goes_and_nothing_else_stays(
+    warehouse: Warehouse, kind: dict[str, Any], seed: int
+) -> None:
+    chance = random.Random(seed)
+    arguments = {**kind, "options": {**BESIDE, "compaction.min.file-num": "2", **kind.get("options", {})}}
+    table = warehouse.table(**arguments)
+    for number in range(25):
+        match chance.choice(["append", "append", "rewrite", "rewrite", "compact", "tag", "untag", "expire", "delete"]):
+            case "append":
+                table.append(rows(number))
+            case "delete" if arguments["options"].get("deletion-vectors.enabled") or table.schema.primary_keys:
+                table.delete(f"id = {number}")
+            case "rewrite":
+                columns = chance.choice(["v", "id", "v,id"])
+                table = altered(warehouse, {"file-index.bitmap.columns": columns})
+                table.rewrite_file_index()
+                assert index_coverage(table.facts).is_complete
+            case "compact":
+                table.compact(full=chance.random() < 0.5)
+            case "tag" if table.latest_snapshot() is not None:
+                table.create_tag(f"t{number}")
+            case "untag" if table.tags():
+                table.delete_tag(chance.choice(sorted(table.tags())))
+            case "expire":
+                kept = chance.randint(1, 3)
+                table.expire_snapshots(retain_min=kept, retain_max=kept, older_than_ms=FUTURE, retain_floor_ms=0)
+        check_files(table)
+    for name in table.tags():
+        table.delete_tag(name)
+    if table.latest_snapshot() is not None:
+        table.append(rows(99))
+        expire_all_but_the_last(table)
+        table.expire_changelogs(everything=True)
+    check_files(table)
+    assert table.remove_orphan_files(older_than_ms=FUTURE).files == ()
