@@ -240,7 +240,8 @@ def test_it_skips_files_by_indexes_that_were_made_afterwards(
             ours.store.io.create(_path(ours, entry), kept[entry.file.file_name])
     # It goes on with the table: what it compacts and writes rests on the files with the new indexes.
     paimon.write(tmp_path, "db.t", [["+I", [99, "s9", 99]]])
-    paimon.compact(tmp_path, "db.t", {"write-only": "false"})
+    paimon.alter_options(tmp_path, "db.t", {"write-only": "false"})
+    paimon.compact(tmp_path, "db.t")
     assert sorted(map(list, rows_of(ours))) == [*everything, [99, "s9", 99]]
 
 

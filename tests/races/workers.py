@@ -13,6 +13,7 @@ from table_format.metastore.commit.table_commit import TableCommit
 from table_format.metastore.expiry.expire_snapshots import expire_snapshots
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.commit import Committable
+from table_format.model.schema_change import SetOption
 from table_format.options.table_options import TableOptions
 from table_format.runtime import Runtime
 from tests.races.below import Below
@@ -101,3 +102,24 @@ def upsert_overlapping_keys(warehouse: str, who: int, first: int, rounds: int, s
                 continue
             break
         sender.send(number)
+
+
+def append_and_compact(warehouse: str, who: int, rounds: int, sender: Connection) -> None:
+    """Append a row to ``db.t`` and compact it, round after round; report each."""
+    table = load_catalog({"warehouse": warehouse}).load_table("db.t")
+    assert isinstance(table, Table)
+    for number in range(rounds):
+        table.append(keyed([(1000 * who + number, f"p{who}", number)]))
+        if number % 3 == 2:
+            # Rewrites of indexes win some of the buckets.
+            table.run_compaction(full=True)
+        sender.send(number)
+
+
+def declare_and_rewrite_indexes(warehouse: str, rounds: int, sender: Connection) -> None:
+    """Declare other indexes of ``db.t`` and rewrite its files, round after round; report how many files."""
+    catalog = load_catalog({"warehouse": warehouse})
+    for number in range(rounds):
+        columns = "v" if number % 2 else "v,id"
+        table = catalog.alter_table("db.t", SetOption("file-index.bitmap.columns", columns))
+        sender.send(table.rewrite_file_index().rewritten)
