@@ -27,9 +27,10 @@ _MAX_ROWS: Final = 2**30
 
 @dataclass(frozen=True, slots=True)
 class ColumnTotals:
-    """Of the values of a column that are not null: extremes are internal values, and ``None`` when there are none.
+    """Of the values of a column that are not null: extremes are internal values, ``None`` where there are none.
 
-    ``total`` is the sum of integers, and of unscaled values of DECIMAL; it means nothing for other types.
+    They are ``None`` as well where only the count is wanted. ``total`` is the sum of integers, and of unscaled values
+    of DECIMAL; it means nothing for other types.
     """
 
     count: int = 0
@@ -43,10 +44,14 @@ class ColumnTotals:
         >>> ColumnTotals(1, 5, 5, 5).plus(ColumnTotals(2, 3, 1, 2))
         ColumnTotals(count=3, total=8, minimum=1, maximum=5)
         """
-        if not (self.count and other.count):
-            return self if self.count else other
-        low, high = cast("Any", (self.minimum, other.minimum)), cast("Any", (self.maximum, other.maximum))
-        return ColumnTotals(self.count + other.count, self.total + other.total, min(low), max(high))
+        low = [each for each in (self.minimum, other.minimum) if each is not None]
+        high = [each for each in (self.maximum, other.maximum) if each is not None]
+        return ColumnTotals(
+            self.count + other.count,
+            self.total + other.total,
+            min(cast("list[Any]", low), default=None),
+            max(cast("list[Any]", high), default=None),
+        )
 
 
 @dataclass(frozen=True, slots=True)

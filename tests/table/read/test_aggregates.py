@@ -121,7 +121,9 @@ def without_data_files(table: Table) -> None:
 # --- any table, any rows ---------------------------------------------------------------------------------------------
 
 EPOCH = datetime(1970, 1, 1)
-MICROS = st.integers(-(10**15), 10**15).map(lambda n: EPOCH + timedelta(microseconds=n))
+# Before 1970 whole milliseconds, since ORC files have no others there.
+TICKS = st.integers(0, 10**15) | st.integers(-(10**12), -1).map(lambda n: 1000 * n)
+MICROS = TICKS.map(lambda n: EPOCH + timedelta(microseconds=n))
 MILLIS = st.integers(-(10**12), 10**12).map(lambda n: EPOCH.replace(tzinfo=UTC) + timedelta(milliseconds=n))
 ROWS = st.fixed_dictionaries(
     {
@@ -166,7 +168,7 @@ FILTERS = st.sampled_from(
     is_compacted=st.booleans(),
     is_partitioned=st.booleans(),
     is_beside=st.booleans(),
-    file_format=st.sampled_from(["parquet", "orc", "avro"]),
+    file_format=st.sampled_from(["parquet", "orc"]),
     filter=FILTERS,
     group_by=st.sampled_from([None, "color", "size", "part", "n"]),
 )
@@ -183,13 +185,11 @@ def test_aggregates_are_those_of_a_full_scan(
     group_by: str | None,
 ) -> None:
     options = {"file.format": file_format, **({"file-index.in-manifest-threshold": "0 b"} if is_beside else {})}
-    if file_format == "avro":
-        batches = [[{**row, "fine": None} for row in batch] for batch in batches]
     _, table = table_of(kind, options, is_partitioned)
     for batch in batches:
         table.append(data(batch))
     if deleted is not None:
-        table.delete_where(f"id = {deleted}")
+        table.delete(f"id = {deleted}")
     if is_compacted:
         table.compact(full=True)
     rows = table.scan(filter=filter, options={"file-index.read.enabled": "false"}).to_arrow().to_pylist()
@@ -258,7 +258,7 @@ def test_sums_and_groups_come_from_the_indexes_alone(kind: str, place: Mapping[s
 
 def test_deleted_rows_are_taken_out_by_their_positions() -> None:
     table = shop("append with deletion vectors")
-    table.delete_where("id IN (0, 5)")
+    table.delete("id IN (0, 5)")
     without_data_files(table)
     assert table.scan().count() == 10
     found = table.scan(filter="color IS NOT NULL").aggregate({"low": ("min", "id"), "rows": ("count", "*")})
