@@ -24,6 +24,8 @@ from table_format.errors import BadEncoding, CorruptionError, LimitExceeded, Tru
 from table_format.io.sound_files import opened_file
 from table_format.io.table_store import TableStore
 from table_format.kernels.file_index import INDEX_TYPES
+from table_format.kernels.file_index.bitmap import BitmapReader
+from table_format.kernels.file_index.bsi import BsiReader
 from table_format.kernels.file_index.conditions import Condition, SoughtValues, condition_of
 from table_format.kernels.file_index.empty import EmptyIndex
 from table_format.kernels.file_index.payload import Payload
@@ -32,6 +34,7 @@ from table_format.kernels.file_index.results import UNKNOWN, IndexResult, Leaf, 
 from table_format.limits import MAX_FILE_INDEX_BYTES
 from table_format.model.arrow_calls import read_at
 from table_format.model.data_file import DataFileMeta
+from table_format.model.file_index import BITMAP, BSI
 from table_format.model.predicate import And, Compare, CompareOp, In, Literal, Or, Predicate, columns_of
 from table_format.model.schema import TableSchema
 from table_format.model.types import (
@@ -188,6 +191,18 @@ class _Container:
         return Payload(place.length, lambda start, length: self.read(place.start + start, length), self.path)
 
 
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What one index of a file says of a condition on its column."""
+
+    column: str
+    index_type: str
+    result: IndexResult
+
+    def __str__(self) -> str:
+        return f"{self.index_type}({self.column})"
+
+
 class FileIndex:
     """The indexes of one data file."""
 
@@ -207,6 +222,26 @@ class FileIndex:
         """
         return evaluate(predicate, self._leaf)
 
+    def evidence(self, predicate: Predicate) -> tuple[IndexResult, tuple[Evidence, ...]]:
+        """As ``evaluate``, and what each index that was read says of each condition on its column."""
+        found: list[Evidence] = []
+        return evaluate(predicate, lambda leaf: self._leaf(leaf, found.append)), tuple(found)
+
+    def numbers(self, field: DataField) -> BsiReader | None:
+        """The bit slices of a column, whose keys are those of the values as they are read; errors as before."""
+        readers = self._readers_of(field, lambda index_type: index_type.declaration.identifier == BSI)
+        return next((reader for _, reader in readers if isinstance(reader, BsiReader)), None)
+
+    def groups(self, field: DataField) -> BitmapReader | None:
+        """The bitmaps of a column, whose keys are those of the values as they are read; errors as before."""
+        readers = self._readers_of(field, lambda index_type: index_type.declaration.identifier == BITMAP)
+        return next((reader for _, reader in readers if isinstance(reader, BitmapReader)), None)
+
+    @property
+    def is_orc(self) -> bool:
+        """Whether the data file is an ORC file."""
+        return self._is_orc
+
     def may_match(self, predicate: Predicate) -> bool:
         """Whether some row may satisfy the predicate; errors as for ``evaluate``."""
         return not isinstance(self.evaluate(predicate), Skip)
@@ -215,18 +250,26 @@ class FileIndex:
         """For each of the values whether some row may have it; ``None`` when no index tells; errors as before."""
         if self._is_orc and not values.is_kept_by_orc:
             return None
-        each = [reader.may_equal(values) for reader in self._readers_of(field)]
+        each = [reader.may_equal(values) for _, reader in self._readers_of(field)]
         return np.logical_and.reduce(each) if each else None
 
-    def _leaf(self, leaf: Leaf) -> IndexResult:
+    def _leaf(self, leaf: Leaf, note: Callable[[Evidence], None] | None = None) -> IndexResult:
         field, condition = self._indexes.condition(leaf)
         if condition is None or (self._is_orc and not condition.is_kept_by_orc):
             return UNKNOWN
-        readers = self._readers_of(field, only_with_rows=condition.values is None)
-        return narrowed(reader.evaluate(condition) for reader in readers)
+        sought = condition.values is not None
+        readers = self._readers_of(field, lambda index_type: sought or index_type.finds_rows)
+        if note is None:
+            return narrowed(reader.evaluate(condition) for _, reader in readers)
+        found = [(name, reader.evaluate(condition)) for name, reader in readers]
+        for name, result in found:
+            note(Evidence(field.name, name, result))
+        return narrowed(result for _, result in found)
 
-    def _readers_of(self, field: DataField, *, only_with_rows: bool = False) -> Iterator[IndexReader]:
-        """The indexes over a column that are known here, small ones first."""
+    def _readers_of(
+        self, field: DataField, is_wanted: Callable[[IndexType], bool] = lambda _type: True
+    ) -> Iterator[tuple[str, IndexReader]]:
+        """The wanted indexes over a column that are known here, by type, small ones first."""
         stored = next((f for f in self._schema.fields if f.id == field.id), None)
         if stored is None or (self._is_orc and isinstance(stored.type, CharType)):
             # Spaces at the end of CHAR values were indexed, and reading ORC files takes them away.
@@ -234,12 +277,12 @@ class FileIndex:
         places = self._container.places.get(stored.name, {})
         for name, place in sorted(places.items(), key=lambda item: item[1].length):
             index_type = INDEX_TYPES.get(name)
-            if index_type is None or (only_with_rows and not index_type.finds_rows):
+            if index_type is None or not is_wanted(index_type):
                 continue
             if index_type.declaration.supports(stored.type) and index_type.agrees(stored.type, field.type):
                 reader = self._reader(index_type, stored, place)
                 if reader is not None:
-                    yield reader
+                    yield name, reader
 
     def _reader(self, index_type: IndexType, stored: DataField, place: IndexPlace) -> IndexReader | None:
         if place.is_empty:

@@ -17,9 +17,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.errors import ColumnNotFound, InvalidFilter
+from table_format.kernels.values import array_of
 from table_format.model.arrow_calls import fill_null, if_else
 from table_format.model.like import Wildcard, pieces, regular_expression
-from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Like, Literal, Not, Or, Predicate
+from table_format.model.predicate import (
+    And,
+    Compare,
+    CompareOp,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Not,
+    Or,
+    Predicate,
+    columns_of,
+)
 from table_format.model.ticks import compared_with_tick, decimal_of, position, tick_range
 from table_format.model.types import (
     BooleanType,
@@ -102,6 +115,30 @@ def normalise(predicate: Predicate) -> Predicate:
             return _folded(Or, parts, neutral=False)
         case _:
             return predicate
+
+
+def in_partition(predicate: Predicate, fields: Sequence[DataField], values: Sequence[InternalValue]) -> Predicate:
+    """What is left of a normalised predicate in a partition, whose keys have those values.
+
+    >>> from table_format.model.types import IntType
+    >>> both = And((Compare("p", CompareOp.GT, 1), IsNull("a")))
+    >>> fields = [DataField(0, "p", IntType())]
+    >>> in_partition(both, fields, [2]), in_partition(both, fields, [1])
+    (IsNull(column='a'), Literal(value=False))
+    """
+    if not fields:
+        return predicate
+    arrays = [array_of([value], field.type) for field, value in zip(fields, values, strict=True)]
+    row = pa.RecordBatch.from_arrays(arrays, names=[field.name for field in fields])
+    names = frozenset(row.schema.names)
+
+    def decided(part: Predicate) -> Predicate:
+        if isinstance(part, And | Or):
+            return type(part)(tuple(map(decided, part.parts)))
+        columns = columns_of(part)
+        return Literal(bool(matches(part, row, fields)[0].as_py())) if columns and columns <= names else part
+
+    return normalise(decided(predicate))
 
 
 def _folded(kind: type[And | Or], parts: Sequence[Predicate], *, neutral: bool) -> Predicate:

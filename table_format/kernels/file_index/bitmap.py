@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -125,17 +125,39 @@ class BitmapReader:
             BadEncoding: the bitmaps do not hold each row once.
         """
         counts = [
-            (key, len(found) if rows is None else rows.intersection_cardinality(found))
-            for block in map(self._directory.block, range(len(self._directory.first_keys)))
-            for key, offset, length in zip(block.keys, block.offsets.tolist(), block.lengths.tolist(), strict=True)
-            for found in (self._rows_at(offset, length),)
+            (key, len(found) if rows is None else rows.intersection_cardinality(found)) for key, found in self._by_key()
         ]
         nulls = len(self._null_rows()) if rows is None else rows.intersection_cardinality(self._null_rows())
+        self._check_sum(sum(count for _, count in counts) + nulls, rows)
+        return [(key, count) for key, count in counts if count], nulls
+
+    def groups(self, rows: BitMap | None = None) -> list[tuple[Key | None, BitMap]]:
+        """The rows that have each key, in ascending order, and last those of null; of some rows, or of all.
+
+        Groups without rows are left out; errors as for ``group_counts``.
+        """
+        found = [(key, members if rows is None else members & rows) for key, members in self._by_key()]
+        nulls = self._null_rows() if rows is None else self._null_rows() & rows
+        everything: list[tuple[Key | None, BitMap]] = [*found, (None, nulls)]
+        self._check_sum(sum(len(members) for _, members in everything), rows)
+        return [(key, members) for key, members in everything if members]
+
+    @property
+    def key_count(self) -> int:
+        """How many keys there are, without null."""
+        return sum(len(self._directory.block(number).keys) for number in range(len(self._directory.first_keys)))
+
+    def _check_sum(self, found: int, rows: BitMap | None) -> None:
         expected = self._directory.row_count if rows is None else len(rows)
-        if sum(count for _, count in counts) + nulls != expected:
+        if found != expected:
             message = f"its bitmaps do not have each of {expected} rows once"
             raise self._payload.damaged(message)
-        return [(key, count) for key, count in counts if count], nulls
+
+    def _by_key(self) -> Iterator[tuple[Key, BitMap]]:
+        for number in range(len(self._directory.first_keys)):
+            block = self._directory.block(number)
+            for key, offset, length in zip(block.keys, block.offsets.tolist(), block.lengths.tolist(), strict=True):
+                yield key, self._rows_at(offset, length)
 
     def _places(self, keys: KeyRange) -> list[tuple[int, slice]]:
         """The entries of a range, by block."""

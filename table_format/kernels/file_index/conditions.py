@@ -6,7 +6,7 @@ Every comparison becomes closed ranges of keys, or their opposite among the rows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -120,11 +120,21 @@ class Condition:
     @property
     def is_kept_by_orc(self) -> bool:
         """Whether rows of ORC files meet it just when they did before they were written: no old date is a bound."""
-        if not isinstance(self.data_type, AnyTimestampType):
-            return True
-        nanos = NANOS_PER_MILLI if self.data_type.precision <= MAX_MILLI_PRECISION else NANOS_PER_MICRO
         bounds = (bound for range_ in self.ranges or () for bound in (range_.low, range_.high))
-        return all(bound * nanos > _SHIFTED_IN_ORC_NANOS for bound in bounds if isinstance(bound, int))
+        return are_kept_by_orc((bound for bound in bounds if bound is not None), self.data_type)
+
+
+def are_kept_by_orc(keys: Iterable[Key], data_type: DataType) -> bool:
+    """Whether the values with these keys come back from ORC files as they were written.
+
+    >>> from table_format.model.types import TimestampType
+    >>> are_kept_by_orc([0], TimestampType(3)), are_kept_by_orc([-20_000_000_000_000], TimestampType(3))
+    (True, False)
+    """
+    if not isinstance(data_type, AnyTimestampType):
+        return True
+    nanos = NANOS_PER_MILLI if data_type.precision <= MAX_MILLI_PRECISION else NANOS_PER_MICRO
+    return all(key * nanos > _SHIFTED_IN_ORC_NANOS for key in keys if isinstance(key, int))
 
 
 def condition_of(leaf: Leaf, data_type: DataType) -> Condition | None:

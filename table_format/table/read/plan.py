@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.scan.file_plan import PlanCounts
+from table_format.model.manifest import ManifestEntry
 from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
@@ -14,6 +15,7 @@ from table_format.model.split import DataSplit, DeletionFile, SplitContent
 from table_format.model.types import DataField
 from table_format.pruning.pruning import Pruning
 from table_format.table.facts import TableFacts
+from table_format.table.read.file_notes import FileNote, file_notes
 from table_format.table.read.filters import filter_text
 from table_format.table.read.row_groups import RowGroupCounts, row_group_counts
 
@@ -25,6 +27,7 @@ class Plan:
     ``schema`` is the one rows are shown in, ``fields`` are the columns of the scan, and ``schemas`` holds, by id, those
     the files were written with: with the table's options that is all a task needs to read a split. ``changes_of`` names
     the snapshots whose changes, instead of a state, are read. ``facts`` is the table, for what is explained by reading.
+    ``candidates`` are the files that indexes and statistics were to choose from: of a plan of a state only.
     ``fallback`` is the plan of the splits that come from the fallback branch, which are among ``splits``. ``pruning``
     is the filter of the scan.
     """
@@ -40,6 +43,7 @@ class Plan:
     changes_of: tuple[int, ...] | None = None
     facts: TableFacts | None = field(default=None, repr=False, compare=False)
     fallback: Plan | None = None
+    candidates: tuple[ManifestEntry, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def predicate(self) -> Predicate | None:
@@ -71,7 +75,7 @@ class Plan:
     def without_splits(self) -> Plan:
         """What all tasks need to know, each of which gets a split."""
         fallback = None if self.fallback is None else self.fallback.without_splits
-        return replace(self, splits=(), fallback=fallback)
+        return replace(self, splits=(), fallback=fallback, candidates=())
 
     @property
     def file_count(self) -> int:
@@ -107,9 +111,23 @@ class Plan:
         with explaining_expiry(self.facts.store, *sorted(ids)):
             return row_group_counts(self.facts, self.splits, self.schemas, self.pruning)
 
-    def explain(self, *, row_groups: bool = False) -> str:
-        """What each stage of pruning kept and dropped; with ``row_groups`` the last one too, for which the footers of
-        all planned files are read.
+    def file_notes(self) -> tuple[FileNote, ...]:
+        """What became of each file that partitions, buckets and statistics left to the indexes.
+
+        Indexes are read again for it. Raises ``OSError``.
+        """
+        if self.facts is None or self.snapshot is None:
+            return ()
+        with explaining_expiry(self.facts.store, self.snapshot.id):
+            own = tuple(split for split in self.splits if split.branch is None) if self.fallback else self.splits
+            notes = tuple(file_notes(self.facts, self.pruning, self.candidates, own))
+        return notes if self.fallback is None else (*notes, *self.fallback.file_notes())
+
+    def explain(self, *, row_groups: bool = False, files: bool = False) -> str:
+        """What each stage of pruning kept and dropped.
+
+        With ``row_groups`` the last one too, for which the footers of all planned files are read. With ``files`` also
+        which index left out each file, or how many of its rows were selected, for which indexes are read again.
 
         Raises:
             CorruptionError: with ``row_groups``, a file is missing or damaged.
@@ -119,6 +137,8 @@ class Plan:
             found = self.row_groups()
             stage = _stage("row groups", found.row_groups, ("statistics", found.row_groups - found.row_groups_kept))
             lines.append(f"{stage}; {found.rows_kept} of {found.rows} stored rows are decoded")
+        if files:
+            lines += [f"  file       {note}" for note in self.file_notes()]
         return "\n".join(lines)
 
     def __str__(self) -> str:

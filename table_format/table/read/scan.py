@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import cast
 
 import pyarrow as pa
 
@@ -19,6 +20,7 @@ from table_format.model.split import DataSplit
 from table_format.options.declare import Operation
 from table_format.options.startup import StartupMode, startup_mode
 from table_format.table.facts import TableFacts
+from table_format.table.read.aggregates import Aggregates, Aggregation, aggregated
 from table_format.table.read.fallback_branch import read_planned, with_fallback
 from table_format.table.read.incremental import incremental_plan
 from table_format.table.read.plan import Plan
@@ -78,6 +80,34 @@ class Scan(ArrowRows):
         """All rows as one table."""
         return pa.Table.from_batches(self.to_batches(threads=threads), schema=self.schema)
 
+    def aggregate(self, aggregates: Mapping[str, tuple[str, str]], *, group_by: str | None = None) -> Aggregates:
+        """Functions of the rows that the filter selects: of all, or of those with each value of ``group_by``.
+
+        ``aggregates`` has a function (``count``, ``sum``, ``min`` or ``max``) and a column, by the name of the result;
+        ``("count", "*")`` counts rows. Any column of the table may be named, whatever the scan shows. Null is left
+        out, and the sum and the extremes of no value are ``None``. A sum is an ``int`` or a ``Decimal`` of any size.
+
+        Files are not opened where their indexes have the result: see ``Aggregates.explain``.
+
+        >>> table.scan().aggregate({"total": ("sum", "price"), "n": ("count", "*")}, group_by="color")  # doctest: +SKIP
+
+        Raises:
+            InvalidInputError: a function that does not exist, or a name that is there twice.
+            ColumnNotFound: a column does not exist.
+            UnsupportedFeature: the type of a column does not have the function.
+            CorruptionError: a file that had to be read is missing or damaged.
+        """
+        schema = shown_schema(self.facts)
+        aggregation = Aggregation.of(schema.fields, aggregates, group_by)
+        columns = aggregation.columns or _one_column(schema)
+        scan = replace(self, columns=columns)
+        return aggregated(self.facts, scan.plan(), aggregation, scan.read)
+
+    def count(self) -> int:
+        """The number of rows that the filter selects; errors as for ``aggregate``."""
+        (row,) = self.aggregate({"n": ("count", "*")}).rows
+        return cast("int", row["n"])
+
     @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of the rows."""
@@ -115,3 +145,8 @@ def shown_schema(facts: TableFacts) -> TableSchema:
 def columns_argument(columns: Sequence[str] | None) -> tuple[str, ...] | None:
     """Column names as given by a caller; a single text is one name."""
     return None if columns is None else name_or_names(columns, "columns")
+
+
+def _one_column(schema: TableSchema) -> tuple[str, ...]:
+    """A column to count rows by: one of the key, which is read in any case where rows are merged."""
+    return (schema.primary_keys or schema.field_names)[:1]

@@ -105,4 +105,9 @@ def _state_plan(
         files_dropped_by_index=by_index,
     )
     needed = sorted({file.schema_id for file in kept})
-    return plan(splits=splits, counts=counts, schemas={schema_id: facts.schemas[schema_id] for schema_id in needed})
+    return plan(
+        splits=splits,
+        counts=counts,
+        schemas={schema_id: facts.schemas[schema_id] for schema_id in needed},
+        candidates=tuple(entries),
+    )

@@ -1,0 +1,298 @@
+"""Count, sum and extremes of the rows of a scan, of each file from its indexes where these hold them.
+
+A file is not opened where its rows are read as they are stored, and its indexes answer the filter exactly and have the
+columns. Rows of deletion vectors are taken out by their positions. All other files are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import pyarrow as pa
+from pyroaring import BitMap
+
+from table_format.errors import ColumnNotFound, InvalidInputError, UnsupportedFeature
+from table_format.indexes.deletion_vectors import vectors_of
+from table_format.indexes.file_index import FileIndex, FileIndexes, has_index
+from table_format.indexes.index_totals import index_totals
+from table_format.kernels.predicate import in_partition, normalise
+from table_format.kernels.totals import ColumnTotals, Groups, GroupTotals, Wanted, totals_of, united
+from table_format.kernels.values import array_of
+from table_format.metastore.references.expired_reads import explaining_expiry
+from table_format.model.arguments import name_or_names, shown, text
+from table_format.model.data_file import DataFileMeta
+from table_format.model.predicate import Literal, Predicate
+from table_format.model.split import DataSplit, SplitContent
+from table_format.model.ticks import decimal_of
+from table_format.model.types import (
+    NESTED,
+    AnyTimestampType,
+    DataField,
+    DateType,
+    DecimalType,
+    IntegerType,
+    InternalValue,
+    TimeType,
+)
+from table_format.table.facts import TableFacts
+from table_format.table.read.plan import Plan
+from table_format.table.read.split_reader import read_in_order
+
+COUNT: Final = "count"
+SUM: Final = "sum"
+EXTREMES: Final = ("min", "max")
+ALL_ROWS: Final = "*"
+_FUNCTIONS: Final = (COUNT, SUM, *EXTREMES)
+
+_ADDED: Final = (IntegerType, DecimalType)
+_ORDERED: Final = (IntegerType, DecimalType, DateType, TimeType, AnyTimestampType)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One column of the result: a function of a column, or the count of all rows where there is no column."""
+
+    name: str
+    function: str
+    field: DataField | None
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.function}({ALL_ROWS if self.field is None else self.field.name})"
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """What is to be computed; make it by ``of``."""
+
+    aggregates: tuple[Aggregate, ...]
+    group_by: DataField | None
+
+    @classmethod
+    def of(
+        cls, fields: Sequence[DataField], aggregates: Mapping[str, tuple[str, str]], group_by: str | None
+    ) -> Aggregation:
+        """Check what a caller asks for, over columns of these fields.
+
+        Raises:
+            InvalidInputError: no aggregate, a function that does not exist, or a name that is there twice.
+            ColumnNotFound: a column does not exist.
+            UnsupportedFeature: the type of a column does not have the function.
+        """
+        if not aggregates or not hasattr(aggregates, "items"):
+            message = f"aggregates: expected (function, column) by name, found {shown(aggregates)}"
+            raise InvalidInputError(message)
+        group = None if group_by is None else _field(fields, text(group_by, "group_by"))
+        if group is not None and isinstance(group.type, NESTED):
+            feature = f"group_by of column '{group.name}' of type {group.type}"
+            raise UnsupportedFeature(feature)
+        if group is not None and group.name in aggregates:
+            message = f"aggregates: rows are grouped by '{group.name}'; give the aggregate of this name another one"
+            raise InvalidInputError(message)
+        return cls(tuple(_aggregate(fields, name, wanted) for name, wanted in aggregates.items()), group)
+
+    @property
+    def wanted(self) -> Wanted:
+        """The totals that the result is made of."""
+        found = {each.field.name: each.field for each in self.aggregates if each.field is not None}
+        numbers = {each.field.name for each in self.aggregates if each.field is not None and each.function != COUNT}
+        return Wanted(tuple(found.values()), frozenset(numbers), self.group_by)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that have to be read where no index helps; there may be none."""
+        fields = (*self.wanted.columns, *(() if self.group_by is None else (self.group_by,)))
+        return tuple(dict.fromkeys(field.name for field in fields))
+
+    def rows(self, groups: Groups) -> tuple[dict[str, object], ...]:
+        """The result: a row for each group in ascending order, last that of null; one row without groups."""
+        if self.group_by is None:
+            return (self._row(groups.get(None) or self._nothing),)
+        keys = sorted(groups, key=_place)
+        shown_keys = array_of(keys, self.group_by.type).to_pylist()
+        pairs = zip(shown_keys, keys, strict=True)
+        return tuple({self.group_by.name: value, **self._row(groups[key])} for value, key in pairs)
+
+    @property
+    def _nothing(self) -> GroupTotals:
+        return GroupTotals(0, tuple(ColumnTotals() for _ in self.wanted.columns))
+
+    def _row(self, group: GroupTotals) -> dict[str, object]:
+        totals = dict(zip((field.name for field in self.wanted.columns), group.columns, strict=True))
+        return {
+            each.name: group.rows if each.field is None else _value(each.function, each.field, totals[each.field.name])
+            for each in self.aggregates
+        }
+
+    def __str__(self) -> str:
+        listed = ", ".join(map(str, self.aggregates))
+        return listed if self.group_by is None else f"{listed} by {self.group_by.name}"
+
+
+@dataclass(frozen=True)
+class Aggregates:
+    """The result of an aggregation, and where it comes from.
+
+    ``rows`` are mappings by name: one row, or one for each group. ``files_by_row_count`` were answered by the number
+    of rows that the metadata records, ``files_by_index`` by their indexes; the data files of both were not opened.
+    """
+
+    aggregation: Aggregation
+    plan: Plan
+    rows: tuple[Mapping[str, object], ...]
+    files_by_row_count: int
+    files_by_index: int
+    files_read: int
+
+    def explain(self) -> str:
+        """The plan, and how many of its files were answered without being opened."""
+        return (
+            f"{self.plan.explain()}\n  aggregate  {self.aggregation}: {self.files_by_row_count} files by recorded row "
+            f"counts, {self.files_by_index} by their indexes, {self.files_read} read"
+        )
+
+    def __str__(self) -> str:
+        return self.explain()
+
+
+def aggregated(
+    facts: TableFacts, plan: Plan, aggregation: Aggregation, read: Callable[[DataSplit], Generator[pa.RecordBatch]]
+) -> Aggregates:
+    """The aggregates of the rows of a plan, which has the columns of the aggregation.
+
+    Raises:
+        CorruptionError: a file that had to be read is missing or damaged.
+        SnapshotExpired: the snapshot was expired meanwhile.
+    """
+    wanted = aggregation.wanted
+    known: list[Groups] = []
+    rest: list[DataSplit] = []
+    by_row_count = by_index = 0
+    sources = {id(part): _FileTotals(part.facts or facts, part, wanted) for part in _parts(plan)}
+    ids = {snapshot_id for split in plan.splits for snapshot_id in split.snapshot_ids}
+    with explaining_expiry(facts.store, *sorted(ids)):
+        for split in plan.splits:
+            found = list(sources[id(plan.part_of(split))].of_split(split))
+            known += [each.groups for each in found if each is not None]
+            by_index += sum(each is not None and each.is_by_index for each in found)
+            by_row_count += sum(each is not None and not each.is_by_index for each in found)
+            unknown = [place for place, each in enumerate(found) if each is None]
+            if unknown:
+                rest.append(_only(split, unknown))
+    known += [united(totals_of(batch, wanted) for batch in read_in_order(rest, read))]
+    files_read = sum(len(split.before_files) + len(split.files) for split in rest)
+    return Aggregates(aggregation, plan, aggregation.rows(united(known)), by_row_count, by_index, files_read)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The totals of a file that is not opened; otherwise than by its indexes, by its recorded number of rows."""
+
+    groups: Groups
+    is_by_index: bool
+
+
+class _FileTotals:
+    """The totals of files of a plan, as far as they are known without opening them."""
+
+    def __init__(self, facts: TableFacts, plan: Plan, wanted: Wanted) -> None:
+        self._facts = facts
+        self._plan = plan
+        self._wanted = wanted
+        self._condition = None if plan.predicate is None else normalise(plan.predicate)
+        self._indexes = FileIndexes(facts.store, facts.schemas, plan.schema)
+
+    def of_split(self, split: DataSplit) -> Iterator[_Known | None]:
+        """The totals of each file of a split, ``None`` for one that has to be read."""
+        if not split.raw_convertible or split.content is not SplitContent.STATE:
+            yield from (None for _ in split.files)
+            return
+        partitions, condition = self._facts.partitions, self._condition
+        if condition is not None:
+            # Whatever a filter says of partition keys holds for all rows of a partition, or for none.
+            condition = in_partition(condition, partitions.fields, partitions.values(split.partition))
+        condition = None if condition == Literal(True) else condition
+        deletions = vectors_of(self._facts.store.io, split.files, split.deletion_files)
+        for file in split.files:
+            vector = None if deletions is None else deletions.of(file)
+            if condition is None and self._wanted == Wanted():
+                rows = file.row_count - (0 if vector is None else vector.cardinality)
+                yield _Known({None: GroupTotals(rows)}, is_by_index=False)
+            elif self._plan.pruning.may_read_indexes and has_index(file):
+                deleted = None if vector is None else BitMap(vector.positions)
+                found = self._of_indexes(split, file, condition, deleted)
+                yield None if found is None else _Known(found, is_by_index=True)
+            else:
+                yield None
+
+    def _of_indexes(
+        self, split: DataSplit, file: DataFileMeta, condition: Predicate | None, deleted: BitMap | None
+    ) -> Groups | None:
+        def totals(index: FileIndex) -> Groups | None:
+            return index_totals(index, file.row_count, condition, deleted, self._wanted)
+
+        text_of_partition = self._facts.partitions.text(split.partition)
+        return self._indexes.evaluated(text_of_partition, split.bucket, file, totals, None)
+
+
+def _parts(plan: Plan) -> tuple[Plan, ...]:
+    return (plan,) if plan.fallback is None else (plan, plan.fallback)
+
+
+def _only(split: DataSplit, places: Sequence[int]) -> DataSplit:
+    """The split with some of its files; all of them where they are merged."""
+    if len(places) == len(split.files):
+        return split
+    return replace(
+        split,
+        files=tuple(split.files[place] for place in places),
+        deletion_files=tuple(split.deletion_files[place] for place in places) if split.deletion_files else (),
+        selections=tuple(split.selections[place] for place in places) if split.selections else (),
+    )
+
+
+def _aggregate(fields: Sequence[DataField], name: str, wanted: tuple[str, str]) -> Aggregate:
+    name = text(name, "the name of an aggregate")
+    pair = name_or_names(wanted, f"aggregate '{name}'")
+    if len(pair) != 2:
+        message = f"aggregate '{name}': expected (function, column), found {shown(wanted)}"
+        raise InvalidInputError(message)
+    function, column = pair
+    if function not in _FUNCTIONS:
+        message = f"aggregate '{name}': expected one of {', '.join(_FUNCTIONS)}, found '{function}'"
+        raise InvalidInputError(message)
+    if column == ALL_ROWS:
+        if function != COUNT:
+            message = f"aggregate '{name}': '{ALL_ROWS}' can be counted only, found '{function}'"
+            raise InvalidInputError(message)
+        return Aggregate(name, function, None)
+    field = _field(fields, column)
+    allowed = {SUM: _ADDED, **dict.fromkeys(EXTREMES, _ORDERED)}.get(function)
+    if allowed is not None and not isinstance(field.type, allowed):
+        feature = f"{function} of column '{column}' of type {field.type}"
+        raise UnsupportedFeature(feature)
+    return Aggregate(name, function, field)
+
+
+def _field(fields: Sequence[DataField], column: str) -> DataField:
+    found = next((field for field in fields if field.name == column), None)
+    if found is None:
+        message = f"column '{column}' does not exist; the columns are {', '.join(field.name for field in fields)}"
+        raise ColumnNotFound(message)
+    return found
+
+
+def _value(function: str, field: DataField, totals: ColumnTotals) -> object:
+    if function == COUNT:
+        return totals.count
+    if not totals.count:
+        return None
+    if function == SUM:
+        return decimal_of(totals.total, field.type.scale) if isinstance(field.type, DecimalType) else totals.total
+    return array_of([totals.minimum if function == EXTREMES[0] else totals.maximum], field.type)[0].as_py()
+
+
+def _place(value: InternalValue) -> tuple[bool, bool, object]:
+    """The place of a group: NaN comes after all numbers, and null after all."""
+    return value is None, value != value, value
