@@ -8,7 +8,7 @@ has changed so that readers would not use it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,12 +41,15 @@ class DeclaredIndexes:
 
     def differ(self, bucket_id: BucketId, file: DataFileMeta) -> bool:
         """Whether a file has other indexes than it should, or damaged ones; at most the head of a file is read."""
-        wanted = frozenset((index.name, index.index_type) for index in self.of_file(file))
+        return not self.has(bucket_id, file, {(index.name, index.index_type) for index in self.of_file(file)})
+
+    def has(self, bucket_id: BucketId, file: DataFileMeta, wanted: Set[tuple[str, str]]) -> bool:
+        """Whether a file has just these indexes, each given by its column and type, and none is damaged."""
         text = self.facts.partitions.text(bucket_id.partition)
         try:
-            return names_of_indexes(self.facts.store, text, bucket_id.bucket, file) != wanted
+            return names_of_indexes(self.facts.store, text, bucket_id.bucket, file) == wanted
         except CorruptionError:
-            return True
+            return False
 
     def may_differ(self, bucket_id: BucketId, file: DataFileMeta) -> bool:
         """``differ`` as far as manifests alone can tell: of an index beside its file they say nothing."""

@@ -258,6 +258,8 @@ def _with_indexes(
         return reader.read(work.partition, work.bucket, file, [stored.field(column)])
 
     payloads = build_indexes(declared.of_file(file), read)
+    if declared.has(work.bucket_id, file, {(name, kind) for name, kinds in payloads.items() for kind in kinds}):
+        return file  # the other indexes cannot hold a value of their column
     if not payloads:
         return bare
     data = encode_file_index(payloads)

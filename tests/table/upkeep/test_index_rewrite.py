@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from table_format import Table
+from table_format import Schema, Table
 from table_format.errors import CorruptionError
 from table_format.model.schema_change import RemoveOption, RenameColumn, SetOption
 from table_format.model.snapshot import CommitKind
@@ -481,3 +482,17 @@ def test_in_any_history_nothing_that_is_needed_goes_and_nothing_else_stays(
         table.expire_changelogs(everything=True)
     check_files(table)
     assert table.remove_orphan_files(older_than_ms=FUTURE).files == ()
+
+
+def test_a_file_with_values_that_an_index_cannot_hold_is_not_rewritten_again(warehouse: Warehouse) -> None:
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("d", pa.decimal128(38, 0))])
+    wanted = Schema.from_arrow(schema, primary_keys=["id"], options={"bucket": "1", **BESIDE})
+    warehouse.catalog.create_table("db.wide", wanted)
+    table = warehouse.catalog.load_table("db.wide")
+    assert isinstance(table, Table)
+    table.append(pa.table({"id": [1, 2], "d": pa.array([Decimal(10) ** 30, None], schema.field("d").type)}, schema))
+    table = altered(warehouse, {"file-index.bsi.columns": "d", "file-index.bitmap.columns": "id"}, name="wide")
+    assert table.rewrite_file_index().rewritten == 1
+    assert pairs_of(table) == [{("id", "bitmap")}]
+    again = table.rewrite_file_index()
+    assert (again.rewritten, again.snapshots) == (0, ())
