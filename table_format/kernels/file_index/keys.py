@@ -171,6 +171,7 @@ def float_key(value: float, *, is_single: bool) -> int:
 def value_of_key(key: Key, data_type: DataType) -> InternalValue:
     """The internal value that a key stands for; the start of the microsecond for timestamps of more digits.
 
+    >>> from table_format.model.types import VarCharType
     >>> value_of_key(-105, DecimalType(5, 2)), value_of_key(7, TimestampType(3)), value_of_key(b"a", VarCharType())
     (Decimal('-1.05'), 7000000, 'a')
     """
