@@ -26,7 +26,10 @@ class LiveFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableHealth:
-    """Sizes are bytes; rows are physical: on a primary-key table versions not yet merged count each."""
+    """Sizes are bytes; rows are physical: on a primary-key table versions not yet merged count each.
+
+    ``files_without_indexes`` have not just the file indexes that the table declares; ``None`` where it declares none.
+    """
 
     snapshot_id: int | None
     snapshots: int
@@ -38,6 +41,7 @@ class TableHealth:
     max_sorted_runs: int
     small_files: int
     marked_rows: int
+    files_without_indexes: int | None
     level_bytes: Mapping[str, Mapping[str, float]]
     size_classes: Mapping[str, int]
 
@@ -54,11 +58,17 @@ class TableHealth:
             "max_sorted_runs": self.max_sorted_runs,
             "small_files": self.small_files,
             "marked_rows": self.marked_rows,
+            "files_without_indexes": self.files_without_indexes or 0,
         }
 
 
 def health_of(
-    files: Iterable[LiveFile], *, snapshot_id: int | None, snapshots: int, marked_rows: int = 0
+    files: Iterable[LiveFile],
+    *,
+    snapshot_id: int | None,
+    snapshots: int,
+    marked_rows: int = 0,
+    files_without_indexes: int | None = None,
 ) -> TableHealth:
     """Measure a table by its live files; ``marked_rows`` are those of them that deletion vectors mark as deleted."""
     listed = list(files)
@@ -77,6 +87,7 @@ def health_of(
         level0_files=sum(counts[0] for counts in levels.values()),
         max_sorted_runs=max((sorted_runs(counts) for counts in levels.values()), default=0),
         marked_rows=marked_rows,
+        files_without_indexes=files_without_indexes,
         small_files=sum(live.file.file_size < SMALL_FILE_BYTES for live in listed),
         level_bytes={bucket: dict(sorted(counts.items())) for bucket, counts in sorted(sizes.items())},
         size_classes=_size_classes(listed),

@@ -105,7 +105,11 @@ def _snapshot_line(snapshot: Snapshot) -> str:
 
 def health_numbers(health: TableHealth) -> Metadata:
     """The numbers that the UI plots over time."""
-    return {f"paimon/{name}": dg.MetadataValue.int(value) for name, value in health.numbers.items()}
+    numbers: Metadata = {f"paimon/{name}": dg.MetadataValue.int(value) for name, value in health.numbers.items()}
+    if health.files_without_indexes is None:
+        return numbers
+    indexed = f"{health.live_files - health.files_without_indexes} of {health.live_files}"
+    return {**numbers, "file indexes": dg.MetadataValue.text(f"{indexed} files have those that the table declares")}
 
 
 def health_plots(health: TableHealth) -> Metadata:

@@ -17,6 +17,7 @@ from table_format.model.types import DataField, DateType, InternalValue
 from table_format.table.facts import TableFacts
 from table_format.table.read.scan import Scan
 from table_format.table.rows.partition_values import partition_spec
+from table_format.table.upkeep.declared_indexes import index_coverage
 
 _EPOCH: Final = date(1970, 1, 1)
 
@@ -38,7 +39,15 @@ def measure(facts: TableFacts) -> TableHealth:
         snapshot_id=snapshot.id if snapshot else None,
         snapshots=len(facts.snapshots.ids()),
         marked_rows=0 if snapshot is None else _deleted_rows(facts, snapshot),
+        files_without_indexes=_files_without_indexes(facts),
     )
+
+
+def _files_without_indexes(facts: TableFacts) -> int | None:
+    """Files that have not just the indexes their table declares; of a table that declares none nothing is read."""
+    if not facts.options.file_index.columns:
+        return None
+    return sum(index_coverage(facts).differing.values())
 
 
 def _deleted_rows(facts: TableFacts, snapshot: Snapshot) -> int:

@@ -10,10 +10,14 @@ import dagster as dg
 import pytest
 
 from resources.health import LiveFile, health_of
+from resources.metadata import health_numbers
 from resources.plain_log import plain_log
 from resources.plots import SHOWN_IN_PLACE, Bar, chart
 from resources.progress import Pace, Progress
+from resources.tables import measure
 from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta
+from table_format.model.schema_change import SetOption
+from tests.support.tables import keyed, memory_warehouse
 
 
 def a_file(level: int, size: int, rows: int = 10) -> DataFileMeta:
@@ -109,6 +113,26 @@ def test_health_counts_runs_by_bucket_and_sizes_by_class() -> None:
         0,
         1,
     ]
+
+
+def test_the_asset_page_shows_how_many_files_have_the_declared_indexes() -> None:
+    warehouse = memory_warehouse()
+    table = warehouse.table()
+    table.append(keyed([(1, "a", 1)]))
+    plain = measure(table.facts)
+    assert plain.files_without_indexes is None
+    assert "file indexes" not in health_numbers(plain)
+    wanted = [SetOption("file-index.bsi.columns", "id"), SetOption("file-index.in-manifest-threshold", "0 b")]
+    table = warehouse.catalog.alter_table(str(table.identifier), wanted)
+    table.append(keyed([(2, "a", 1)]))
+    table.append(keyed([(3, "a", 1)]))
+    found = health_numbers(measure(table.facts))
+    assert found["file indexes"].value == "2 of 3 files have those that the table declares"
+    assert found["paimon/files_without_indexes"].value == 1
+    before = measure(table.facts)
+    table.rewrite_file_index()
+    after = measure(warehouse.reopened(table).facts)
+    assert (before.files_without_indexes, after.files_without_indexes) == (1, 0)
 
 
 def test_an_empty_table_is_healthy() -> None:
