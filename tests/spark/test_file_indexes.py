@@ -72,7 +72,7 @@ def test_few_rows_that_indexes_select_are_read_by_position_and_many_by_spark(lak
     lake.write([(n, "rare" if n % 50 == 7 else f"v{n % 3}") for n in range(200)])
     few = divide(table.scan(filter="v = 'rare'").plan(), table.facts)
     assert (few.whole, len(few.python)) == ({}, 1)
-    assert [row[0] for row in lake.rows(filter="v = 'rare'")] == [7, 57, 107, 157]
-    assert native_files(table, "v = 'v1'") == 1
+    assert sorted(row[0] for row in lake.rows(filter="v = 'rare'")) == [7, 57, 107, 157]
+    assert native_files(table, "v = 'v1'") == len(live(table))
     expected = [n for n in range(200) if n % 3 == 1 and n % 50 != 7]
     assert sorted(row[0] for row in lake.rows(filter="v = 'v1'")) == expected
