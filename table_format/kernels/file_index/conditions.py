@@ -242,13 +242,12 @@ def _neighbours(value: float) -> tuple[float, float]:
     """
     with np.errstate(over="ignore"):
         nearest = np.float32(value)
+        below, above = (float(np.nextafter(nearest, np.float32(end))) for end in ("-inf", "inf"))
     # As DOUBLE: numpy would compare a FLOAT with the value rounded to FLOAT.
     found = float(nearest)
     if found == value:
         return value, value
-    if found < value:
-        return found, float(np.nextafter(nearest, np.float32("inf")))
-    return float(np.nextafter(nearest, np.float32("-inf"))), found
+    return (found, above) if found < value else (below, found)
 
 
 def _compared_tick(op: CompareOp, value: int | Decimal, data_type: DataType) -> tuple[tuple[KeyRange, ...], bool]:

@@ -21,10 +21,10 @@ DOUBLES = st.floats(allow_nan=False)
 
 def around(value: float) -> list[float]:
     """The FLOAT values next to a DOUBLE."""
+    ends = (np.float32("-inf"), np.float32("inf"))
     with np.errstate(over="ignore"):
         nearest = np.float32(value)
-    ends = (np.float32("-inf"), np.float32("inf"))
-    return sorted({float(nearest), *(float(np.nextafter(nearest, end)) for end in ends)})
+        return sorted({float(nearest), *(float(np.nextafter(nearest, end)) for end in ends)})
 
 
 @pytest.mark.parametrize("index", [index for index in ROW_INDEXES if index != "bsi"])
@@ -34,6 +34,8 @@ def around(value: float) -> list[float]:
 @example(value=-0.7, op=CompareOp.GT)
 @example(value=3.4028235677973366e38, op=CompareOp.EQ)
 @example(value=1e300, op=CompareOp.LE)
+@example(value=3.402823364973241e38, op=CompareOp.GT)
+@example(value=3.40282348e38, op=CompareOp.GT)
 def test_a_double_between_two_floats_selects_the_right_ones(index: str, value: float, op: CompareOp) -> None:
     column = pa.array(np.array(around(value), np.float32), pa.float32())
     batch = pa.RecordBatch.from_arrays([column], schema=arrow_schema([FIELD]))
