@@ -61,9 +61,9 @@ class ErrorCapture:
         return data
 
     def seek(self, position: int, whence: int = 0) -> int:
-        """Go to a position, and say which it is."""
-        reached: int = self._captured(lambda: self._source.seek(position, whence))
-        return reached
+        """Go to a position; the new position."""
+        new_position: int = self._captured(lambda: self._source.seek(position, whence))
+        return new_position
 
     def tell(self) -> int:
         """The position."""

@@ -71,7 +71,7 @@ class OrcFileReader:
         Raises:
             BadEncoding: the file does not hold what its footer says, or other types than the fields have.
         """
-        return self._batches(range(len(self._stripes)), fields, batch_rows)
+        return self._batches(range(len(self._stripes)), fields, batch_rows, self._wide_columns(fields, batch_rows))
 
     def selected(
         self,
@@ -84,17 +84,18 @@ class OrcFileReader:
         """The rows at these positions; stripes without one are not decoded. See ``FormatReader``."""
         bounds = [0, *accumulate(stripe.rows for stripe in self._stripes)]
         wanted = list(range(len(self._stripes)))
-        if self._wide_columns(fields, batch_rows) is None:  # a stream of wide columns passes all stripes
+        wide = self._wide_columns(fields, batch_rows)
+        if wide is None:  # a stream of wide columns passes all stripes
             wanted = np.flatnonzero(np.diff(np.searchsorted(positions, bounds))).tolist()
-        batches = self._batches(wanted, fields, batch_rows)
+        batches = self._batches(wanted, fields, batch_rows, wide)
         kept = [range(bounds[index], bounds[index + 1]) for index in wanted]
         yield from only_selected(batches, kept, positions, path=self._path)
 
     def _batches(
-        self, stripes: Iterable[int], fields: Sequence[DataField], batch_rows: int
+        self, stripes: Iterable[int], fields: Sequence[DataField], batch_rows: int, wide: WideColumns | None
     ) -> Iterator[pa.RecordBatch]:
+        """The rows of these stripes; all stripes where there are ``wide`` columns."""
         schema = arrow_schema(fields)
-        wide = self._wide_columns(fields, batch_rows)
         narrow = [f for f in fields if wide is None or f.name not in wide.names]
         for index in stripes:
             stripe = self._stripes[index]

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.errors import BadEncoding
-from table_format.formats.parquet_footer import FOOTER_TAIL, MAGIC, leaves_of, read_footer, turn_int96_into_bytes
+from table_format.formats.parquet_footer import FOOTER_TAIL, MAGIC, leaves_of, turn_int96_into_bytes
 from table_format.formats.thrift_compact import (
     BINARY,
     I32,
@@ -77,10 +77,14 @@ class ColumnPages:
 
 
 class PagedFile:
-    """The pages of a Parquet file, found by its footer and offset indexes. ``path`` is for messages only."""
+    """The pages of a Parquet file, found by its footer and offset indexes.
 
-    def __init__(self, source: pa.NativeFile, path: str) -> None:
+    ``footer`` is what ``read_footer`` gives, ``path`` is for messages only.
+    """
+
+    def __init__(self, source: pa.NativeFile, footer: bytes, path: str) -> None:
         self._source = source
+        self._footer_bytes = footer
         self._path = path
         self._size = source.size()
         self._pages: dict[tuple[int, str], ColumnPages] = {}
@@ -118,7 +122,7 @@ class PagedFile:
     @cached_property
     def _footer(self) -> Struct:
         try:
-            footer = decode_struct(read_footer(self._source))
+            footer = decode_struct(self._footer_bytes)
             turn_int96_into_bytes(footer)
         except ValueError as error:
             raise BadEncoding(self._path, f"not a sound Parquet footer: {error}") from error

@@ -50,7 +50,7 @@ class ParquetFileReader:
             schema = self._file.schema_arrow
             self._names = tuple(schema.names)
             self._leaves = dict(zip(schema.names, leaf_positions(schema), strict=True))
-        rows = sum(self._group_rows())
+        rows = sum(self._group_rows)
         if rows != self._metadata.num_rows:
             raise BadEncoding(path, f"the footer states {self._metadata.num_rows} rows, its row groups {rows}")
 
@@ -92,10 +92,10 @@ class ParquetFileReader:
         batch_rows: int,
     ) -> Iterator[tuple[pa.RecordBatch, Positions]]:
         """The rows at these positions; pages without one are not read. See ``FormatReader``."""
-        sizes = self._group_rows()
+        sizes = self._group_rows
         starts = [0, *accumulate(sizes)]
         wanted = frozenset(self._wanted(row_groups))
-        paged = PagedFile(self._source, self._path)
+        paged = PagedFile(self._source, self._footer, self._path)
         for group, rows in split_by_group(positions, sizes):
             if group in wanted:
                 for batch, found in self._of_group(paged, group, fields, rows, batch_rows):
@@ -103,11 +103,13 @@ class ParquetFileReader:
 
     def row_groups(self, row_groups: RowGroupFilter | None) -> RowGroups:
         """The row groups that ``batches`` reads under that filter, in the same order."""
-        sizes = self._group_rows()
+        sizes = self._group_rows
         starts = [0, *accumulate(sizes)]
         return RowGroups(len(sizes), tuple(range(starts[i], starts[i + 1]) for i in self._wanted(row_groups)))
 
+    @cached_property
     def _group_rows(self) -> list[int]:
+        """The number of rows of each row group."""
         return [self._metadata.row_group(i).num_rows for i in range(self._metadata.num_row_groups)]
 
     def _of_group(
@@ -120,7 +122,7 @@ class ParquetFileReader:
             yield from self._from_pages(paged, group, fields, rows, batch_rows)
         else:
             batches = self._decoded(fields, [group], batch_rows)
-            whole = [range(self._group_rows()[group])]
+            whole = [range(self._group_rows[group])]
             yield from only_selected(batches, whole, rows, path=self._path)
 
     def _is_worth_pages(self, paged: PagedFile, group: int, fields: Sequence[DataField], rows: Positions) -> bool:
@@ -199,6 +201,11 @@ class ParquetFileReader:
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     @cached_property
+    def _footer(self) -> bytes:
+        with decoding(self._path, "Parquet"):
+            return read_footer(self._source)
+
+    @cached_property
     def _sound_metadata(self) -> pq.FileMetaData:
         """The metadata, of whose column chunks nothing ends the process.
 
@@ -206,7 +213,7 @@ class ParquetFileReader:
             BadEncoding: size statistics do not fit the schema.
         """
         with decoding(self._path, "Parquet"):
-            wrong = misfit(self._metadata, size_statistics(read_footer(self._source)))
+            wrong = misfit(self._metadata, size_statistics(self._footer))
         if wrong is not None:
             raise BadEncoding(self._path, wrong)
         return self._metadata

@@ -7,16 +7,12 @@ compared here before. Parquet format, ``parquet.thrift``, ``SizeStatistics``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
-_BOOLEANS: Final = (1, 2)
-_BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 3, 7, 8, 9, 10, 12
-_NUMBERS: Final = (4, 5, 6)
-_LONG_FORM: Final = 15
-_MAX_DEPTH: Final = 32
+from table_format.formats.thrift_compact import LIST, STRUCT, ThriftCursor
 
 _ROW_GROUPS, _COLUMNS, _META_DATA, _SIZES = 4, 1, 3, 16
 _TEXT_BYTES, _REPETITION, _DEFINITION = 1, 2, 3
@@ -39,7 +35,7 @@ def size_statistics(footer: bytes) -> list[Sizes]:
         ValueError: the bytes are not a footer.
     """
     try:
-        return list(_Scan(footer).footer())
+        return list(_of_footer(ThriftCursor(footer)))
     except IndexError as error:
         message = "the footer ends in the middle"
         raise ValueError(message) from error
@@ -65,124 +61,57 @@ def misfit(metadata: pq.FileMetaData, found: list[Sizes]) -> str | None:
     return None
 
 
-class _Scan:
-    """Passes over a footer in Thrift's compact protocol and makes nothing of it but the size statistics."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
-
-    def footer(self) -> Iterator[Sizes]:
-        for field, kind in self._fields():
-            if field != _ROW_GROUPS or kind != _LIST:
-                self._skip(kind, 0)
-                continue
-            for _ in range(self._list()):
-                yield from self._row_group()
-
-    def _row_group(self) -> Iterator[Sizes]:
-        for field, kind in self._fields():
-            if field != _COLUMNS or kind != _LIST:
-                self._skip(kind, 0)
-                continue
-            for _ in range(self._list()):
-                yield self._chunk()
-
-    def _chunk(self) -> Sizes:
-        found = Sizes()
-        for field, kind in self._fields():
-            if field == _META_DATA and kind == _STRUCT:
-                found = self._meta_data()
-            else:
-                self._skip(kind, 0)
-        return found
-
-    def _meta_data(self) -> Sizes:
-        found = Sizes()
-        for field, kind in self._fields():
-            if field == _SIZES and kind == _STRUCT:
-                found = self._sizes()
-            else:
-                self._skip(kind, 0)
-        return found
-
-    def _sizes(self) -> Sizes:
-        lengths = {_REPETITION: 0, _DEFINITION: 0}
-        has_text_bytes = False
-        for field, kind in self._fields():
-            if field in lengths and kind == _LIST:
-                lengths[field] = self._data[self._at] >> 4
-            has_text_bytes = has_text_bytes or field == _TEXT_BYTES
-            self._skip(kind, 0)
-        return Sizes(lengths[_REPETITION], lengths[_DEFINITION], has_text_bytes)
-
-    def _fields(self) -> Iterator[tuple[int, int]]:
-        """The ids and kinds of the fields of a struct; the caller passes over each value."""
-        last = 0
-        while (header := self._data[self._at]) != 0:
-            self._at += 1
-            delta = header >> 4
-            last = last + delta if delta else self._zigzag()
-            yield last, header & 0x0F
-        self._at += 1
-
-    def _list(self) -> int:
-        """The number of structs in a list.
-
-        Raises:
-            ValueError: it is one of something else.
-        """
-        size, element = self._list_header()
-        if element != _STRUCT:
-            message = f"expected a list of structs, found one of Thrift type {element}"
-            raise ValueError(message)
-        return size
-
-    def _list_header(self) -> tuple[int, int]:
-        header = self._data[self._at]
-        self._at += 1
-        size = header >> 4
-        return (self._varint() if size == _LONG_FORM else size), header & 0x0F
-
-    def _skip(self, kind: int, depth: int) -> None:
-        if kind in _NUMBERS:
-            while self._data[self._at] >= 0x80:
-                self._at += 1
-            self._at += 1
-        elif kind == _BINARY:
-            size = self._varint()
-            self._at += size
-        elif kind in _BOOLEANS:
-            pass
-        elif kind == _STRUCT and depth < _MAX_DEPTH:
-            for _, inner in self._fields():
-                self._skip(inner, depth + 1)
-        elif kind in (_LIST, _SET) and depth < _MAX_DEPTH:
-            size, element = self._list_header()
-            if element in (*_BOOLEANS, _BYTE):
-                self._at += size
-            else:
-                for _ in range(size):
-                    self._skip(element, depth + 1)
-        elif kind in (_BYTE, _DOUBLE):
-            self._at += 1 if kind == _BYTE else 8
+def _of_footer(footer: ThriftCursor) -> Iterator[Sizes]:
+    for field, kind in footer.fields():
+        if field == _ROW_GROUPS and kind == LIST:
+            for _ in range(_struct_count(footer)):
+                yield from _of_row_group(footer)
         else:
-            message = f"Thrift type {kind} at depth {depth} does not occur in Parquet footers"
-            raise ValueError(message)
+            footer.skip(kind)
 
-    def _varint(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self._data[self._at]
-            self._at += 1
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
-            if shift > 63:
-                message = "a Thrift number is too long"
-                raise ValueError(message)
 
-    def _zigzag(self) -> int:
-        value = self._varint()
-        return (value >> 1) ^ -(value & 1)
+def _of_row_group(footer: ThriftCursor) -> Iterator[Sizes]:
+    for field, kind in footer.fields():
+        if field == _COLUMNS and kind == LIST:
+            for _ in range(_struct_count(footer)):
+                yield _of_member(footer, _META_DATA, lambda meta: _of_member(meta, _SIZES, _sizes))
+        else:
+            footer.skip(kind)
+
+
+def _of_member(footer: ThriftCursor, member: int, read: Callable[[ThriftCursor], Sizes]) -> Sizes:
+    """What is read of one struct within a struct; nothing where it is not set."""
+    found = Sizes()
+    for field, kind in footer.fields():
+        if field == member and kind == STRUCT:
+            found = read(footer)
+        else:
+            footer.skip(kind)
+    return found
+
+
+def _sizes(footer: ThriftCursor) -> Sizes:
+    lengths = {_REPETITION: 0, _DEFINITION: 0}
+    has_text_bytes = False
+    for field, kind in footer.fields():
+        has_text_bytes = has_text_bytes or field == _TEXT_BYTES
+        if field in lengths and kind == LIST:
+            lengths[field], element = footer.list_header()
+            for _ in range(lengths[field]):
+                footer.skip(element)
+        else:
+            footer.skip(kind)
+    return Sizes(lengths[_REPETITION], lengths[_DEFINITION], has_text_bytes)
+
+
+def _struct_count(footer: ThriftCursor) -> int:
+    """The number of structs in a list.
+
+    Raises:
+        ValueError: it is a list of something else.
+    """
+    size, element = footer.list_header()
+    if element != STRUCT:
+        message = f"expected a list of structs, found one of Thrift type {element}"
+        raise ValueError(message)
+    return size

@@ -6,6 +6,7 @@ encoded again says the same. Parquet format, ``parquet.thrift``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -15,6 +16,11 @@ I64: Final = _I64
 BINARY: Final = _BINARY
 LIST: Final = _LIST
 STRUCT: Final = _STRUCT
+_BOOLEANS: Final = (_TRUE, _FALSE)
+_SINGLE_BYTES: Final = (_TRUE, _FALSE, _BYTE)
+_NUMBERS: Final = (_I16, _I32, _I64)
+_LISTS: Final = (_LIST, _SET)
+_DOUBLE_BYTES: Final = 8
 _MAX_DEPTH: Final = 32
 _LONG_FORM: Final = 15
 
@@ -86,7 +92,7 @@ def decode_struct(data: bytes) -> Struct:
         ValueError: the bytes are not a struct.
     """
     try:
-        return _Decoder(data).struct(0)
+        return ThriftCursor(data).struct()
     except IndexError as error:
         message = "a thrift struct ends in the middle"
         raise ValueError(message) from error
@@ -103,17 +109,26 @@ def encode_struct(struct: Struct) -> bytes:
     return bytes(out)
 
 
-class _Decoder:
+class ThriftCursor:
+    """A position in bytes of the compact protocol; each method moves it behind what it reads.
+
+    Raises:
+        IndexError: the bytes end in the middle.
+        ValueError: the bytes are not of this protocol.
+    """
+
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.at = 0
 
     def byte(self) -> int:
+        """The next byte."""
         value = self.data[self.at]
         self.at += 1
         return value
 
     def varint(self) -> int:
+        """An unsigned number."""
         value = shift = 0
         while True:
             byte = self.byte()
@@ -126,51 +141,102 @@ class _Decoder:
                 raise ValueError(message)
 
     def zigzag(self) -> int:
+        """A signed number."""
         value = self.varint()
         return (value >> 1) ^ -(value & 1)
 
     def take(self, length: int) -> bytes:
+        """That many bytes."""
         if length > len(self.data) - self.at:
             raise IndexError
         self.at += length
         return self.data[self.at - length : self.at]
 
-    def struct(self, depth: int) -> Struct:
-        fields: list[Field] = []
+    def fields(self) -> Iterator[tuple[int, int]]:
+        """The ids and types of the fields of a struct; the caller reads or skips each value before the next field."""
         last = 0
         while (header := self.byte()) != 0:
-            delta, kind = header >> 4, header & 0x0F
+            delta = header >> 4
             last = last + delta if delta else self.zigzag()
-            # The value of a boolean field is its type.
-            value = kind == _TRUE if kind in (_TRUE, _FALSE) else self.value(kind, depth)
-            fields.append(Field(last, kind, value))
-        return Struct(fields)
+            yield last, header & 0x0F
 
-    def value(self, kind: int, depth: int) -> Value:
-        if depth > _MAX_DEPTH:
-            message = "thrift structs are nested too deeply"
-            raise ValueError(message)
-        if kind in (_TRUE, _FALSE, _BYTE):
+    def list_header(self) -> tuple[int, int]:
+        """The number of elements of a list or set, and their type."""
+        header = self.byte()
+        size = header >> 4
+        if size == _LONG_FORM:
+            size = self.varint()
+        if size > len(self.data):
+            raise IndexError
+        return size, header & 0x0F
+
+    def struct(self, depth: int = 0) -> Struct:
+        """A struct as a tree."""
+        # The value of a boolean field is its type.
+        return Struct(
+            [
+                Field(field_id, kind, kind == _TRUE if kind in _BOOLEANS else self._value(kind, depth))
+                for field_id, kind in self.fields()
+            ]
+        )
+
+    def skip(self, kind: int, depth: int = 0) -> None:
+        """Pass over the value of a field."""
+        if kind not in _BOOLEANS:
+            self._skip_value(kind, depth)
+
+    def _value(self, kind: int, depth: int) -> Value:
+        _check_depth(depth)
+        if kind in _SINGLE_BYTES:
             return self.byte()
-        if kind in (_I16, _I32, _I64):
+        if kind in _NUMBERS:
             return self.zigzag()
         if kind == _DOUBLE:
-            return self.take(8)
+            return self.take(_DOUBLE_BYTES)
         if kind == _BINARY:
             return self.take(self.varint())
-        if kind in (_LIST, _SET):
-            header = self.byte()
-            size = header >> 4
-            if size == _LONG_FORM:
-                size = self.varint()
-            if size > len(self.data):
-                raise IndexError
-            element = header & 0x0F
-            return Items(kind, element, [self.value(element, depth + 1) for _ in range(size)])
+        if kind in _LISTS:
+            size, element = self.list_header()
+            return Items(kind, element, [self._value(element, depth + 1) for _ in range(size)])
         if kind == _STRUCT:
             return self.struct(depth + 1)
-        message = f"thrift type {kind} does not occur in Parquet footers"
+        raise _unknown_type(kind)
+
+    def _skip_value(self, kind: int, depth: int) -> None:
+        # Numbers and bytes first: most of a footer is these.
+        if kind in _NUMBERS:
+            data, at = self.data, self.at
+            while data[at] >= 0x80:
+                at += 1
+            self.at = at + 1
+        elif kind == _BINARY:
+            self.take(self.varint())
+        elif kind in _SINGLE_BYTES:
+            self.at += 1
+        elif kind == _DOUBLE:
+            self.at += _DOUBLE_BYTES
+        elif kind in _LISTS:
+            _check_depth(depth)
+            size, element = self.list_header()
+            for _ in range(size):
+                self._skip_value(element, depth + 1)
+        elif kind == _STRUCT:
+            _check_depth(depth)
+            for _, inner in self.fields():
+                if inner not in _BOOLEANS:
+                    self._skip_value(inner, depth + 1)
+        else:
+            raise _unknown_type(kind)
+
+
+def _check_depth(depth: int) -> None:
+    if depth > _MAX_DEPTH:
+        message = "thrift structs are nested too deeply"
         raise ValueError(message)
+
+
+def _unknown_type(kind: int) -> ValueError:
+    return ValueError(f"thrift type {kind} does not occur in Parquet footers")
 
 
 def _encode_struct(out: bytearray, struct: Struct) -> None:

@@ -16,6 +16,7 @@ from pyroaring import BitMap
 from table_format.codecs.deletion_vector import DeletionVector
 from table_format.errors import BadEncoding
 from table_format.formats.data_file_reader import POSITION, DataFileReader
+from table_format.formats.parquet_footer import read_footer
 from table_format.formats.parquet_pages import PagedFile
 from table_format.formats.registry import format_of
 from table_format.model.arrow_types import arrow_schema
@@ -45,6 +46,11 @@ class CountedSource(io.BytesIO):
         found = super().read(size)
         self.taken += len(found)
         return found
+
+
+def paged_file() -> PagedFile:
+    source = pa.BufferReader(MANY)
+    return PagedFile(source, read_footer(source), "/f.parquet")
 
 
 def many_rows(rows: int = ROWS) -> pa.RecordBatch:
@@ -108,7 +114,7 @@ def test_a_selection_reads_only_the_pages_that_hold_it() -> None:
     source = CountedSource(MANY)
     rows, _ = selected("parquet", pa.PythonFile(source, mode="r"), FIELDS, [20_001, 20_002])
     assert rows.column("id").to_pylist() == [20_001, 20_002]
-    paged = PagedFile(pa.BufferReader(MANY), "/f.parquet")
+    paged = paged_file()
     wanted = np.array([20_001, 20_002])
     needed = sum(found.bytes_of(found.holding(wanted)) for f in FIELDS if (found := paged.pages(0, f.name)))
     everything = sum(found.bytes_of(found.pages) for f in FIELDS if (found := paged.pages(0, f.name)))
@@ -124,7 +130,7 @@ def test_a_file_without_offset_index_is_selected_from_all_the_same() -> None:
 
 
 def test_pages_that_lie_elsewhere_than_the_offset_index_says_are_an_error_that_names_the_file() -> None:
-    paged = PagedFile(pa.BufferReader(MANY), "/f.parquet")
+    paged = paged_file()
     page = paged.pages(0, "n").pages[1]
     damaged = bytearray(MANY)
     damaged[page.offset + page.size // 2] ^= 1
@@ -169,4 +175,4 @@ def test_a_column_with_nan_has_no_bounds_of_pages_and_others_have() -> None:
 
 def test_a_column_that_a_file_lacks_is_named() -> None:
     with pytest.raises(BadEncoding, match="row group 0 has no column chunk 'x'"):
-        PagedFile(pa.BufferReader(MANY), "/f.parquet").pages(0, "x")
+        paged_file().pages(0, "x")
