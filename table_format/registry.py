@@ -47,7 +47,7 @@ class Registry(Mapping[str, T], Generic[T]):
             if name in self._members:
                 message = f"{self._kind} '{name}' exists already; choose another name"
                 raise AlreadyExistsError(message)
-            # Replaced as a whole, so that whoever iterates goes on over what there was.
+            # A new mapping: an iteration that has begun goes on over the old one.
             self._members = {**self._members, name: member}
 
     __eq__ = object.__eq__

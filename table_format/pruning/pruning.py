@@ -32,7 +32,7 @@ FileTest: TypeAlias = Callable[[DataFileMeta], bool]
 
 @dataclass(frozen=True, slots=True)
 class IndexVerdict(Generic[Answer]):
-    """What the indexes of one file answer about a filter, in the terms of whoever evaluates them."""
+    """The results of one file's indexes for a filter, of the type that the evaluation returns."""
 
     by_key: Answer
     """About the condition on keys. It holds whatever other files the file is merged with."""

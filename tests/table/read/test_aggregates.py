@@ -112,7 +112,7 @@ def files_opened(found: Aggregates) -> tuple[int, int, int]:
 
 
 def without_data_files(table: Table) -> None:
-    """Delete all data files, so that whoever opens one fails."""
+    """Delete all data files: opening one fails from then on."""
     for path in list(files_below(table.store.io, table.store.paths.root)):
         if path.rsplit("/", 1)[1].startswith("data-") and not path.endswith(".index"):
             table.store.io.delete(path)
