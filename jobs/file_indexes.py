@@ -9,8 +9,7 @@ import time
 import dagster as dg
 from pydantic import Field
 
-from jobs.maintenance import dropped_buckets
-from jobs.table_op import PartitionsConfig, maintenance_op, observe
+from jobs.table_op import PartitionsConfig, dropped_buckets, maintenance_op, observe, warn_of_dropped
 from resources.lakehouse import LakehouseCatalog
 from resources.metadata import listed
 from resources.spark import SparkResource
@@ -38,10 +37,7 @@ def rewrite_index(
     else:
         report = table.rewrite_file_index(partitions=partitions)
     after = index_coverage(lakehouse.table(config.table).facts)
-    for lost in report.dropped:
-        context.log.warning(
-            "%s: %s bucket %s was left to others: %s", config.table, lost.partition, lost.bucket, lost.reason
-        )
+    warn_of_dropped(context, config.table, report.dropped)
     observe(
         context,
         config.table,

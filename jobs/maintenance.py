@@ -6,19 +6,24 @@ The run tag ``lakehouse/maintains`` lets one maintenance run of a table wait for
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
 import time
-from collections.abc import Sequence
 from typing import Any, Final
 
 import dagster as dg
 from pydantic import Field
 
-from jobs.table_op import PartitionsConfig, TableConfig, maintenance_op, observe
+from jobs.table_op import (
+    PartitionsConfig,
+    TableConfig,
+    dropped_buckets,
+    maintenance_op,
+    observe,
+    warn_of_dropped,
+)
 from resources.lakehouse import LakehouseCatalog
 from resources.metadata import before_and_after, changelog_rows, compaction_plots, listed
 from resources.spark import SparkResource
 from resources.tables import measure
 from table_format.metastore.expiry.expire_snapshots import ExpiryReport, expire_snapshots
-from table_format.table.upkeep.compaction_report import DroppedBucket
 
 MAINTAINS_TAG: Final = "lakehouse/maintains"
 _HOUR_MS: Final = 3_600_000
@@ -51,10 +56,7 @@ def compact(
     table = lakehouse.table(config.table)
     after = measure(table.facts)
     context.log.info("%s: %s files, up to %s sorted runs now", config.table, after.live_files, after.max_sorted_runs)
-    for lost in report.dropped:
-        context.log.warning(
-            "%s: %s bucket %s was left to others: %s", config.table, lost.partition, lost.bucket, lost.reason
-        )
+    warn_of_dropped(context, config.table, report.dropped)
     observe(
         context,
         config.table,
@@ -69,15 +71,6 @@ def compact(
             **compaction_plots(before, after),
         },
     )
-
-
-def dropped_buckets(dropped: Sequence[DroppedBucket]) -> dict[str, Any]:
-    """The buckets that were left to others, if there are any."""
-    if not dropped:
-        return {}
-    rows = (f"| {d.partition or 'the table'} | {d.bucket} | {d.reason} |" for d in dropped)
-    lines = ["| partition | bucket | why |", "|:--|--:|:--|", *rows]
-    return {"buckets dropped": dg.MetadataValue.md("\n".join(lines))}
 
 
 class ExpireConfig(TableConfig):

@@ -1,13 +1,14 @@
 """What all maintenance jobs of one table share: how their op is retried, which table it is for, and what it reports."""
 # Annotations are not postponed here: Dagster looks at the types of configurations itself.
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
 from resources.lakehouse import asset_key
+from table_format.table.upkeep.compaction_report import DroppedBucket
 
 
 class TableConfig(dg.Config):
@@ -33,3 +34,18 @@ def maintenance_op(work: Callable[..., None]) -> dg.OpDefinition:
 def observe(context: dg.OpExecutionContext, table: str, metadata: dict[str, Any]) -> None:
     """Report what was done as an observation on the asset of the table: nothing downstream becomes stale."""
     context.log_event(dg.AssetObservation(asset_key=asset_key(table), metadata=metadata))
+
+
+def warn_of_dropped(context: dg.OpExecutionContext, table: str, dropped: Sequence[DroppedBucket]) -> None:
+    """Log each bucket that was left to others."""
+    for lost in dropped:
+        context.log.warning("%s: %s bucket %s was left to others: %s", table, lost.partition, lost.bucket, lost.reason)
+
+
+def dropped_buckets(dropped: Sequence[DroppedBucket]) -> dict[str, Any]:
+    """The buckets that were left to others, if there are any, as metadata."""
+    if not dropped:
+        return {}
+    rows = (f"| {d.partition or 'the table'} | {d.bucket} | {d.reason} |" for d in dropped)
+    lines = ["| partition | bucket | why |", "|:--|--:|:--|", *rows]
+    return {"buckets dropped": dg.MetadataValue.md("\n".join(lines))}

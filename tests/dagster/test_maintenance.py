@@ -11,10 +11,11 @@ import pytest
 from assets.external import EXTERNAL_TABLES, clicks_by_hour, web_clicks
 from jobs.demo_clicks import write_clicks
 from jobs.file_indexes import rewrite_index_table
-from jobs.maintenance import compact_table, dropped_buckets, expire_table
+from jobs.maintenance import compact_table, expire_table
 from jobs.orphans import clean_table
 from jobs.rescale import rescale_table
 from jobs.schedules import nightly_compaction, nightly_expiry, weekly_cleaning, weekly_index_rewrite
+from jobs.table_op import dropped_buckets
 from resources.tables import measure
 from sensors import compaction_pressure, external_snapshots, missing_indexes
 from table_format.model.schema import Schema
