@@ -64,7 +64,7 @@ class AvroFileWriter:
         return self._sink.tell() >= target_bytes
 
     def close(self) -> WrittenFile:
-        """Write what is buffered and the end of the file; what was written."""
+        """Write what is buffered and the end of the file; the facts of the file."""
         if not self._rows:
             self._begin(b"")
         return WrittenFile(self._rows, self._sink.tell(), self._bounds.result())

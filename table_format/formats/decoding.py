@@ -84,7 +84,7 @@ class ErrorCapture:
 
 @contextmanager
 def raising_read_errors(source: pa.NativeFile) -> Iterator[pa.NativeFile]:
-    """The source as a reader should get it: what the store says when a read fails is raised in place of corruption."""
+    """The source for a reader: an error of the store is raised in place of the corruption that it looks like."""
     if isinstance(source, pa.OSFile | pa.BufferReader):
         yield source
         return

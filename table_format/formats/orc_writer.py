@@ -80,7 +80,7 @@ class OrcFileWriter:
         return self._flushed + self._buffered * _UNSEEN_RATIO >= target_bytes
 
     def close(self) -> WrittenFile:
-        """Write what is buffered and the end of the file; what was written."""
+        """Write what is buffered and the end of the file; the facts of the file."""
         if not self._rows:
             # Without a table the writer would not know its columns.
             self._write([pa.array([], f.type) for f in self._schema])

@@ -1,8 +1,8 @@
 """Size statistics in Parquet footers, which Arrow checks in a way that ends the process when they are damaged.
 
 A column chunk may state how often each repetition and definition level occurs, and how long its texts are. Arrow
-compares that with the schema when a chunk's metadata is looked at, and what it throws then nobody can catch. So it is
-compared here before. Parquet format, ``parquet.thrift``, ``SizeStatistics``.
+compares that with the schema when it opens a chunk's metadata, and the exception that it throws cannot be caught. So
+it is compared here before. Parquet format, ``parquet.thrift``, ``SizeStatistics``.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class ParquetFileWriter:
         return self._encoded.total >= target_bytes * _CLOSE_ENOUGH
 
     def close(self) -> WrittenFile:
-        """Write what is buffered and the end of the file; what was written."""
+        """Write what is buffered and the end of the file; the facts of the file."""
         self._encode()
         writer = self._open([]) if self._writer is None else self._writer
         self._encoded.moved_to(self._sink)

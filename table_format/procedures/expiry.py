@@ -11,7 +11,7 @@ from table_format.procedures.arguments import COUNT, DURATION, FLAG, INSTANT, OP
 from table_format.procedures.declare import TABLE, Call, Procedure, Row
 
 _DRY_RUN: Final = Argument("dry_run", FLAG, "Only tell what would be deleted.", default=False)
-_RETAIN_MAX: Final = Argument("retain_max", COUNT, "What exceeds this number goes whatever its age.")
+_RETAIN_MAX: Final = Argument("retain_max", COUNT, "What exceeds this number is deleted, regardless of its age.")
 _RETAIN_MIN: Final = Argument("retain_min", COUNT, "At least so many stay.")
 _OLDER_THAN: Final = Argument("older_than", INSTANT, "Only what is older goes.")
 _MAX_DELETES: Final = Argument("max_deletes", COUNT, "How many go at most.")
@@ -66,7 +66,7 @@ EXPIRE_SNAPSHOTS: Final = Procedure(
         _MAX_DELETES,
         Argument("options", OPTIONS, "Dynamic options of the table."),
         _DRY_RUN,
-        Argument("retain_floor", DURATION, "Nothing younger goes; '0 s' only when nobody else writes."),
+        Argument("retain_floor", DURATION, "Nothing younger is deleted; '0 s' only when there is no other writer."),
     ),
     _expire_snapshots,
     pa.schema([pa.field("deleted_snapshots_count", pa.int32(), nullable=False)]),
@@ -80,7 +80,7 @@ EXPIRE_CHANGELOGS: Final = Procedure(
         _RETAIN_MIN,
         _OLDER_THAN,
         _MAX_DELETES,
-        Argument("delete_all", FLAG, "Delete all of them, whatever consumers have still to read.", default=False),
+        Argument("delete_all", FLAG, "Delete all of them, also those that consumers have not read.", default=False),
         _DRY_RUN,
     ),
     _expire_changelogs,
@@ -88,7 +88,7 @@ EXPIRE_CHANGELOGS: Final = Procedure(
 )
 EXPIRE_TAGS: Final = Procedure(
     "expire_tags",
-    "Delete the tags whose time is over, and those that are older than a time.",
+    "Delete the tags whose retention time has passed, and tags older than a given time.",
     (TABLE, _OLDER_THAN, _DRY_RUN),
     _expire_tags,
     pa.schema([pa.field("expired_tags", pa.string(), nullable=False)]),
@@ -98,7 +98,7 @@ REMOVE_ORPHAN_FILES: Final = Procedure(
     "Delete files that no snapshot, tag, branch or changelog reaches.",
     (
         required("table", TEXT, "The table, or database.* for all tables of a database."),
-        Argument("older_than", INSTANT, "Only what was changed before goes; a day ago without."),
+        Argument("older_than", INSTANT, "Delete only files changed before this time; without it, a day ago."),
         _DRY_RUN,
     ),
     _remove_orphan_files,

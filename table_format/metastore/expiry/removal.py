@@ -4,7 +4,7 @@ A file removed by snapshot n is still needed by n - 1, so with the snapshots of 
 deltas of (begin, end] removed. With a changelog goes what its own delta removed: while deltas are read as changes, what
 a commit wrote outlives its removal from the table.
 
-Whatever goes and cannot be read is left alone.
+What is to be deleted and cannot be read is left alone.
 """
 
 from __future__ import annotations

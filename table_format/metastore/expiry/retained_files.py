@@ -1,6 +1,6 @@
 """What an expiry must not touch: the files that retained snapshots, tags, branches and changelogs need.
 
-Whatever must stay and cannot be read is an error.
+What must stay and cannot be read is an error.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def _report(
 def perform_work(facts: TableFacts, work: Work, *, full: bool) -> tuple[CommitMessage, ...]:
     """Compact one bucket, or give postponed rows their buckets; nothing is visible before it is committed.
 
-    Whatever it fails of, no file of this work is left.
+    After a failure no file of this work is left.
 
     Raises:
         BucketLost: others replaced files of the bucket, and they were expired meanwhile.

@@ -200,7 +200,7 @@ class _Rewriting:
 def rewrite_work(facts: TableFacts, work: IndexRewrite) -> tuple[CommitMessage, ...]:
     """Make the indexes of some files of a bucket; nothing is visible before the message is committed.
 
-    Whatever it fails of, no file of this work is left.
+    After a failure no file of this work is left.
 
     Raises:
         BucketLost: others replaced one of the files, and it was expired meanwhile.

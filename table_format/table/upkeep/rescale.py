@@ -116,7 +116,7 @@ def _planned(
 def rescale_work(facts: TableFacts, work: PartitionRescale) -> tuple[CommitMessage, ...]:
     """Write the rows of a piece of work to their new buckets, each of which is compacted into one run.
 
-    Whatever it fails of, no file of this work is left.
+    After a failure no file of this work is left.
 
     Raises:
         FileConflict: others replaced files of the partition, and they were expired meanwhile.
