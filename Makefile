@@ -22,7 +22,7 @@ $(READY): requirements/locked.txt requirements/java.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off -r requirements/locked.txt | sed -u -n 's/^Collecting /  &/p'
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
-	$(BIN)/python -m resources.java --install requirements/java.txt
+	$(BIN)/python -m dagster_paimon.resources.java --install requirements/java.txt
 	@touch $(READY)
 
 demo: setup ## Run the main job headless on a local warehouse and print what it did

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Final
 
 import dagster as dg
@@ -13,15 +14,16 @@ warnings.filterwarnings("ignore", category=dg.PreviewWarning)
 
 from assets import all_assets, all_checks  # noqa: E402
 from assets.landing import ShopFeed  # noqa: E402
+from dagster_paimon.io.io_manager import PaimonIOManager  # noqa: E402
+from dagster_paimon.resources.lakehouse import LakehouseCatalog  # noqa: E402
+from dagster_paimon.resources.plain_log import plain_log  # noqa: E402
+from dagster_paimon.resources.spark import SparkResource  # noqa: E402
 from jobs import all_jobs, all_schedules  # noqa: E402
-from resources.io_manager import PaimonIOManager  # noqa: E402
-from resources.lakehouse import LakehouseCatalog  # noqa: E402
 from resources.landing import LandingZone  # noqa: E402
-from resources.plain_log import plain_log  # noqa: E402
-from resources.spark import SparkResource  # noqa: E402
 from sensors import all_sensors  # noqa: E402
 
-_lakehouse: Final = LakehouseCatalog(warehouse=dg.EnvVar("LAKEHOUSE_WAREHOUSE"))
+_PROJECT: Final = str(Path(__file__).resolve().parent)
+_lakehouse: Final = LakehouseCatalog(warehouse=dg.EnvVar("LAKEHOUSE_WAREHOUSE"), base_directory=_PROJECT)
 _spark: Final = SparkResource()
 
 defs: Final = dg.Definitions(
@@ -39,7 +41,7 @@ defs: Final = dg.Definitions(
         "lakehouse": _lakehouse,
         "spark": _spark,
         "paimon_io": PaimonIOManager(lakehouse=_lakehouse, spark=_spark),
-        "landing": LandingZone(path=dg.EnvVar("LAKEHOUSE_LANDING")),
+        "landing": LandingZone(path=dg.EnvVar("LAKEHOUSE_LANDING"), base_directory=_PROJECT),
         "feed": ShopFeed(),
     },
     loggers={"console": dg.colored_console_logger, "plain": plain_log},

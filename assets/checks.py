@@ -1,10 +1,10 @@
-"""Asset checks: what must hold of every table, judged by the pure library and so without a JVM."""
+"""Asset checks of the shop: what its tables must hold besides what holds of every table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import Any, Final, cast
+from typing import cast
 
 import dagster as dg
 import pyarrow.compute as pc
@@ -12,69 +12,21 @@ import pyarrow.compute as pc
 from assets.feed import FEED_TABLES, FeedTable
 from assets.feed.plan import KEY_COLUMN
 from assets.mart import SOLD
-from resources.lakehouse import LakehouseCatalog, asset_key
+from dagster_paimon.checks.tables import (
+    check_result,
+    files_present,
+    inputs_consumed,
+    not_made,
+    open_table,
+    table_check,
+    table_health,
+)
+from dagster_paimon.reporting.metadata import listed
+from dagster_paimon.resources.lakehouse import LakehouseCatalog, asset_key
+from dagster_paimon.tables.measure import live_entries, partition_key
 from resources.landing import LandingZone
-from resources.metadata import health_numbers, health_plots, listed
-from resources.tables import live_entries, measure, partition_key
-from table_format.errors import TableNotFound
-from table_format.model.snapshot import CommitKind, Snapshot
 from table_format.table.facts import TableFacts
 from table_format.table.table import Table
-
-MOST_SORTED_RUNS: Final = 10
-MOST_SNAPSHOTS: Final = 200
-_CONSUMED: Final = "consumed."
-
-
-def _table_check(
-    table: str, name: str, description: str, judge: Callable[[Table], dg.AssetCheckResult], *, blocking: bool = False
-) -> dg.AssetChecksDefinition:
-    """A check that opens its table and judges it; a table that is not there yet is a warning."""
-
-    @dg.asset_check(asset=asset_key(table), name=name, description=description, blocking=blocking)
-    def check(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
-        found = _open(lakehouse, table)
-        return _not_made(table) if found is None else judge(found)
-
-    return check
-
-
-def table_health(name: str) -> dg.AssetChecksDefinition:
-    """Warns where sorted runs or snapshots pile up: reads get slower, and maintenance is due."""
-
-    def judge(table: Table) -> dg.AssetCheckResult:
-        health = measure(table.facts)
-        return _result(
-            health.max_sorted_runs <= MOST_SORTED_RUNS and health.snapshots <= MOST_SNAPSHOTS,
-            severity=dg.AssetCheckSeverity.WARN,
-            metadata={**health_numbers(health), **health_plots(health)},
-        )
-
-    description = f"At most {MOST_SORTED_RUNS} sorted runs in a bucket and {MOST_SNAPSHOTS} snapshots."
-    return _table_check(name, "table_health", description, judge)
-
-
-def files_present(name: str) -> dg.AssetChecksDefinition:
-    """Fails where a file that the latest snapshot lists is missing, or has not the size it was committed with."""
-
-    def judge(table: Table) -> dg.AssetCheckResult:
-        problems = list(_broken_files(table.facts))
-        files = len(live_entries(table.facts, table.latest_snapshot()))
-        return _result(not problems, metadata={"files": files, "problems": listed(problems)})
-
-    description = "Every data file of the latest snapshot is there with its recorded size."
-    return _table_check(name, "files_present", description, judge)
-
-
-def _broken_files(facts: TableFacts) -> Iterator[str]:
-    paths, io = facts.store.paths, facts.store.io
-    for entry in live_entries(facts, facts.snapshots.latest()):
-        path = paths.data_file(facts.partitions.text(entry.partition), entry.bucket, entry.file)
-        status = io.status(path)
-        if status is None:
-            yield f"{path}: missing"
-        elif status.size != entry.file.file_size:
-            yield f"{path}: expected {entry.file.file_size} bytes, found {status.size}"
 
 
 def key_unique(table: FeedTable) -> dg.AssetChecksDefinition:
@@ -84,9 +36,9 @@ def key_unique(table: FeedTable) -> dg.AssetChecksDefinition:
     def judge(found: Table) -> dg.AssetCheckResult:
         keys = found.scan(columns=[key]).to_arrow()[key]
         distinct = pc.count_distinct(keys).as_py()
-        return _result(distinct == len(keys), metadata={"rows": len(keys), "distinct keys": distinct})
+        return check_result(distinct == len(keys), metadata={"rows": len(keys), "distinct keys": distinct})
 
-    return _table_check(f"dwd.{table}", "key_unique", f"One row for each `{key}`.", judge, blocking=True)
+    return table_check(f"dwd.{table}", "key_unique", f"One row for each `{key}`.", judge, blocking=True)
 
 
 def nothing_lost(table: FeedTable) -> dg.AssetChecksDefinition:
@@ -100,9 +52,9 @@ def nothing_lost(table: FeedTable) -> dg.AssetChecksDefinition:
         description="Every day has as many rows as lines were landed for it, no more and no fewer.",
     )
     def check(lakehouse: LakehouseCatalog, landing: LandingZone) -> dg.AssetCheckResult:
-        found = _open(lakehouse, name)
+        found = open_table(lakehouse, name)
         if found is None:
-            return _not_made(name)
+            return not_made(name)
         stored = _rows_by_partition(found.facts)
         landed = {day: landing.count_lines(str(table), day) for day in stored}
         differ = {day: f"{landed[day]} landed, {stored[day]} stored" for day in stored if landed[day] != stored[day]}
@@ -111,7 +63,7 @@ def nothing_lost(table: FeedTable) -> dg.AssetChecksDefinition:
             "rows": sum(stored.values()),
             "differ": listed(f"{day}: {what}" for day, what in differ.items()),
         }
-        return _result(not differ, metadata=metadata)
+        return check_result(not differ, metadata=metadata)
 
     return check
 
@@ -125,46 +77,6 @@ def _rows_by_partition(facts: TableFacts) -> dict[str, int]:
     return dict(sorted(rows.items()))
 
 
-def inputs_consumed(name: str) -> dg.AssetChecksDefinition:
-    """Warns where an input has rows that the last write of the table has not seen."""
-
-    @dg.asset_check(
-        asset=asset_key(name),
-        name="inputs_consumed",
-        description="The last write read the latest rows of its inputs; compaction does not count.",
-    )
-    def check(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
-        table = _open(lakehouse, name)
-        if table is None:
-            return _not_made(name)
-        consumed = _consumed(table.snapshots())
-        lag = {source: len(_rows_after(_open(lakehouse, source), seen)) for source, seen in consumed.items()}
-        return _result(
-            not any(lag.values()),
-            severity=dg.AssetCheckSeverity.WARN,
-            metadata={
-                "consumed": listed(f"{source}: snapshot {seen}" for source, seen in consumed.items()),
-                "not seen": listed(f"{source}: {count} snapshots" for source, count in lag.items() if count),
-            },
-        )
-
-    return check
-
-
-def _consumed(snapshots: Sequence[Snapshot]) -> dict[str, int]:
-    """The snapshots of its inputs that the last write has read."""
-    for snapshot in reversed(snapshots):
-        seen = {k.removeprefix(_CONSUMED): int(v) for k, v in snapshot.properties.items() if k.startswith(_CONSUMED)}
-        if seen:
-            return seen
-    return {}
-
-
-def _rows_after(table: Table | None, seen: int) -> list[Snapshot]:
-    snapshots = table.snapshots() if table else ()
-    return [s for s in snapshots if s.id > seen and s.commit_kind is not CommitKind.COMPACT]
-
-
 @dg.asset_check(
     asset=["mart", "daily_revenue"],
     name="revenue_reconciles",
@@ -173,9 +85,9 @@ def _rows_after(table: Table | None, seen: int) -> list[Snapshot]:
 )
 def revenue_reconciles(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
     """Compare the mart with a sum made by the other engine: Spark wrote it, Arrow adds up here."""
-    mart, orders = _open(lakehouse, "mart.daily_revenue"), _open(lakehouse, "dwd.orders")
+    mart, orders = open_table(lakehouse, "mart.daily_revenue"), open_table(lakehouse, "dwd.orders")
     if mart is None or orders is None:
-        return _not_made("mart.daily_revenue")
+        return not_made("mart.daily_revenue")
     sold = " OR ".join(f"status = '{status}'" for status in SOLD)
     rows = orders.scan(columns=["order_date", "amount"], filter=sold).to_arrow()
     sums = rows.group_by("order_date").aggregate([("amount", "sum")])
@@ -192,7 +104,7 @@ def revenue_reconciles(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
         "revenue": float(sum(cast("Iterable[Decimal]", found.values()), Decimal(0))),
         "differ": listed(f"{day}: {what}" for day, what in sorted(differ.items())),
     }
-    return _result(not differ, severity=dg.AssetCheckSeverity.WARN, metadata=metadata)
+    return check_result(not differ, severity=dg.AssetCheckSeverity.WARN, metadata=metadata)
 
 
 def checks_of(managed: Sequence[str]) -> tuple[dg.AssetChecksDefinition, ...]:
@@ -205,24 +117,3 @@ def checks_of(managed: Sequence[str]) -> tuple[dg.AssetChecksDefinition, ...]:
         *(inputs_consumed(name) for name in managed if not name.startswith("ods.")),
         revenue_reconciles,
     )
-
-
-def _open(lakehouse: LakehouseCatalog, name: str) -> Table | None:
-    try:
-        return lakehouse.table(name)
-    except TableNotFound:
-        return None
-
-
-def _not_made(name: str) -> dg.AssetCheckResult:
-    description = f"{name} does not exist yet; materialize it"
-    return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN, description=description)
-
-
-def _result(
-    passed: bool,  # noqa: FBT001
-    *,
-    metadata: dict[str, Any],
-    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
-) -> dg.AssetCheckResult:
-    return dg.AssetCheckResult(passed=bool(passed), severity=severity, metadata=metadata)

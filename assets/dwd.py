@@ -17,7 +17,7 @@ from assets.daily_table import daily_table
 from assets.feed import FeedTable
 from assets.feed.plan import KEY_COLUMN, MAX_LATE_DAYS
 from assets.ods import EVENT_COLUMNS
-from resources.frames import SparkFrame
+from dagster_paimon.io.frames import SparkFrame
 
 
 def _metadata(table: FeedTable) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from pydantic import Field
 
 from assets.feed import FEED_TABLES, FeedPlan, FeedTable, json_lines, source_columns
 from assets.partitions import ONE_RUN, daily
+from dagster_paimon.resources.progress import Progress
+from dagster_paimon.resources.secrets import Guarded
 from resources.landing import LandingZone
-from resources.progress import Progress
-from resources.secrets import Guarded
 
 
 class ShopFeed(Guarded):

@@ -9,7 +9,7 @@ import dagster as dg
 
 from assets.daily_table import daily_table
 from assets.feed.plan import LIFECYCLE_DAYS, MAX_LATE_DAYS
-from resources.frames import SparkFrame
+from dagster_paimon.io.frames import SparkFrame
 
 SOLD: Final = ("paid", "shipped")
 _LAST_ARRIVAL: Final = LIFECYCLE_DAYS + MAX_LATE_DAYS + 1

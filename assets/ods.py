@@ -13,9 +13,9 @@ import dagster as dg
 from assets.daily_table import daily_table
 from assets.feed import FeedTable
 from assets.feed.plan import KEY_COLUMN
-from resources.frames import SparkFrame
+from dagster_paimon.io.frames import SparkFrame
+from dagster_paimon.resources.spark import SparkResource
 from resources.landing import LandingZone
-from resources.spark import SparkResource
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession

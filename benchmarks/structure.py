@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 import grimp
 
-PACKAGES: Final = ("table_format", "resources", "assets", "jobs", "sensors")
+PACKAGES: Final = ("table_format", "dagster_paimon", "resources", "assets", "jobs", "sensors")
 ROOMS: Final = ("table_format.table", "table_format.metastore", "table_format.spark")
 
 Graph: TypeAlias = Mapping[str, frozenset[str]]

@@ -1,25 +1,12 @@
-"""Jobs and schedules: the pipelines that make assets, and the maintenance of tables."""
+"""Jobs and schedules of the shop: the pipelines that make assets, and the maintenance of their tables."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from jobs.file_indexes import rewrite_index_table
-from jobs.maintenance import compact_table, expire_table
-from jobs.orphans import clean_table
-from jobs.pipelines import all_checks, ingest, main_pipeline, marts
-from jobs.rescale import rescale_table
-from jobs.schedules import cdc_daily, nightly_compaction, nightly_expiry, weekly_cleaning, weekly_index_rewrite
+from assets import MANAGED_TABLES
+from dagster_paimon import maintenance_jobs, maintenance_schedules
+from jobs.pipelines import all_checks, cdc_daily, ingest, main_pipeline, marts
 
-all_jobs: Final = (
-    ingest,
-    marts,
-    main_pipeline,
-    all_checks,
-    compact_table,
-    expire_table,
-    rescale_table,
-    rewrite_index_table,
-    clean_table,
-)
-all_schedules: Final = (cdc_daily, nightly_compaction, nightly_expiry, weekly_cleaning, weekly_index_rewrite)
+all_jobs: Final[tuple[Any, ...]] = (ingest, marts, main_pipeline, all_checks, *maintenance_jobs())
+all_schedules: Final = (cdc_daily, *maintenance_schedules(MANAGED_TABLES))

@@ -21,11 +21,11 @@ from typing import Any, Final
 import dagster as dg
 
 from assets.feed import FeedPlan
+from dagster_paimon.maintenance.requests import MAINTAINS_TAG
+from dagster_paimon.resources.java import JavaNotFound, default_launchers, find_java
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from jobs.demo_clicks import write_clicks
 from jobs.demo_report import content_digest, print_summary
-from jobs.maintenance import MAINTAINS_TAG
-from resources.java import JavaNotFound, default_launchers, find_java
-from resources.lakehouse import LakehouseCatalog
 
 DEMO_TAG: Final = "lakehouse/demo"
 _ROOT: Final = Path(__file__).resolve().parent.parent

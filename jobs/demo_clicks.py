@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from resources.lakehouse import LakehouseCatalog
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from table_format.model.arrow_calls import schema
 from table_format.model.schema import Schema
 

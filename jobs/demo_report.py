@@ -10,8 +10,8 @@ from io import BytesIO
 
 import pyarrow.csv
 
-from resources.lakehouse import LakehouseCatalog
-from resources.tables import measure
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.tables.measure import measure
 from table_format.table.table import Table
 
 

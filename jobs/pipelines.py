@@ -1,4 +1,4 @@
-"""The jobs that make assets."""
+"""The jobs that make assets, and when the whole pipeline runs by the clock (UTC)."""
 
 from __future__ import annotations
 
@@ -30,4 +30,8 @@ all_checks: Final = dg.define_asset_job(
     "all_checks",
     selection=dg.AssetSelection.all_asset_checks(),
     description="Run every asset check on the tables as they are; needs no Spark.",
+)
+
+cdc_daily: Final = dg.build_schedule_from_partitioned_job(
+    main_pipeline, name="cdc_daily", hour_of_day=1, minute_of_hour=10, description="Yesterday, from landing to mart."
 )

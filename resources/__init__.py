@@ -1,3 +1,1 @@
-"""What the assets and jobs are given: the catalog, the Spark session, the IO manager, the landing zone, and how they
-report. Nothing here imports pyspark before a session is asked for.
-"""
+"""Resources of the shop besides those of ``dagster_paimon``: the landing zone of its change files."""

@@ -18,8 +18,8 @@ from typing import Final
 
 from pydantic import Field
 
-from resources.lakehouse import in_project
-from resources.secrets import Guarded
+from dagster_paimon.resources.lakehouse import absolute_location
+from dagster_paimon.resources.secrets import Guarded
 
 _SCHEMA_FILE: Final = "_schema.json"
 
@@ -37,12 +37,15 @@ class LandingDay:
 class LandingZone(Guarded):
     """A directory where change files arrive."""
 
-    path: str = Field(description="Directory of the landed files; a relative one begins at the project's.")
+    path: str = Field(description="Directory of the landed files; a relative one begins at `base_directory`.")
+    base_directory: str = Field(
+        default="", description="Where a relative path begins; where the process runs when empty."
+    )
     lines_per_file: int = Field(default=100_000, description="A day of more lines is written as several files.")
 
     def table_directory(self, table: str) -> Path:
         """The directory of all days of one table."""
-        return Path(in_project(self.path)) / table
+        return Path(absolute_location(self.path, self.base_directory)) / table
 
     def directory(self, table: str, day: str) -> Path:
         """The directory of one table and day."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("table_format", "resources", "assets", "jobs", "sensors")
+PACKAGES = ("table_format", "dagster_paimon", "resources", "assets", "jobs", "sensors")
 BUILT_IN = {
     *("list", "dict", "set", "frozenset", "tuple", "OrderedDict", "defaultdict", "Counter", "deque"),
     *(name for name in collections.abc.__all__ if hasattr(getattr(collections.abc, name), "__class_getitem__")),

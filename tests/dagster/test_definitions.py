@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from assets import MANAGED_TABLES, PIPELINE_TABLES
+from dagster_paimon.resources.spark import SparkResource
 from definitions import defs
-from resources.spark import SparkResource
 
 # What is beta is filtered by definitions.py; pytest sets filters of its own for each test.
 pytestmark = [pytest.mark.dagster, pytest.mark.filterwarnings("ignore::dagster.BetaWarning")]
@@ -91,7 +91,7 @@ def test_the_groups_run_from_landing_to_mart() -> None:
 
 
 def test_spark_runs_the_workers_with_this_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    from resources.spark import prepare_environment
+    from dagster_paimon.resources.spark import prepare_environment
 
     environment = {"PATH": os.environ["PATH"], "JAVA_HOME": os.environ.get("JAVA_HOME", "")}
     prepare_environment(environment)

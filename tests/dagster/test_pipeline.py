@@ -15,9 +15,9 @@ from assets.feed import FeedTable, json_lines
 from assets.feed.plan import KEY_COLUMN
 from assets.landing import ShopFeed, landing_assets
 from assets.mart import SOLD
-from resources.io_manager import PaimonIOManager
+from dagster_paimon.io.io_manager import PaimonIOManager
 from table_format.model.types import DecimalType
-from tests.dagster.conftest import Project, a_project
+from tests.support.dagster_project import Project, a_project
 
 pytestmark = [
     pytest.mark.dagster,

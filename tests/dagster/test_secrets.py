@@ -14,13 +14,14 @@ import pyarrow as pa
 import pytest
 from dagster._utils.error import serializable_error_info_from_exc_info
 
-from jobs.maintenance import compact_table, expire_table
-from resources.io_manager import PaimonIOManager
-from resources.lakehouse import LakehouseCatalog
+from dagster_paimon.io.io_manager import PaimonIOManager
+from dagster_paimon.maintenance.compaction import compact_table
+from dagster_paimon.maintenance.expiry import expire_table
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.resources.spark import SparkMode, SparkResource
+from dagster_paimon.sensors.snapshots import external_snapshots
 from resources.landing import LandingZone
-from resources.spark import SparkMode, SparkResource
-from sensors.compaction import compaction_pressure
-from sensors.snapshots import external_snapshots
+from sensors import compaction_pressure
 from table_format.errors import TableFormatError
 from table_format.options import catalog as catalog_options
 from table_format.options.catalog import CatalogOptions

@@ -9,11 +9,11 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from resources.engines import ArrowWriter
+from dagster_paimon.io.engines import ArrowWriter
 from table_format.errors import SchemaChanged, TableReplaced
 from table_format.model.schema_change import AddColumn, AlterColumnType, SetOption
 from table_format.model.types import BigIntType
-from tests.dagster.conftest import Project
+from tests.support.dagster_project import Project
 from tests.support.dynamic_buckets import assert_sound
 
 pytestmark = pytest.mark.dagster

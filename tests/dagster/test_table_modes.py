@@ -6,12 +6,12 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from jobs.maintenance import compact_table
+from dagster_paimon.maintenance.compaction import compact_table
 from sensors import compaction_pressure
 from table_format.model.schema import Schema
-from tests.dagster.conftest import Project
-from tests.dagster.test_io_manager import an_asset, materializations
 from tests.dagster.test_maintenance import execute
+from tests.dagster_paimon.io.test_io_manager import an_asset, materializations
+from tests.support.dagster_project import Project
 
 pytestmark = pytest.mark.dagster
 

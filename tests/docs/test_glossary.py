@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.md"
-PACKAGES = ("table_format", "resources", "assets", "jobs", "sensors")
+PACKAGES = ("table_format", "dagster_paimon", "resources", "assets", "jobs", "sensors")
 
 PRIVATE_WORDS = frozenset(
     [

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from jobs.demo import main
 from jobs.demo_report import content_digest
-from resources.lakehouse import LakehouseCatalog
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -129,8 +129,8 @@ from pathlib import Path
 import dagster as dg
 import logging
 logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)
-from resources.lakehouse import LakehouseCatalog
-from resources.spark import SparkResource
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.resources.spark import SparkResource
 root = Path(sys.argv[1])
 spark = SparkResource(
     master="local[1]", driver_memory="512m", progress=False,

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from resources.java import default_launchers, find_java
+from dagster_paimon.resources.java import default_launchers, find_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from resources import engines
-from resources.commits import Committer
-from resources.engines import SparkWriter
-from resources.evolution import SchemaEvolution
-from resources.writing import WriteMode, WriteSpec, write_output
+from dagster_paimon.io import engines
+from dagster_paimon.io.commits import Committer
+from dagster_paimon.io.engines import SparkWriter
+from dagster_paimon.io.evolution import SchemaEvolution
+from dagster_paimon.io.writing import WriteMode, WriteSpec, write_output
 from table_format.errors import RowsChanged
 from table_format.spark import lake as lake_module
 from table_format.spark.source.data_source import PaimonWriter

@@ -1,0 +1,50 @@
+"""Apache Paimon tables in Dagster: assets that are tables, their maintenance as jobs, and sensors on their snapshots.
+
+Importing this package starts no JVM and does not import pyspark.
+
+Example::
+
+    import dagster as dg
+    from dagster_paimon import LakehouseCatalog, PaimonIOManager, SparkResource, maintenance_jobs, snapshot_sensor
+
+    lakehouse, spark = LakehouseCatalog(warehouse="/data/warehouse"), SparkResource()
+    defs = dg.Definitions(
+        assets=[...],
+        jobs=maintenance_jobs(),
+        sensors=[snapshot_sensor("ext.*")],
+        resources={
+            "lakehouse": lakehouse,
+            "spark": spark,
+            "paimon_io": PaimonIOManager(lakehouse=lakehouse, spark=spark),
+        },
+    )
+"""
+
+from __future__ import annotations
+
+from dagster_paimon.checks import table_checks
+from dagster_paimon.io.evolution import SchemaEvolution
+from dagster_paimon.io.frames import SparkFrame
+from dagster_paimon.io.io_manager import PaimonIOManager
+from dagster_paimon.io.writing import WriteMode
+from dagster_paimon.maintenance.jobs import maintenance_jobs
+from dagster_paimon.maintenance.schedules import maintenance_schedules
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.resources.spark import SparkMode, SparkResource
+from dagster_paimon.sensors import compaction_pressure_sensor, missing_indexes_sensor, snapshot_sensor
+
+__all__ = [
+    "LakehouseCatalog",
+    "PaimonIOManager",
+    "SchemaEvolution",
+    "SparkFrame",
+    "SparkMode",
+    "SparkResource",
+    "WriteMode",
+    "compaction_pressure_sensor",
+    "maintenance_jobs",
+    "maintenance_schedules",
+    "missing_indexes_sensor",
+    "snapshot_sensor",
+    "table_checks",
+]

@@ -1,0 +1,7 @@
+"""Asset checks of any table, judged by the library alone and so without a JVM."""
+
+from __future__ import annotations
+
+from dagster_paimon.checks.tables import table_checks
+
+__all__ = ["table_checks"]

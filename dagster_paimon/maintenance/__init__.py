@@ -1,0 +1,7 @@
+"""Maintenance of tables: each kind of work is a job for one table, with a report on the asset of the table."""
+
+from __future__ import annotations
+
+from dagster_paimon.maintenance.jobs import maintenance_jobs
+
+__all__ = ["maintenance_jobs"]

@@ -1,0 +1,19 @@
+"""Runs of maintenance jobs, as schedules and sensors request them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import dagster as dg
+
+MAINTAINS_TAG: Final = "lakehouse/maintains"
+"""Run tag with the name of the table that a maintenance run is for."""
+
+
+def maintenance_run(job_op: str, table: str, *, run_key: str | None = None, **config: object) -> dg.RunRequest:
+    """A run of a maintenance job for one table, with the tag that lets runs of one table wait for each other."""
+    return dg.RunRequest(
+        run_key=run_key,
+        run_config={"ops": {job_op: {"config": {"table": table, **config}}}},
+        tags={MAINTAINS_TAG: table},
+    )

@@ -1,0 +1,154 @@
+"""What the Dagster UI shows of a table: columns, snapshots, levels, and the difference maintenance has made.
+
+Everything comes from the table's own metadata; no row is read. Nothing here may show a secret: locations go through
+``without_credentials``, texts through ``redact``, options of a catalog are not shown at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final, TypeAlias
+
+import dagster as dg
+
+from dagster_paimon.reporting.plots import COLOURS, SHOWN_IN_PLACE, Bar, chart
+from dagster_paimon.tables.health import TableHealth
+from table_format.model.schema import TableSchema
+from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.secrets import redact
+
+Metadata: TypeAlias = dict[str, dg.MetadataValue]
+
+_KIND_COLOUR: Final = {
+    CommitKind.APPEND.value: COLOURS[0],
+    CommitKind.OVERWRITE.value: COLOURS[1],
+    CommitKind.COMPACT.value: COLOURS[2],
+    CommitKind.ANALYZE.value: COLOURS[3],
+}
+_BUCKETS_SHOWN: Final = 40
+SNAPSHOTS_PLOTTED: Final = 30
+
+
+def data_version(snapshot: Snapshot) -> dg.DataVersion:
+    """The version of a table's data: its snapshot. Ids come again after a rollback, so the mark belongs to it."""
+    return dg.DataVersion(f"snapshot-{snapshot.id}-{snapshot_fingerprint(snapshot)[:8]}")
+
+
+def snapshot_fingerprint(snapshot: Snapshot) -> str:
+    """What tells a snapshot from another of the same id: its uuid, or its time where an older writer gave none."""
+    return snapshot.uuid or str(snapshot.time_millis)
+
+
+def column_schema(schema: TableSchema) -> dg.TableSchema:
+    """The columns as the UI shows them, with types of the format, comments and keys."""
+    columns = [
+        dg.TableColumn(
+            name=field.name,
+            type=field.type.sql(),
+            description=None if field.description is None else redact(field.description),
+            constraints=dg.TableColumnConstraints(nullable=field.type.nullable),
+        )
+        for field in schema.fields
+    ]
+    rules = [
+        f"{what} ({', '.join(names)})"
+        for what, names in (("PRIMARY KEY", schema.primary_keys), ("PARTITIONED BY", schema.partition_keys))
+        if names
+    ]
+    return dg.TableSchema(columns=columns, constraints=dg.TableConstraints(other=rules))
+
+
+def snapshot_history(snapshots: Sequence[Snapshot]) -> Metadata:
+    """The last snapshots, newest first, as a list and as a plot of rows coloured by kind of commit."""
+    newest = sorted(snapshots, key=lambda snapshot: snapshot.id, reverse=True)
+    bars = [
+        Bar(str(snapshot.id), {snapshot.commit_kind.value: float(snapshot.total_record_count or 0)})
+        for snapshot in reversed(newest)
+    ]
+    head = ("| id | UTC | kind | rows | change | by |", "|--:|:--|:--|--:|--:|:--|")
+    return {
+        "snapshots": markdown_lines(head, map(_snapshot_line, newest)),
+        "rows by snapshot": chart(bars, caption="physical rows after each snapshot", colours=_KIND_COLOUR),
+    }
+
+
+def changelog_rows(snapshots: Iterable[Snapshot]) -> dict[str, int]:
+    """The number of rows in the changelogs of the snapshots; nothing for a table without a changelog."""
+    counts = [snapshot.changelog_record_count or 0 for snapshot in snapshots if snapshot.changelog_manifest_list]
+    return {"paimon/changelog_rows": sum(counts)} if counts else {}
+
+
+def markdown_lines(head: Iterable[str], lines: Iterable[str]) -> dg.MarkdownMetadataValue:
+    """Lines of Markdown, as many as the UI shows without a click."""
+    text = "\n".join(head)
+    for line in map(redact, lines):
+        if len(text) + 1 + len(line) > SHOWN_IN_PLACE:
+            break
+        text = f"{text}\n{line}"
+    return dg.MetadataValue.md(text)
+
+
+def listed(items: Iterable[str]) -> dg.TextMetadataValue:
+    """A list as text, cut where it gets long; ``none`` for an empty one."""
+    text = redact("; ".join(items))
+    return dg.MetadataValue.text(f"{text[:SHOWN_IN_PLACE]} ..." if len(text) > SHOWN_IN_PLACE else text or "none")
+
+
+def _snapshot_line(snapshot: Snapshot) -> str:
+    when = datetime.fromtimestamp(snapshot.time_millis / 1000, tz=UTC).strftime("%m-%d %H:%M:%S")
+    run = snapshot.properties.get("dagster.run_id")
+    by = f"run [{run[:8]}](/runs/{run})" if run else f"`{snapshot.commit_user[:24]}`"
+    rows, change = snapshot.total_record_count or 0, snapshot.delta_record_count or 0
+    return f"| {snapshot.id} | {when} | {snapshot.commit_kind} | {rows:,} | {change:+,} | {by} |"
+
+
+def health_numbers(health: TableHealth) -> Metadata:
+    """The numbers that the UI plots over time."""
+    numbers: Metadata = {f"paimon/{name}": dg.MetadataValue.int(value) for name, value in health.numbers.items()}
+    if health.files_without_indexes is None:
+        return numbers
+    indexed = f"{health.live_files - health.files_without_indexes} of {health.live_files}"
+    return {**numbers, "file indexes": dg.MetadataValue.text(f"{indexed} files have those that the table declares")}
+
+
+def health_plots(health: TableHealth) -> Metadata:
+    """Bytes of every bucket by level, and how many files there are of each size."""
+    return {
+        "bytes by level": _levels_chart(health, "bytes of each bucket by level"),
+        "files by size": _sizes_chart({"files": health.size_classes}),
+    }
+
+
+def before_and_after(before: TableHealth, after: TableHealth) -> Metadata:
+    """What maintenance has changed, side by side, and the numbers as they are now."""
+    earlier, later = before.numbers, after.numbers
+    lines = ["| | before | after | change |", "|:--|--:|--:|--:|"]
+    lines += [
+        f"| {name.replace('_', ' ')} | {earlier[name]:,} | {later[name]:,} | {later[name] - earlier[name]:+,} |"
+        for name in later
+    ]
+    return {"before and after": dg.MetadataValue.md("\n".join(lines)), **health_numbers(after)}
+
+
+def compaction_plots(before: TableHealth, after: TableHealth) -> Metadata:
+    """Levels and file sizes before and after a compaction."""
+    sizes = {"before": before.size_classes, "after": after.size_classes}
+    return {
+        "bytes by level before": _levels_chart(before, "bytes of each bucket by level, before"),
+        "bytes by level after": _levels_chart(after, "bytes of each bucket by level, after"),
+        "files by size": _sizes_chart(sizes),
+    }
+
+
+def _levels_chart(health: TableHealth, caption: str) -> dg.MarkdownMetadataValue:
+    """The largest buckets, in order of their names."""
+    largest = sorted(health.level_bytes.items(), key=lambda item: sum(item[1].values()))[-_BUCKETS_SHOWN:]
+    return chart([Bar(bucket, parts) for bucket, parts in sorted(largest)], caption=caption, unit="B")
+
+
+def _sizes_chart(classes: Mapping[str, Mapping[str, int]]) -> dg.MarkdownMetadataValue:
+    """One bar for each size class and set; sets of the same class stand side by side."""
+    names = list(next(iter(classes.values()), {}))
+    bars = [Bar(size, {which: float(counts[size])}) for size in names for which, counts in classes.items()]
+    return chart(bars, caption="number of files by size")

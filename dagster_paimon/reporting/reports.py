@@ -1,0 +1,87 @@
+"""What is reported about one write, all of it from metadata of the very snapshots the step committed.
+
+Another writer may have committed a snapshot since: the table's latest is never taken for the step's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import dagster as dg
+
+from dagster_paimon.reporting.metadata import (
+    SNAPSHOTS_PLOTTED,
+    changelog_rows,
+    column_schema,
+    data_version,
+    health_numbers,
+    health_plots,
+    snapshot_history,
+)
+from dagster_paimon.resources.lakehouse import without_credentials
+from dagster_paimon.tables.measure import count_rows, measure, recent_snapshots, rows_written
+from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.table.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Metadata of the output as a whole, rows of each partition, and the version of the data."""
+
+    metadata: Mapping[str, Any]
+    partition_rows: Mapping[str, int] = field(default_factory=dict)
+    data_version: dg.DataVersion | None = None
+
+
+def report_of(
+    table: Table,
+    snapshots: Sequence[Snapshot],
+    *,
+    partitions: Sequence[str],
+    partition_column: str | None,
+    plots: bool,
+    count_keys_up_to: int,
+) -> Report:
+    """Describe a table and the snapshots a step committed to it; ``partitions`` are those it replaced."""
+    facts = table.facts
+    health = measure(facts)
+    rows = count_rows(facts, health, read_up_to=count_keys_up_to)
+    metadata: dict[str, Any] = {
+        **_committed(snapshots),
+        **({"dagster/row_count": rows} if rows is not None else {}),
+        **(snapshot_history(recent_snapshots(facts, SNAPSHOTS_PLOTTED)) if plots else {}),
+        **(health_plots(health) if plots else {}),
+        **health_numbers(health),
+        "dagster/column_schema": column_schema(facts.schema),
+        "dagster/table_name": str(table.identifier),
+        "dagster/storage_kind": "paimon",
+        "dagster/uri": without_credentials(facts.store.paths.root),
+    }
+    written = rows_written(facts, _with_rows(snapshots), partition_column) if partitions and partition_column else {}
+    return Report(
+        metadata=metadata,
+        partition_rows={key: written.get(key, 0) for key in partitions},
+        data_version=data_version(snapshots[-1]) if snapshots else None,
+    )
+
+
+def _committed(snapshots: Sequence[Snapshot]) -> dict[str, Any]:
+    """The snapshot with the step's rows; a compaction that the same write made comes after it."""
+    if not snapshots:
+        return {}
+    own = _with_rows(snapshots)[0] if _with_rows(snapshots) else snapshots[0]
+    return {
+        "paimon/snapshot_id": own.id,
+        "paimon/base_snapshot_id": own.id - 1,
+        "paimon/schema_id": own.schema_id,
+        "paimon/commit_kind": own.commit_kind.value,
+        "paimon/commit_user": own.commit_user,
+        "paimon/committed_snapshots": ", ".join(str(snapshot.id) for snapshot in snapshots),
+        **changelog_rows(snapshots),
+    }
+
+
+def _with_rows(snapshots: Sequence[Snapshot]) -> list[Snapshot]:
+    return [snapshot for snapshot in snapshots if snapshot.commit_kind is not CommitKind.COMPACT]

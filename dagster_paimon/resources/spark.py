@@ -1,0 +1,209 @@
+"""The Spark session: local by default, a cluster or a Spark Connect server by configuration.
+
+pyspark is imported, and Java looked for, when the first session is asked for and not before.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final, cast
+from urllib.parse import unquote
+
+import dagster as dg
+from pydantic import Field
+
+from dagster_paimon.resources.java import default_launchers, find_java
+from dagster_paimon.resources.progress import Log, spark_progress
+from dagster_paimon.resources.secrets import (
+    Guarded,
+    known_secrets,
+    redacted_errors,
+    secrets_from,
+    value_of,
+    without_wire_logs,
+)
+from table_format.secrets import SPARK_KEY_PATTERN, SPARK_TEXT_PATTERN, Secret, redact
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOGGING: Final = Path(__file__).with_name("spark_log4j2.properties")
+_HADOOP: Final = "spark.hadoop."
+_SAME_EVERYWHERE: Final = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+
+
+class SparkMode(StrEnum):
+    """Where Spark runs. Dagster takes the names of the members in configuration, so they are in lower case."""
+
+    local = "local"
+    master = "master"
+    connect = "connect"
+
+
+class SparkResource(Guarded):
+    """A Spark session, shared by all steps of a process."""
+
+    may_hold_secret: ClassVar[frozenset[str]] = frozenset({"remote"})
+
+    mode: SparkMode = Field(
+        default=SparkMode.local,
+        description="local: a JVM of this process. master: a cluster named by `master`. connect: a server at `remote`.",
+    )
+    master: str = Field(default="local[*]", description="Spark master URL; modes local and master.")
+    remote: str = Field(
+        default="sc://localhost:15002",
+        description="Spark Connect URL; mode connect. One with a token is given as an EnvVar.",
+    )
+    driver_memory: str = Field(default="2g", description="Memory of the driver's JVM; modes local and master.")
+    ui: bool = Field(default=False, description="Serve the Spark UI on a free port; its address is logged.")
+    progress: bool = Field(default=True, description="Log how far Spark's tasks are every few seconds.")
+    conf: dict[str, str] = Field(
+        default_factory=dict,
+        description="More Spark settings. They are shown here: give secrets to the cluster, or by `secret_conf`.",
+    )
+    secret_conf: dict[str, str] = Field(
+        default_factory=dict,
+        description="Spark settings whose value is read from an environment variable: setting -> NAME of the variable.",
+    )
+
+    def session(self, log: Log | None = None) -> SparkSession:
+        """The session; made on first use, then shared by the whole process."""
+        from pyspark.sql import SparkSession
+
+        active = SparkSession.getActiveSession() if self.mode is not SparkMode.connect else None
+        if active is not None:
+            return active
+        say = log or logging.getLogger(__name__).info
+        began = time.monotonic()
+        with redacted_errors(self.known_secrets()):
+            address = value_of(self.remote) if self.mode is SparkMode.connect else self.master
+            say(f"starting Spark ({self.mode}: {redact(address)}) ...")
+            session = self._make()
+        say(f"Spark {session.version} started in {time.monotonic() - began:.0f} s")
+        return session
+
+    @contextmanager
+    def following(self, log: Log, what: str) -> Iterator[SparkSession]:
+        """The session, with progress lines for the Spark jobs that run inside the block."""
+        session = self.session(log)
+        with (
+            redacted_errors(self.known_secrets()),
+            spark_progress(session, log, what) if self.progress else nullcontext(),
+        ):
+            yield session
+
+    def known_secrets(self) -> tuple[Secret, ...]:
+        """The secrets of this session, to be masked wherever they might be shown."""
+        settings = known_secrets(self.secret_conf, os.environ)
+        url = self.remote.get_value() if isinstance(self.remote, dg.EnvVar) else self.remote
+        tokens = re.findall(r";token=([^;]+)", url or "")
+        return (*settings, *(Secret(form) for token in tokens for form in {token, unquote(token)}))
+
+    def settings(self, environment: Mapping[str, str]) -> dict[str, str | Secret]:
+        """Every Spark setting this resource makes; those of ``secret_conf`` are of type ``Secret``.
+
+        Raises:
+            KeyError: an environment variable named by ``secret_conf`` is not set.
+        """
+        settings: dict[str, str | Secret] = {
+            **_SAME_EVERYWHERE,
+            **self.conf,
+            **secrets_from(self.secret_conf, environment),
+        }
+        if self.mode is SparkMode.connect:
+            return settings
+        cores = os.cpu_count() or 1
+        return {
+            "spark.driver.memory": self.driver_memory,
+            "spark.ui.enabled": str(self.ui).lower(),
+            "spark.ui.port": "0",
+            "spark.ui.showConsoleProgress": "false",
+            # A JVM per run on one machine: a shuffle of 200 tasks is all overhead.
+            **({"spark.sql.shuffle.partitions": str(2 * cores)} if self.mode is SparkMode.local else {}),
+            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+            **settings,
+            **masking(self.conf),
+        }
+
+    def _make(self) -> SparkSession:
+        from pyspark.sql import SparkSession
+
+        builder = SparkSession.builder.appName("lakehouse")
+        if self.mode is not SparkMode.connect or not is_server(value_of(self.remote)):
+            # A JVM is started here, also for a Connect server of one's own: remote="local[2]".
+            prepare_environment(os.environ)
+        connects = self.mode is SparkMode.connect
+        builder = builder.remote(value_of(self.remote)) if connects else builder.master(self.master)
+        settings = self.settings(os.environ)
+        plain = {key: value for key, value in settings.items() if isinstance(value, str)}
+        secret = {key: value for key, value in settings.items() if isinstance(value, Secret)}
+        for key, value in plain.items():
+            builder = builder.config(key, value)
+        if not secret:
+            return builder.getOrCreate()
+        with without_wire_logs():
+            return _with_secrets(builder, plain, secret, has_jvm=not connects or not is_server(value_of(self.remote)))
+
+
+def prepare_environment(environment: os._Environ[str] | dict[str, str]) -> None:
+    """Point Spark at a usable Java and at this very Python.
+
+    Spark's workers run ``python3`` from the path otherwise, which is another interpreter wherever the virtual
+    environment is not activated (a service, an IDE, ``.venv/bin/dagster``).
+    """
+    environment.setdefault("PYSPARK_PYTHON", sys.executable)
+    environment.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    java = find_java(environment, launchers=default_launchers())
+    environment["JAVA_HOME"] = str(java.home)
+    logging.getLogger(__name__).debug("Java %s at %s, found by %s", java.version, java.home, java.found_by)
+
+
+def is_server(remote: str) -> bool:
+    """Whether a Connect URL names a server, instead of one that is started in this process."""
+    return remote.startswith("sc://")
+
+
+def masking(conf: Mapping[str, str]) -> dict[str, str]:
+    """The settings that make Spark mask secrets in its UI, event log and plans, with the patterns of ``conf``."""
+    wanted = {
+        "spark.redaction.regex": SPARK_KEY_PATTERN,
+        "spark.redaction.string.regex": SPARK_TEXT_PATTERN,
+        "spark.sql.redaction.options.regex": f"{SPARK_KEY_PATTERN}|url",
+    }
+    return {key: f"(?:{conf[key]})|{ours}" if key in conf else ours for key, ours in wanted.items()}
+
+
+def _with_secrets(
+    builder: SparkSession.Builder, plain: Mapping[str, str], secret: Mapping[str, Secret], *, has_jvm: bool
+) -> SparkSession:
+    """Make a session whose secrets stand on no command line, and those for Hadoop in no Spark setting either.
+
+    pyspark starts its JVM with all settings as arguments, which every user of the machine can read. So the JVM is
+    started with the plain ones, and is told the others afterwards.
+    """
+    from pyspark import SparkConf, SparkContext
+
+    for_hadoop = {}
+    if has_jvm:
+        SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(plain.items())))
+        for_hadoop = {key: value for key, value in secret.items() if key.startswith(_HADOOP)}
+    for key, value in secret.items():
+        if key not in for_hadoop:
+            builder = builder.config(key, value.reveal())
+    session = builder.getOrCreate()
+    if for_hadoop:
+        hadoop = cast("SparkContext", SparkContext._active_spark_context)._jsc.hadoopConfiguration()
+        for key, value in for_hadoop.items():
+            hadoop.set(key.removeprefix(_HADOOP), value.reveal())
+    return session

@@ -1,0 +1,129 @@
+"""How far a sensor has followed a table's snapshots, such that a rollback is noticed.
+
+Ids are used again after a rollback and when a table is created again, so each is remembered with the fingerprint of its
+snapshot (uuid or time). The trail holds the last few: the newest of them that still exists unchanged is where history
+forked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
+
+from dagster_paimon.reporting.metadata import snapshot_fingerprint
+from table_format.model.snapshot import Snapshot
+
+TRAIL_LENGTH: Final = 20
+
+
+class Snapshots(Protocol):
+    """What is needed of a table's snapshots; ``SnapshotStore`` of ``table_format.metastore.snapshot`` has it."""
+
+    def latest_id(self) -> int | None:
+        """The id of the newest snapshot; ``None`` without any."""
+        ...
+
+    def earliest_id(self) -> int | None:
+        """The id of the oldest snapshot; ``None`` without any."""
+        ...
+
+    def find(self, snapshot_id: int) -> Snapshot | None:
+        """The snapshot of that id; ``None`` if there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedSnapshot:
+    """A snapshot that was reported."""
+
+    id: int
+    fingerprint: str
+
+
+Trail: TypeAlias = tuple[ReportedSnapshot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewSnapshots:
+    """What happened since the trail: new snapshots, oldest first, and the id that was rolled back from, if one was.
+
+    ``missed`` counts snapshots that were expired before they could be reported.
+    """
+
+    snapshots: tuple[Snapshot, ...]
+    trail: Trail
+    rolled_back_from: int | None = None
+    missed: int = 0
+
+
+def follow(trail: Trail, snapshots: Snapshots, *, limit: int) -> NewSnapshots:
+    """At most ``limit`` snapshots that are new since the trail.
+
+    After a rollback the snapshot that became the latest is among them, as a state the table is in again.
+    """
+    latest, earliest = snapshots.latest_id(), snapshots.earliest_id()
+    if latest is None or earliest is None:
+        gone = trail[-1].id if trail else None
+        return NewSnapshots((), (), rolled_back_from=gone)
+    kept = _valid_part(trail, snapshots, earliest=earliest, latest=latest)
+    rolled_back = len(kept) < len(trail)
+    after = kept[-1].id if kept else 0
+    if rolled_back and after == latest:
+        after -= 1
+    first = max(after + 1, earliest)
+    found: list[Snapshot] = []
+    for snapshot in _from(first, snapshots, latest):
+        if len(found) == limit:
+            break
+        found.append(snapshot)
+    seen = tuple(ReportedSnapshot(s.id, snapshot_fingerprint(s)) for s in found)
+    return NewSnapshots(
+        snapshots=tuple(found),
+        trail=(*(k for k in kept if k.id <= after), *seen)[-TRAIL_LENGTH:],
+        rolled_back_from=trail[-1].id if rolled_back else None,
+        missed=max(0, first - after - 1) if trail and not rolled_back else 0,
+    )
+
+
+def _valid_part(trail: Trail, snapshots: Snapshots, *, earliest: int, latest: int) -> Trail:
+    """The trail up to its last entry that the table still has, or that expiry alone may have taken."""
+    for end in range(len(trail), 0, -1):
+        entry = trail[end - 1]
+        if entry.id > latest:
+            continue
+        if entry.id < earliest:
+            return trail[:end]
+        snapshot = snapshots.find(entry.id)
+        if snapshot is not None and snapshot_fingerprint(snapshot) == entry.fingerprint:
+            return trail[:end]
+    return ()
+
+
+def _from(first: int, snapshots: Snapshots, latest: int) -> Iterator[Snapshot]:
+    for snapshot_id in range(first, latest + 1):
+        snapshot = snapshots.find(snapshot_id)
+        if snapshot is not None:
+            yield snapshot
+
+
+def encode_cursor(trails: Mapping[str, Trail]) -> str:
+    """Trails as the text Dagster keeps.
+
+    >>> text = encode_cursor({"ext.clicks": (ReportedSnapshot(3, "a"), ReportedSnapshot(4, "b"))})
+    >>> text
+    '{"ext.clicks": [[3, "a"], [4, "b"]]}'
+    >>> decode_cursor(text)["ext.clicks"][-1]
+    ReportedSnapshot(id=4, fingerprint='b')
+    """
+    return json.dumps({table: [[seen.id, seen.fingerprint] for seen in trail] for table, trail in trails.items()})
+
+
+def decode_cursor(text: str | None) -> dict[str, Trail]:
+    """The trails in a cursor; none in an empty one."""
+    stored: dict[str, list[tuple[int, str]]] = json.loads(text) if text else {}
+    return {
+        table: tuple(ReportedSnapshot(int(number), str(fingerprint)) for number, fingerprint in trail)
+        for table, trail in stored.items()
+    }

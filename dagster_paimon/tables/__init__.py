@@ -1,0 +1,1 @@
+"""Which tables are meant, and what their metadata says of their state."""

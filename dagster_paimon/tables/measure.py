@@ -1,0 +1,120 @@
+"""Questions about one table that its metadata answers: no row is read, except where a function says so."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import date
+from typing import Final
+
+from dagster_paimon.tables.health import LiveFile, TableHealth, health_of
+from table_format.metastore.scan.file_plan import live_files
+from table_format.model.manifest import FileKind, ManifestEntry
+from table_format.model.schema import TableSchema
+from table_format.model.snapshot import Snapshot
+from table_format.model.types import DataField, DateType, InternalValue
+from table_format.table.facts import TableFacts
+from table_format.table.read.scan import Scan
+from table_format.table.rows.partition_values import partition_spec
+from table_format.table.upkeep.declared_indexes import index_coverage
+
+_EPOCH: Final = date(1970, 1, 1)
+
+
+def live_entries(facts: TableFacts, snapshot: Snapshot | None) -> Sequence[ManifestEntry]:
+    """The data files of a snapshot."""
+    return live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas).entries
+
+
+def measure(facts: TableFacts) -> TableHealth:
+    """The state of the table as it is now."""
+    snapshot = facts.snapshots.latest()
+    files = []
+    for entry in live_entries(facts, snapshot):
+        directory = facts.partitions.text(entry.partition).strip("/")
+        files.append(LiveFile(f"{directory}/{entry.bucket}" if directory else str(entry.bucket), entry.file))
+    return health_of(
+        files,
+        snapshot_id=snapshot.id if snapshot else None,
+        snapshots=len(facts.snapshots.ids()),
+        marked_rows=0 if snapshot is None else _deleted_rows(facts, snapshot),
+        files_without_indexes=_files_without_indexes(facts),
+    )
+
+
+def _files_without_indexes(facts: TableFacts) -> int | None:
+    """Files that have not just the indexes their table declares; of a table that declares none nothing is read."""
+    if not facts.options.file_index.columns:
+        return None
+    return sum(index_coverage(facts).differing.values())
+
+
+def _deleted_rows(facts: TableFacts, snapshot: Snapshot) -> int:
+    """Rows marked as deleted; vectors of older releases do not say of how many rows they are."""
+    vectors = (vector for files in facts.deletion_files(snapshot).values() for vector in files.values())
+    return sum(vector.range.cardinality or 0 for vector in vectors)
+
+
+def recent_snapshots(facts: TableFacts, count: int) -> tuple[Snapshot, ...]:
+    """The last retained snapshots, oldest first."""
+    found = (facts.snapshots.find(snapshot_id) for snapshot_id in facts.snapshots.ids()[-count:])
+    return tuple(snapshot for snapshot in found if snapshot is not None)
+
+
+def committed_by(facts: TableFacts, user: str, *, since_ms: int) -> tuple[Snapshot, ...]:
+    """The snapshots of one commit user that are not older than ``since_ms``, oldest first."""
+    found: list[Snapshot] = []
+    for snapshot_id in range(facts.snapshots.latest_id() or 0, 0, -1):
+        snapshot = facts.snapshots.find(snapshot_id)
+        if snapshot is None or snapshot.time_millis < since_ms:
+            break
+        if snapshot.commit_user == user:
+            found.append(snapshot)
+    return tuple(reversed(found))
+
+
+def rows_written(facts: TableFacts, snapshots: Sequence[Snapshot], column: str) -> Mapping[str, int]:
+    """Rows that those snapshots brought, compaction apart, by value of one partition column."""
+    position = facts.schema.partition_keys.index(column)
+    field = facts.schema.partition_fields[position]
+    rows: Counter[str] = Counter()
+    for snapshot in snapshots:
+        for entry in facts.manifests.delta_entries(snapshot):
+            if entry.kind is FileKind.ADD:
+                value = facts.partitions.values(entry.partition)[position]
+                rows[partition_key(field, value)] += entry.file.row_count
+    return rows
+
+
+def count_rows(facts: TableFacts, health: TableHealth, *, read_up_to: int) -> int | None:
+    """The rows a reader sees, or ``None`` where knowing would cost reading more than ``read_up_to`` keys.
+
+    An append table's rows are counted in its metadata. On a primary-key table versions of a key must be merged: the
+    keys are read when they are few enough.
+    """
+    if not facts.schema.is_primary_key_table:
+        return health.physical_rows
+    if health.physical_rows > read_up_to:
+        return None
+    keys = Scan(facts, columns=facts.schema.primary_keys)
+    return sum(int(batch.num_rows) for batch in keys.to_batches())
+
+
+def partition_value(schema: TableSchema, column: str, key: str) -> InternalValue:
+    """A Dagster partition key as a value of a partition column.
+
+    Raises:
+        InvalidInputError: the key is no value of the column's type.
+    """
+    return partition_spec(schema, {column: key})[column]
+
+
+def partition_key(field: DataField, value: InternalValue) -> str:
+    """The Dagster partition key of a value of a partition column; null reads ``null``."""
+    if value is None:
+        return "null"
+    if isinstance(field.type, DateType) and isinstance(value, int):
+        with suppress(ValueError, OverflowError):  # a day beyond the years that Python knows is shown as its number
+            return date.fromordinal(_EPOCH.toordinal() + value).isoformat()
+    return str(value)

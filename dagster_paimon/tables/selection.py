@@ -1,0 +1,72 @@
+"""Which tables of a catalog are meant: names and patterns, resolved when they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final, TypeAlias
+
+from table_format.catalog.protocol import Catalog
+from table_format.errors import InvalidInputError
+
+TableNames: TypeAlias = str | Sequence[str]
+"""Names such as ``shop.orders`` and patterns such as ``shop.*``; ``*`` is every table of the catalog."""
+
+_WILD: Final = frozenset("*?[")
+
+
+@dataclass(frozen=True, slots=True)
+class TableSelection:
+    """Names and patterns of tables. Tables that are made later belong to a pattern as well."""
+
+    patterns: tuple[str, ...]
+
+    @classmethod
+    def of(cls, tables: TableNames) -> TableSelection:
+        """The selection of a name, a pattern, or several.
+
+        Raises:
+            InvalidInputError: a name is neither ``*`` nor ``database.table``.
+
+        >>> TableSelection.of("shop.*")
+        TableSelection(patterns=('shop.*',))
+        """
+        patterns = (tables,) if isinstance(tables, str) else tuple(tables)
+        for pattern in patterns:
+            if pattern != "*" and "." not in pattern:
+                message = f"'{pattern}' names no table; expected database.table, a pattern such as shop.*, or *"
+                raise InvalidInputError(message)
+        return cls(patterns)
+
+    def names(self, catalog: Catalog) -> tuple[str, ...]:
+        """The names given, whether or not there is such a table, and the tables that match the patterns, each once."""
+        named = [(pattern, _is_pattern(pattern)) for pattern in self.patterns]
+        known = _all_tables(catalog) if any(is_pattern for _, is_pattern in named) else ()
+        found = (
+            name
+            for pattern, is_pattern in named
+            for name in ((k for k in known if _matches(k, pattern)) if is_pattern else (pattern,))
+        )
+        return tuple(dict.fromkeys(found))
+
+    def existing(self, catalog: Catalog) -> tuple[str, ...]:
+        """The tables of the catalog that are selected now, in order of the patterns, each once."""
+        return tuple(name for name in self.names(catalog) if catalog.table_exists(name))
+
+    def __str__(self) -> str:
+        return ", ".join(self.patterns)
+
+
+def _all_tables(catalog: Catalog) -> tuple[str, ...]:
+    return tuple(
+        f"{database}.{table}" for database in catalog.list_databases() for table in catalog.list_tables(database)
+    )
+
+
+def _is_pattern(name: str) -> bool:
+    return bool(_WILD & set(name))
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return pattern == "*" or fnmatchcase(name, pattern)

@@ -1,0 +1,75 @@
+"""Who commits: a repeated step is the same committer, a new run another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pytest
+
+from dagster_paimon.io.commits import committer, first_run_id
+
+
+@dataclass(frozen=True)
+class ARun:
+    run_id: str
+    parent_run_id: str | None = None
+    tags: dict[str, str] = field(default_factory=dict)
+    job_name: str = "main_pipeline"
+
+
+@dataclass(frozen=True)
+class ARecord:
+    dagster_run: ARun
+    create_timestamp: datetime = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+class History:
+    def __init__(self, *runs: ARun) -> None:
+        self._runs = {run.run_id: run for run in runs}
+
+    def get_run_record_by_id(self, run_id: str) -> ARecord | None:
+        run = self._runs.get(run_id)
+        return None if run is None else ARecord(run)
+
+
+FROM_FAILURE = {"dagster/is_resume_retry": "true"}
+AUTOMATIC = {"dagster/retry_number": "1"}
+FIRST = ARun("first")
+
+
+@pytest.mark.parametrize(
+    ("run", "answer"),
+    [
+        (FIRST, "first"),
+        (ARun("second", "first", FROM_FAILURE), "first"),
+        (ARun("second", "first", AUTOMATIC), "first"),
+        (ARun("anew", "first"), "anew"),
+        (ARun("third", "anew", FROM_FAILURE), "anew"),
+        (ARun("orphan", "forgotten", FROM_FAILURE), "forgotten"),
+    ],
+)
+def test_a_run_carries_on_the_work_of_the_run_it_continues_and_of_no_other(run: ARun, answer: str) -> None:
+    assert first_run_id(run, History(FIRST, ARun("anew", "first"))) == answer
+
+
+def test_the_snapshot_says_who_made_it_from_what() -> None:
+    run = ARun("second", "first", {**FROM_FAILURE, "dagster/backfill": "b1"})
+    who = committer(
+        run,
+        History(FIRST),
+        step="dwd__orders",
+        asset="dwd/orders",
+        partitions=("2026-01-01", "2026-01-02"),
+        consumed={"ods.orders_cdc": 7},
+    )
+    assert who.user == "dagster:first:dwd__orders"
+    assert who.since_ms == datetime(2026, 1, 1, 23, tzinfo=UTC).timestamp() * 1000
+    assert dict(who.properties) == {
+        "dagster.run_id": "second",
+        "dagster.job": "main_pipeline",
+        "dagster.asset": "dwd/orders",
+        "dagster.partition": "2026-01-01...2026-01-02",
+        "dagster.backfill_id": "b1",
+        "consumed.ods.orders_cdc": "7",
+    }

@@ -1,0 +1,392 @@
+"""The IO manager on the pure library: write modes, exactly once, metadata, schema changes, time travel. No JVM."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pytest
+
+from dagster_paimon.io.io_manager import PaimonIOManager
+from table_format.model.types import DecimalType
+from tests.support.dagster_project import Project, a_project
+
+pytestmark = pytest.mark.dagster
+
+SALES = pa.schema([("id", pa.int64()), ("amount", pa.int64()), ("dt", pa.string())])
+DAYS = dg.DailyPartitionsDefinition(start_date="2026-01-01", end_date="2026-01-11")
+
+
+def sales(day: str, *amounts: int) -> pa.Table:
+    rows = [{"id": number, "amount": amount, "dt": day} for number, amount in enumerate(amounts)]
+    return pa.Table.from_pylist(rows, schema=SALES)
+
+
+def a_daily_asset(make: Any, **metadata: Any) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=["shop", "sales"],
+        partitions_def=DAYS,
+        io_manager_key="paimon_io",
+        metadata={"partition_expr": "dt", **metadata},
+    )
+    def daily_sales(context: dg.AssetExecutionContext) -> pa.Table:
+        return pa.concat_tables([make(day) for day in context.partition_keys])
+
+    return daily_sales
+
+
+def an_asset(make: Any, retry_policy: dg.RetryPolicy | None = None, **metadata: Any) -> dg.AssetsDefinition:
+    @dg.asset(key=["shop", "items"], io_manager_key="paimon_io", metadata=metadata, retry_policy=retry_policy)
+    def items() -> pa.Table:
+        return make()
+
+    return items
+
+
+def materializations(result: Any) -> dict[str, dict[str, Any]]:
+    """Metadata values by partition, of the only asset of a run."""
+    events = [event.step_materialization_data.materialization for event in result.get_asset_materialization_events()]
+    return {event.partition: {k: v.value for k, v in event.metadata.items()} for event in events}
+
+
+def test_a_day_that_is_run_again_is_replaced_and_no_other(project: Project) -> None:
+    project.run(a_daily_asset(lambda day: sales(day, 1, 2)), days=("2026-01-01", "2026-01-03"))
+    project.run(a_daily_asset(lambda day: sales(day, 7)), days="2026-01-02")
+    found = [(row["dt"], row["amount"]) for row in project.rows("shop.sales")]
+    assert sorted(found) == [
+        ("2026-01-01", 1),
+        ("2026-01-01", 2),
+        ("2026-01-02", 7),
+        ("2026-01-03", 1),
+        ("2026-01-03", 2),
+    ]
+
+
+def test_a_range_is_one_commit_and_every_day_tells_its_own_rows(project: Project) -> None:
+    asset = a_daily_asset(lambda day: sales(day, *range(int(day[-2:]))))
+    found = materializations(project.run(asset, days=("2026-01-01", "2026-01-03")))
+    assert {day: metadata["dagster/partition_row_count"] for day, metadata in found.items()} == {
+        "2026-01-01": 1,
+        "2026-01-02": 2,
+        "2026-01-03": 3,
+    }
+    assert {metadata["paimon/snapshot_id"] for metadata in found.values()} == {1}
+    assert {metadata["dagster/row_count"] for metadata in found.values()} == {6}
+    assert len(project.table("shop.sales").snapshots()) == 1
+
+
+def test_a_day_without_rows_becomes_empty(project: Project) -> None:
+    project.run(a_daily_asset(lambda day: sales(day, 1)), days=("2026-01-01", "2026-01-03"))
+    only_third = a_daily_asset(lambda day: sales(day, 5) if day.endswith("03") else sales(day))
+    found = materializations(project.run(only_third, days=("2026-01-02", "2026-01-03")))
+    assert found["2026-01-02"]["dagster/partition_row_count"] == 0
+    assert [(row["dt"], row["amount"]) for row in project.rows("shop.sales")] == [("2026-01-01", 1), ("2026-01-03", 5)]
+    assert len(project.table("shop.sales").snapshots()) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "message"), [("2026-01-09", "dt = 2026-01-09.*2026-01-02"), (None, "dt = null.*2026-01-02")]
+)
+def test_rows_outside_the_run_are_refused_and_nothing_is_written(
+    project: Project, value: str | None, message: str
+) -> None:
+    project.run(a_daily_asset(lambda day: sales(day, 1)), days="2026-01-02")
+    stray = pa.table({"id": [0, 1], "amount": [1, 2], "dt": pa.array(["2026-01-02", value], pa.string())})
+    with pytest.raises(dg.Failure, match=message):
+        project.run(a_daily_asset(lambda day: stray), days="2026-01-02")
+    assert len(project.table("shop.sales").snapshots()) == 1
+    root = project.table("shop.sales").store.paths.root
+    assert len(list(Path(root).rglob("*.parquet"))) == 1
+
+
+def test_upsert_replaces_and_deletes_by_key(project: Project) -> None:
+    options = {"paimon/write_mode": "upsert", "paimon/primary_key": "id", "paimon/options": {"bucket": 1}}
+    project.run(an_asset(lambda: pa.table({"id": [1, 2, 3], "amount": [10, 20, 30]}), **options))
+    change = pa.table({"id": [2, 3, 4], "amount": [21, None, 40], "_row_kind": ["+U", "-D", "+I"]})
+    found = materializations(project.run(an_asset(lambda: change, **options)))
+    assert [(row["id"], row["amount"]) for row in project.rows("shop.items")] == [(1, 10), (2, 21), (4, 40)]
+    assert found[None]["dagster/row_count"] == 3
+    assert found[None]["paimon/snapshot_id"] == 2
+
+
+def test_append_appends_and_overwrite_table_replaces_all(project: Project) -> None:
+    append, replace = {"paimon/write_mode": "append"}, {"paimon/write_mode": "overwrite_table"}
+    for _ in range(2):
+        project.run(an_asset(lambda: pa.table({"id": [1]}), **append))
+    assert len(project.rows("shop.items")) == 2
+    project.run(an_asset(lambda: pa.table({"id": [5]}), **replace))
+    assert project.rows("shop.items") == [{"id": 5}]
+
+
+class CrashesOnceAfterCommit(PaimonIOManager):
+    """Dies after the commit and before the materialization event, at its first write."""
+
+    def handle_output(self, context: dg.OutputContext, obj: Any) -> None:
+        super().handle_output(context, obj)
+        if context.step_context.previous_attempt_count == 0:
+            message = "killed"
+            raise OSError(message)
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert", "overwrite_table"])
+def test_a_step_retried_after_a_crash_between_commit_and_event_does_not_write_twice(
+    project: Project, mode: str
+) -> None:
+    runs: list[int] = []
+
+    @dg.asset(
+        key=["shop", "items"],
+        io_manager_key="paimon_io",
+        metadata={
+            "paimon/write_mode": mode,
+            **({"paimon/primary_key": "id", "paimon/options": {"bucket": "1"}} if mode == "upsert" else {}),
+        },
+        retry_policy=dg.RetryPolicy(max_retries=1),
+    )
+    def items() -> pa.Table:
+        runs.append(1)
+        return pa.table({"id": [1, 2], "amount": [10, 20]})
+
+    crashing = CrashesOnceAfterCommit(lakehouse=project.lakehouse, spark=project.resources["spark"])
+    project.resources["paimon_io"] = crashing
+    result = project.run(items)
+    assert result.success
+    assert len(runs) == 2
+    assert len(project.rows("shop.items")) == 2
+    assert len(project.table("shop.items").snapshots()) == 1
+    (told,) = materializations(result).values()
+    assert (told["paimon/snapshot_id"], told["paimon/repeated"], told["dagster/row_count"]) == (1, True, 2)
+
+
+def test_a_run_that_a_person_starts_again_writes_again(project: Project) -> None:
+    asset = an_asset(lambda: pa.table({"id": [1]}), **{"paimon/write_mode": "append"})
+    first = project.run(asset)
+    again = {"dagster/parent_run_id": first.run_id, "dagster/root_run_id": first.run_id}
+    project.run(asset, tags=again)
+    assert len(project.rows("shop.items")) == 2
+
+
+def test_the_snapshot_told_is_the_one_this_step_committed(project: Project) -> None:
+    """Another writer commits between a step's commit and its report; the report is made when the step is repeated."""
+    others = iter([3])
+
+    class CrashesAndOthersCommit(CrashesOnceAfterCommit):
+        def handle_output(self, context: dg.OutputContext, obj: Any) -> None:
+            for number in others if context.step_context.previous_attempt_count else ():
+                project.table("shop.items").append(pa.table({"id": [number]}))
+            super().handle_output(context, obj)
+
+    asset = an_asset(
+        lambda: pa.table({"id": [1]}), retry_policy=dg.RetryPolicy(max_retries=1), **{"paimon/write_mode": "append"}
+    )
+    project.resources["paimon_io"] = CrashesAndOthersCommit(
+        lakehouse=project.lakehouse, spark=project.resources["spark"]
+    )
+    (told,) = materializations(project.run(asset)).values()
+    assert [snapshot.id for snapshot in project.table("shop.items").snapshots()] == [1, 2]
+    assert (told["paimon/snapshot_id"], told["dagster/row_count"]) == (1, 2)
+
+
+def test_snapshots_carry_the_run_and_what_was_read(project: Project) -> None:
+    source = an_asset(lambda: pa.table({"id": [1]}), **{"paimon/write_mode": "append"})
+
+    @dg.asset(
+        key=["shop", "copy"],
+        io_manager_key="paimon_io",
+        ins={"items": dg.AssetIn(key=["shop", "items"])},
+        metadata={"paimon/write_mode": "overwrite_table"},
+    )
+    def copy(items: pa.Table) -> pa.Table:
+        return items
+
+    result = project.run([source, copy])
+    (snapshot,) = project.table("shop.copy").snapshots()
+    assert snapshot.properties["dagster.run_id"] == result.run_id
+    assert snapshot.properties["dagster.asset"] == "shop/copy"
+    assert snapshot.properties["consumed.shop.items"] == "1"
+
+
+def test_staleness_follows_the_snapshot(project: Project) -> None:
+    project.run(an_asset(lambda: pa.table({"id": [1]}), **{"paimon/write_mode": "append"}))
+    event = project.instance.get_latest_materialization_event(dg.AssetKey(["shop", "items"]))
+    assert event is not None
+    assert event.asset_materialization is not None
+    tags = event.asset_materialization.tags or {}
+    assert tags["dagster/data_version"].startswith("snapshot-1-")
+
+
+def test_a_new_column_and_a_wider_type_change_the_table_and_old_days_still_fit(project: Project) -> None:
+    narrow, wide = pa.decimal128(10, 2), pa.decimal128(12, 2)
+
+    def make(day: str) -> pa.Table:
+        if day < "2026-01-08":
+            return pa.table({"id": [1], "amount": pa.array([1], narrow), "dt": [day]})
+        return pa.table({"id": [2], "amount": pa.array([2], wide), "coupon": ["SPRING"], "dt": [day]})
+
+    asset = a_daily_asset(make)
+    for day in ("2026-01-07", "2026-01-08", "2026-01-06"):
+        project.run(asset, days=day)
+    schema = project.table("shop.sales").schema
+    assert schema.id == 1
+    assert schema.field("amount").type == DecimalType(precision=12, scale=2)
+    assert [(row["dt"], row["coupon"]) for row in sorted(project.rows("shop.sales"), key=lambda r: r["dt"])] == [
+        ("2026-01-06", None),
+        ("2026-01-07", None),
+        ("2026-01-08", "SPRING"),
+    ]
+
+
+def test_a_schema_change_that_is_not_allowed_fails_without_retry(tmp_path: Any) -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        project = a_project(tmp_path, instance, schema_evolution="error")
+        project.run(an_asset(lambda: pa.table({"id": [1]}), **{"paimon/write_mode": "append"}))
+        wider = an_asset(lambda: pa.table({"id": [1], "note": ["x"]}), **{"paimon/write_mode": "append"})
+        with pytest.raises(dg.Failure, match=r"note.*add_columns") as raised:
+            project.run(wider)
+        assert raised.value.allow_retries is False
+
+
+def test_column_schema_shows_types_of_the_format_keys_and_comments(project: Project) -> None:
+    asset = an_asset(
+        lambda: pa.table({"id": [1], "amount": pa.array([1], pa.decimal128(10, 2))}),
+        **{
+            "paimon/write_mode": "upsert",
+            "paimon/primary_key": ["id"],
+            "paimon/options": {"bucket": "1"},
+            "paimon/comments": {"amount": "in euros"},
+        },
+    )
+    (told,) = materializations(project.run(asset)).values()
+    schema = told["dagster/column_schema"]
+    assert [(c.name, c.type, c.description, c.constraints.nullable) for c in schema.columns] == [
+        ("id", "BIGINT", None, False),
+        ("amount", "DECIMAL(10, 2)", "in euros", True),
+    ]
+    assert schema.constraints.other == ["PRIMARY KEY (id)"]
+    assert told["dagster/table_name"] == "shop.items"
+
+
+def test_plots_are_pictures_in_markdown(project: Project) -> None:
+    (told,) = materializations(project.run(an_asset(lambda: pa.table({"id": [1]})))).values()
+    for name in ("rows by snapshot", "bytes by level", "files by size"):
+        assert told[name].startswith("![")
+        assert "data:image/svg+xml;base64," in told[name]
+
+
+def a_reader(annotation: Any, seen: list[Any], **metadata: Any) -> dg.AssetsDefinition:
+    def body(items: Any) -> None:
+        seen.append(items.read_all() if isinstance(items, pa.RecordBatchReader) else items)
+
+    body.__annotations__ = {"items": annotation, "return": None}
+    decorate = dg.asset(key=["shop", "reader"], ins={"items": dg.AssetIn(key=["shop", "items"], metadata=metadata)})
+    return decorate(body)
+
+
+@pytest.mark.parametrize("annotation", [pa.Table, pa.RecordBatchReader])
+def test_an_input_is_loaded_as_its_annotation_says(project: Project, annotation: type) -> None:
+    source = an_asset(lambda: pa.table({"id": [1, 2], "amount": [5, 6]}))
+    project.run(source)
+    seen: list[pa.Table] = []
+    reader = a_reader(annotation, seen, columns=["amount"])
+    project.run([source, reader], selection=[reader])
+    assert seen[0].to_pydict() == {"amount": [5, 6]}
+
+
+def test_an_input_without_annotation_is_refused_with_what_to_do(project: Project) -> None:
+    source = an_asset(lambda: pa.table({"id": [1]}))
+    project.run(source)
+    reader = a_reader(Any, [])
+    with pytest.raises(dg.DagsterInvariantViolationError, match="annotate it with SparkFrame"):
+        project.run([source, reader], selection=[reader])
+
+
+@pytest.mark.parametrize(
+    ("named", "tag", "rows"),
+    [
+        ({}, {}, 2),
+        ({"paimon/read": "snapshot:1"}, {}, 1),
+        ({}, {"paimon/as_of": "snapshot:1"}, 1),
+        ({"paimon/read": "latest"}, {"paimon/as_of": "snapshot:1"}, 2),
+    ],
+)
+def test_inputs_travel_in_time_by_metadata_or_for_a_whole_run_by_tag(
+    project: Project, named: dict[str, str], tag: dict[str, str], rows: int
+) -> None:
+    source = an_asset(lambda: pa.table({"id": [1]}), **{"paimon/write_mode": "append"})
+    project.run(source)
+    project.run(source)
+    seen: list[pa.Table] = []
+    reader = a_reader(pa.Table, seen, **named)
+    project.run([source, reader], selection=[reader], tags=tag)
+    assert seen[0].num_rows == rows
+
+
+def test_a_daily_input_loads_the_days_of_the_run_or_all_from_the_first(project: Project) -> None:
+    source = a_daily_asset(lambda day: sales(day, 1))
+    project.run(source, days=("2026-01-01", "2026-01-05"))
+    seen: list[set[str]] = []
+
+    def reader(name: str, **metadata: Any) -> dg.AssetsDefinition:
+        @dg.asset(
+            name=name,
+            partitions_def=DAYS,
+            ins={"rows": dg.AssetIn(key=["shop", "sales"], metadata=metadata)},
+        )
+        def read(rows: pa.Table) -> None:
+            seen.append(set(rows["dt"].to_pylist()))
+
+        return read
+
+    exact, open_end = reader("exact"), reader("open_end", **{"paimon/open_end": True})
+    project.run([source, exact], selection=[exact], days=("2026-01-02", "2026-01-03"))
+    project.run([source, open_end], selection=[open_end], days=("2026-01-02", "2026-01-03"))
+    assert seen == [
+        {"2026-01-02", "2026-01-03"},
+        {"2026-01-02", "2026-01-03", "2026-01-04", "2026-01-05"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"paimon/write_mode": "merge"}, "write_mode 'merge'.*append.*upsert"),
+        ({"paimon/primary_kye": "id"}, "paimon/primary_kye.*paimon/primary_key"),
+        ({"paimon/partition_scope": "input"}, "partition_scope 'input' with overwrite_partition"),
+        ({"paimon/write_mode": "upsert"}, "upsert needs a table with a primary key"),
+        (
+            {"paimon/write_mode": "append", "paimon/primary_key": "id", "paimon/options": {"bucket": "1"}},
+            "to append to it is to upsert",
+        ),
+    ],
+)
+def test_metadata_that_cannot_be_meant_are_refused(project: Project, metadata: dict[str, Any], message: str) -> None:
+    with pytest.raises(dg.Failure, match=message):
+        project.run(an_asset(lambda: pa.table({"id": [1]}), **metadata))
+
+
+def test_a_value_that_is_no_frame_is_refused_by_its_type(project: Project) -> None:
+    @dg.asset(key=["shop", "items"], io_manager_key="paimon_io")
+    def items() -> Any:
+        return [1, 2, 3]
+
+    with pytest.raises(TypeError, match="found list"):
+        project.run(items)
+
+
+def test_a_stream_is_written_without_being_a_table_first(project: Project) -> None:
+    def make() -> pa.RecordBatchReader:
+        schema = pa.schema([("id", pa.int64())])
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for start in range(0, 30, 10):
+                yield pa.record_batch({"id": list(range(start, start + 10))}, schema=schema)
+
+        return pa.RecordBatchReader.from_batches(schema, batches())
+
+    @dg.asset(key=["shop", "items"], io_manager_key="paimon_io")
+    def items() -> pa.RecordBatchReader:
+        return make()
+
+    project.run(items)
+    assert len(project.rows("shop.items")) == 30

@@ -1,0 +1,56 @@
+"""A run that Dagster terminates in the middle of an output: nothing committed goes, and the retry tells of it."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from dagster._core.errors import DagsterExecutionInterruptedError
+
+from dagster_paimon.io.commits import Committer
+from dagster_paimon.io.engines import ArrowWriter
+from dagster_paimon.io.evolution import SchemaEvolution
+from dagster_paimon.io.writing import WriteMode, WriteSpec, Written, write_output
+from table_format import Table, load_catalog
+from table_format.io.memory import MemoryFileIO
+from tests.support.metastore_table import HookedFileIO, failing, once
+from tests.support.reachable import check_files
+
+ROWS = pa.table({"id": pa.array([1, 2], pa.int64()), "v": ["a", "b"]})
+SPEC = WriteSpec.of(
+    "db.t", {"paimon/primary_key": "id", "paimon/options": {"bucket": "1"}}, default_mode=WriteMode.upsert
+)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(
+    ("verb", "part"), [("create", "/snapshot-"), ("overwrite", "/LATEST"), ("create", "/manifest-list-")]
+)
+def test_a_terminated_run_deletes_nothing_that_it_has_committed(verb: str, part: str, when: str) -> None:
+    memory = MemoryFileIO()
+    store = HookedFileIO(memory)
+    catalog = load_catalog({"warehouse": "/w"}, file_io=store)
+
+    def output() -> Written:
+        return write_output(
+            catalog,
+            SPEC,
+            ArrowWriter(ROWS),
+            Committer(user="dagster:run:step", properties={}),
+            partitions=(),
+            evolution=SchemaEvolution.error,
+            create=True,
+        )
+
+    getattr(store, when)(verb, part, once(failing(DagsterExecutionInterruptedError())))
+    with pytest.raises(DagsterExecutionInterruptedError):
+        output()
+    store.calm()
+    committed = memory.status("/w/db.db/t/snapshot/snapshot-1") is not None
+    assert committed == ((verb, part, when) in {("create", "/snapshot-", "after")} or verb == "overwrite")
+    written = output()
+    assert written.repeated == committed
+    table = load_catalog({"warehouse": "/w"}, file_io=memory).load_table("db.t")
+    assert isinstance(table, Table)
+    assert table.scan().to_arrow().sort_by("id").to_pydict() == ROWS.to_pydict()
+    table.remove_orphan_files(older_than_ms=1 << 60)
+    check_files(table)

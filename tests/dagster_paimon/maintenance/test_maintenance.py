@@ -1,0 +1,224 @@
+"""Maintenance jobs, sensors and schedules on the pure library. No JVM."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pytest
+
+from assets.external import EXTERNAL_TABLES, clicks_by_hour, web_clicks
+from dagster_paimon.maintenance.compaction import compact_table
+from dagster_paimon.maintenance.expiry import expire_table
+from dagster_paimon.maintenance.index_rewrite import rewrite_index_table
+from dagster_paimon.maintenance.ops import dropped_buckets
+from dagster_paimon.maintenance.orphans import clean_table
+from dagster_paimon.maintenance.rescale import rescale_table
+from dagster_paimon.tables.measure import measure
+from jobs import all_schedules
+from jobs.demo_clicks import write_clicks
+from sensors import compaction_pressure, external_snapshots, missing_indexes
+from table_format.model.schema import Schema
+from table_format.model.schema_change import SetOption
+from table_format.table.upkeep.compaction_report import CompactionReport, DroppedBucket
+from tests.support.dagster_project import Project
+
+pytestmark = pytest.mark.dagster
+
+COLUMNS = pa.schema([("id", pa.int64()), ("value", pa.int64())])
+
+
+def a_keyed_table(project: Project, name: str, *, commits: int) -> None:
+    catalog = project.lakehouse.catalog()
+    catalog.create_database(name.split(".")[0], ignore_if_exists=True)
+    # write-only: runs pile up until a compaction of its own.
+    options = {"bucket": "1", "write-only": "true"}
+    table = catalog.create_table(name, Schema.from_arrow(COLUMNS, primary_keys=["id"], options=options))
+    for commit in range(commits):
+        table.append(pa.table({"id": [1, 2 + commit], "value": [commit, commit]}, schema=COLUMNS))
+
+
+def execute(project: Project, job: dg.JobDefinition, op: str, **config: Any) -> dict[str, Any]:
+    """Run a maintenance job and return the metadata of its observation."""
+    result = job.execute_in_process(
+        run_config={"ops": {op: {"config": config}}}, resources=project.resources, instance=project.instance
+    )
+    (event,) = [e for e in result.all_events if e.event_type_value == "ASSET_OBSERVATION"]
+    return {k: v.value for k, v in event.asset_observation_data.asset_observation.metadata.items()}
+
+
+def test_a_compaction_reports_before_and_after_and_keeps_the_rows(project: Project) -> None:
+    a_keyed_table(project, "shop.items", commits=4)
+    before = project.rows("shop.items")
+    told = execute(project, compact_table, "compact", table="shop.items", full=True, on_spark=False)
+    assert project.rows("shop.items") == before
+    assert "| max sorted runs | 4 | 1 | -3 |" in told["before and after"]
+    assert (told["snapshots made"], told["buckets compacted"]) == ("5", 1)
+    assert "buckets dropped" not in told
+    assert told["bytes by level after"].startswith("![")
+    assert (told["paimon/max_sorted_runs"], told["paimon/level0_files"]) == (1, 0)
+
+
+def test_a_rescale_reports_before_and_after_and_may_be_repeated(project: Project) -> None:
+    a_keyed_table(project, "shop.items", commits=3)
+    before = project.rows("shop.items")
+    told = execute(project, rescale_table, "rescale", table="shop.items", bucket=3, on_spark=False)
+    assert project.rows("shop.items") == before
+    assert (told["buckets"], told["snapshots made"]) == (3, "4")
+    assert {split.total_buckets for split in project.table("shop.items").scan().plan().splits} == {3}
+    told = execute(project, rescale_table, "rescale", table="shop.items", bucket=3, on_spark=False)
+    assert told["snapshots made"] == "none"
+
+
+INDEXED = SetOption("file-index.bitmap.columns", "value")
+
+
+def test_an_index_rewrite_reports_the_coverage_and_may_be_repeated(project: Project) -> None:
+    a_keyed_table(project, "shop.items", commits=3)
+    before = project.rows("shop.items")
+    project.lakehouse.catalog().alter_table("shop.items", INDEXED)
+    told = execute(project, rewrite_index_table, "rewrite_index", table="shop.items", on_spark=False)
+    assert project.rows("shop.items") == before
+    assert (told["files looked at"], told["files rewritten"], told["snapshots made"]) == (3, 3, "4")
+    assert told["index coverage before"] == "0 of 3 files have the declared indexes"
+    assert told["index coverage after"] == "3 of 3 files have the declared indexes"
+    told = execute(project, rewrite_index_table, "rewrite_index", table="shop.items", on_spark=False)
+    assert (told["files rewritten"], told["snapshots made"]) == (0, "none")
+
+
+def test_missing_indexes_are_noticed_after_an_alter_and_once(project: Project) -> None:
+    a_keyed_table(project, "dwd.orders", commits=2)
+    a_keyed_table(project, "dwd.users", commits=2)
+
+    def ticked(cursor: str | None) -> tuple[list[Any], str]:
+        context = dg.build_sensor_context(cursor=cursor, resources={"lakehouse": project.lakehouse})
+        return list(missing_indexes(context)), context.cursor
+
+    (nothing,), cursor = ticked(None)
+    assert isinstance(nothing, dg.SkipReason)
+    # No snapshot tells of it: the schema has changed, and nothing else.
+    project.lakehouse.catalog().alter_table("dwd.users", INDEXED)
+    (request,), cursor = ticked(cursor)
+    assert request.run_config["ops"]["rewrite_index"]["config"]["table"] == "dwd.users"
+    assert request.tags == {"lakehouse/maintains": "dwd.users"}
+    (nothing,), cursor = ticked(cursor)
+    assert isinstance(nothing, dg.SkipReason)
+    project.table("dwd.users").rewrite_file_index()
+    (nothing,), cursor = ticked(cursor)
+    assert isinstance(nothing, dg.SkipReason)
+
+
+def test_buckets_that_were_left_to_another_compaction_are_told() -> None:
+    report = CompactionReport(dropped=(DroppedBucket("dt=a", 3, "a file is gone"), DroppedBucket("", 0, "as well")))
+    told = dropped_buckets(report.dropped)["buckets dropped"].value
+    assert told.splitlines()[2:] == ["| dt=a | 3 | a file is gone |", "| the table | 0 | as well |"]
+    assert dropped_buckets(CompactionReport().dropped) == {}
+
+
+def test_an_expiry_that_is_only_tried_deletes_nothing_and_tells_what_it_would(project: Project) -> None:
+    a_keyed_table(project, "shop.items", commits=5)
+    settings = {"table": "shop.items", "retain_max": 2, "retain_min": 1, "nobody_else_writes": True}
+    tried = execute(project, expire_table, "expire", dry_run=True, **settings)
+    assert len(project.table("shop.items").snapshots()) == 5
+    assert "| snapshots | 3 |" in tried["would be deleted"]
+    told = execute(project, expire_table, "expire", **settings)
+    assert [snapshot.id for snapshot in project.table("shop.items").snapshots()] == [4, 5]
+    assert told["snapshot ids"] == tried["snapshot ids"] == "1; 2; 3"
+    assert "| snapshots | 5 | 2 | -3 |" in told["before and after"]
+
+
+def test_without_the_word_that_nobody_else_writes_young_snapshots_stay(project: Project) -> None:
+    a_keyed_table(project, "shop.items", commits=3)
+    told = execute(project, expire_table, "expire", table="shop.items", retain_max=1, retain_min=1)
+    assert told["snapshot ids"] == "none"
+    assert "writers at work" in told["the next is kept by"]
+
+
+def tick(project: Project, cursor: str | None) -> Any:
+    return external_snapshots(dg.build_sensor_context(cursor=cursor, resources={"lakehouse": project.lakehouse}))
+
+
+def test_each_foreign_snapshot_is_reported_once(project: Project) -> None:
+    (name,) = EXTERNAL_TABLES
+    assert "does not exist" in tick(project, None).skip_reason.skip_message
+    write_clicks(project.lakehouse, count=10)
+    write_clicks(project.lakehouse, count=20)
+    first = tick(project, None)
+    found = [
+        (event.metadata["paimon/snapshot_id"].value, event.metadata["paimon/added_rows"].value)
+        for event in first.asset_events
+    ]
+    assert found == [(1, 10), (2, 20)]
+    assert {event.asset_key for event in first.asset_events} == {dg.AssetKey(name.split("."))}
+    versions = [event.tags["dagster/data_version"] for event in first.asset_events]
+    assert [version.rsplit("-", 1)[0] for version in versions] == ["snapshot-1", "snapshot-2"]
+    assert tick(project, first.cursor).asset_events == []
+    write_clicks(project.lakehouse, count=30)
+    assert [e.metadata["paimon/snapshot_id"].value for e in tick(project, first.cursor).asset_events] == [3]
+
+
+def test_what_follows_from_clicks_is_made_without_spark(project: Project) -> None:
+    write_clicks(project.lakehouse, count=50)
+    clicks = dg.AssetsDefinition(specs=[web_clicks])
+    assert project.run([clicks, clicks_by_hour], selection=[clicks_by_hour]).success
+    assert sum(row["clicks"] for row in project.rows("mart.clicks_by_hour")) == 50
+    (snapshot,) = project.table("mart.clicks_by_hour").snapshots()
+    assert snapshot.properties["consumed.ext.web_clicks"] == "1"
+
+
+def test_a_table_made_anew_is_noticed_though_its_ids_come_again(project: Project) -> None:
+    (name,) = EXTERNAL_TABLES
+    for _ in range(3):
+        write_clicks(project.lakehouse, count=10)
+    cursor = tick(project, None).cursor
+    project.lakehouse.catalog().drop_table(name)
+    for _ in range(4):
+        write_clicks(project.lakehouse, count=5)
+    again = tick(project, cursor)
+    assert [e.metadata["paimon/snapshot_id"].value for e in again.asset_events] == [1, 2, 3, 4]
+    assert again.asset_events[0].metadata["paimon/rolled_back_from"].value == 3
+
+
+def test_pressure_asks_for_one_compaction_of_the_table_that_needs_it(project: Project) -> None:
+    a_keyed_table(project, "dwd.orders", commits=9)
+    a_keyed_table(project, "dwd.users", commits=2)
+    context = dg.build_sensor_context(resources={"lakehouse": project.lakehouse})
+    (request,) = compaction_pressure(context)
+    assert request.run_config["ops"]["compact"]["config"]["table"] == "dwd.orders"
+    assert request.tags == {"lakehouse/maintains": "dwd.orders"}
+    assert "pressure dwd.orders 9-" in request.run_key
+    assert set(json.loads(context.cursor)) == {"dwd.orders", "dwd.users"}
+    again = dg.build_sensor_context(cursor=context.cursor, resources={"lakehouse": project.lakehouse})
+    (nothing,) = compaction_pressure(again)
+    assert isinstance(nothing, dg.SkipReason)
+
+
+@pytest.mark.parametrize("schedule", [schedule for schedule in all_schedules if schedule.name != "cdc_daily"])
+def test_the_night_looks_after_every_table_that_exists(project: Project, schedule: Any) -> None:
+    context = dg.build_schedule_context(
+        scheduled_execution_time=datetime(2026, 2, 1, 3, tzinfo=UTC), resources={"lakehouse": project.lakehouse}
+    )
+    (nothing,) = schedule(context)
+    assert isinstance(nothing, dg.SkipReason)
+    a_keyed_table(project, "dwd.orders", commits=1)
+    (request,) = schedule(context)
+    assert request.tags == {"lakehouse/maintains": "dwd.orders"}
+    assert request.run_key.endswith("dwd.orders 2026-02-01")
+
+
+def test_orphans_are_told_and_deleted(project: Project) -> None:
+    a_keyed_table(project, "shop.items", commits=1)
+    table = project.table("shop.items")
+    left = table.store.paths.manifest("left")
+    table.store.io.create(left, b"four")
+    for settings, expected in (({"dry_run": True}, ("orphans (dry run)", 1, 4)), ({}, ("orphans", 1, 4))):
+        told = execute(project, clean_table, "clean", table="shop.items", older_than_hours=-1, **settings)
+        assert (told["maintenance"], told["orphans"], told["bytes"]) == expected
+    assert table.store.io.status(left) is None
+
+
+def test_health_is_measured_from_metadata(project: Project) -> None:
+    a_keyed_table(project, "shop.items", commits=3)
+    health = measure(project.table("shop.items").facts)
+    assert (health.snapshots, health.live_files, health.level0_files, health.physical_rows) == (3, 3, 3, 6)

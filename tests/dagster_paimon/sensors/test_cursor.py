@@ -1,0 +1,95 @@
+"""Following a table's snapshots: each is reported once, a rollback is noticed, nothing is reported for ever."""
+
+from __future__ import annotations
+
+import pytest
+
+from dagster_paimon.sensors.cursor import ReportedSnapshot, Trail, decode_cursor, encode_cursor, follow
+from table_format.model.snapshot import CommitKind, Snapshot
+
+
+class History:
+    """Snapshots of a table: ``marks`` by id."""
+
+    def __init__(self, marks: dict[int, str]) -> None:
+        self._marks = marks
+
+    def latest_id(self) -> int | None:
+        return max(self._marks, default=None)
+
+    def earliest_id(self) -> int | None:
+        return min(self._marks, default=None)
+
+    def find(self, snapshot_id: int) -> Snapshot | None:
+        mark = self._marks.get(snapshot_id)
+        if mark is None:
+            return None
+        return Snapshot(
+            id=snapshot_id,
+            schema_id=0,
+            base_manifest_list="b",
+            delta_manifest_list="d",
+            commit_user="u",
+            commit_identifier=1,
+            commit_kind=CommitKind.APPEND,
+            time_millis=snapshot_id,
+            uuid=mark,
+        )
+
+
+def trail(**marks: str) -> Trail:
+    return tuple(ReportedSnapshot(int(name[1:]), mark) for name, mark in marks.items())
+
+
+A_TO_E = {1: "a", 2: "b", 3: "c", 4: "d", 5: "e"}
+SEEN = trail(s1="a", s2="b", s3="c", s4="d")
+
+
+@pytest.mark.parametrize(
+    ("seen", "now", "reported", "rolled_back_from", "missed"),
+    [
+        ((), {}, [], None, 0),
+        ((), A_TO_E, [1, 2, 3, 4, 5], None, 0),
+        ((), {7: "x", 8: "y"}, [7, 8], None, 0),
+        (SEEN, A_TO_E, [5], None, 0),
+        (SEEN, {1: "a", 2: "b", 3: "c", 4: "d"}, [], None, 0),
+        # expired meanwhile
+        (SEEN, {4: "d", 5: "e"}, [5], None, 0),
+        (SEEN, {5: "e", 6: "f"}, [5, 6], None, 0),
+        (SEEN, {7: "g", 8: "h"}, [7, 8], None, 2),
+        # rolled back to 2, and nothing since: the table is at 2 again
+        (SEEN, {1: "a", 2: "b"}, [2], 4, 0),
+        # rolled back to 2, then other commits, fewer and more than before
+        (SEEN, {1: "a", 2: "b", 3: "C"}, [3], 4, 0),
+        (SEEN, {1: "a", 2: "b", 3: "C", 4: "D", 5: "E"}, [3, 4, 5], 4, 0),
+        # dropped and made anew, empty and with rows
+        (SEEN, {}, [], 4, 0),
+        (SEEN, {1: "A"}, [1], 4, 0),
+        (SEEN, {1: "A", 2: "B", 3: "C", 4: "D", 5: "E", 6: "F"}, [1, 2, 3, 4, 5, 6], 4, 0),
+    ],
+)
+def test_what_is_reported_for_every_history(
+    seen: Trail, now: dict[int, str], reported: list[int], rolled_back_from: int | None, missed: int
+) -> None:
+    news = follow(seen, History(now), limit=100)
+    assert [s.id for s in news.snapshots] == reported
+    assert (news.rolled_back_from, news.missed) == (rolled_back_from, missed)
+    again = follow(news.trail, History(now), limit=100)
+    assert (again.snapshots, again.rolled_back_from) == ((), None)
+
+
+def test_a_long_history_is_reported_in_portions_and_in_order() -> None:
+    history = History({number: f"m{number}" for number in range(1, 251)})
+    seen: Trail = ()
+    found: list[int] = []
+    for _ in range(4):
+        news = follow(seen, history, limit=100)
+        found += [s.id for s in news.snapshots]
+        seen = news.trail
+    assert found == list(range(1, 251))
+    assert len(seen) == 20
+
+
+def test_a_cursor_keeps_its_trails() -> None:
+    assert decode_cursor(encode_cursor({"a.b": SEEN, "c.d": ()})) == {"a.b": SEEN, "c.d": ()}
+    assert decode_cursor(None) == decode_cursor("") == {}
