@@ -19,9 +19,8 @@ from dagster_paimon.maintenance.compaction import compact_table
 from dagster_paimon.maintenance.expiry import expire_table
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.resources.spark import SparkMode, SparkResource
-from dagster_paimon.sensors.snapshots import external_snapshots
 from resources.landing import LandingZone
-from sensors import compaction_pressure
+from sensors import compaction_pressure, external_snapshots
 from table_format.errors import TableFormatError
 from table_format.options import catalog as catalog_options
 from table_format.options.catalog import CatalogOptions

@@ -9,8 +9,8 @@ import pytest
 from dagster_paimon.maintenance.compaction import compact_table
 from sensors import compaction_pressure
 from table_format.model.schema import Schema
-from tests.dagster.test_maintenance import execute
 from tests.dagster_paimon.io.test_io_manager import an_asset, materializations
+from tests.dagster_paimon.maintenance.test_maintenance import execute
 from tests.support.dagster_project import Project
 
 pytestmark = pytest.mark.dagster
