@@ -23,6 +23,7 @@ Example::
 from __future__ import annotations
 
 from dagster_paimon.checks import table_checks
+from dagster_paimon.io.changes import Changes, changes_since_last_run
 from dagster_paimon.io.evolution import SchemaEvolution
 from dagster_paimon.io.frames import SparkFrame
 from dagster_paimon.io.io_manager import PaimonIOManager
@@ -34,6 +35,7 @@ from dagster_paimon.resources.spark import SparkMode, SparkResource
 from dagster_paimon.sensors import compaction_pressure_sensor, missing_indexes_sensor, snapshot_sensor
 
 __all__ = [
+    "Changes",
     "LakehouseCatalog",
     "PaimonIOManager",
     "SchemaEvolution",
@@ -41,6 +43,7 @@ __all__ = [
     "SparkMode",
     "SparkResource",
     "WriteMode",
+    "changes_since_last_run",
     "compaction_pressure_sensor",
     "maintenance_jobs",
     "maintenance_schedules",
