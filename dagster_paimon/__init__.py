@@ -33,9 +33,11 @@ from dagster_paimon.maintenance.schedules import maintenance_schedules
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.resources.spark import SparkMode, SparkResource
 from dagster_paimon.sensors import compaction_pressure_sensor, missing_indexes_sensor, snapshot_sensor
+from dagster_paimon.tables.freshness import Freshness
 
 __all__ = [
     "Changes",
+    "Freshness",
     "LakehouseCatalog",
     "PaimonIOManager",
     "SchemaEvolution",

@@ -63,6 +63,8 @@ def changes_since_last_run(
 ) -> Changes:
     """The changes of ``source`` since the last run of the asset, whose table has the write mode ``upsert``.
 
+    Rows that wait for the compaction that records their changes are among those of a later run.
+
     The position, and for complete rows the write mode ``overwrite_table``, become metadata of the output. Only one run
     of the asset may be at work at a time: give it a pool.
 
