@@ -19,8 +19,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.codecs.content_name import check_content, states_content
-from table_format.codecs.file_index import IndexPlace, IndexPlaces, decode_head, head_length
-from table_format.errors import BadEncoding, CorruptionError, LimitExceeded, Truncated
+from table_format.codecs.file_index import IndexPlace, IndexPlaces, check_places, decode_head, head_length
+from table_format.errors import BadEncoding, CorruptionError, LimitExceeded
 from table_format.io.sound_files import opened_file
 from table_format.io.table_store import TableStore
 from table_format.kernels.file_index import INDEX_TYPES
@@ -328,7 +328,5 @@ def _opened(read: Read, size: int, path: str) -> _Container:
     if length > size:
         raise BadEncoding(path, f"the head of the file index is said to have {length} bytes, the whole has {size}")
     places = decode_head(known(0, length), path=path)
-    ends = [place.start + place.length for column in places.values() for place in column.values() if not place.is_empty]
-    if ends and max(ends) > size:
-        raise Truncated(path, expected_bytes=max(ends), found_bytes=size)
+    check_places(places, head_length=length, size=size, path=path)
     return _Container(places, known, size, path)
