@@ -118,9 +118,11 @@ def has_index(file: DataFileMeta) -> bool:
 
 
 def names_of_indexes(
-    store: TableStore, partition_text: str, bucket: int, file: DataFileMeta
+    store: TableStore, partition_text: str, bucket: int, file: DataFileMeta, *, checks_content: bool = False
 ) -> frozenset[tuple[str, str]]:
-    """The indexes that a file has, each by its column, or key of a map column, and its type; only the head is read.
+    """The indexes that a file has, each by its column, or key of a map column, and its type.
+
+    Only the head is read. With ``checks_content`` the whole file is, where its name states its content.
 
     Raises:
         CorruptionError: they are missing or damaged.
@@ -133,6 +135,8 @@ def names_of_indexes(
         return frozenset()
     path = store.paths.file_in_bucket(partition_text, bucket, name)
     with opened_file(store.io, path) as source:
+        if checks_content and states_content(path):
+            return _pairs(_container(_checked(source, path), path))
         return _pairs(_opened(lambda start, length: read_at(source, length, start), source.size(), path))
 
 

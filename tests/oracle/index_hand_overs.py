@@ -1,6 +1,6 @@
 """Random tables with file indexes that we and the real Paimon write in turn, and what both read and leave out.
 
-Which files the real Paimon opens shows when a file is not there: ``INDEX_HAND_OVERS=300`` tables, or a few.
+Which files the real Paimon opens shows when a file is not there.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ NEGATIVES = ("<>", "NOT IN")
 NULLS = ("IS NULL", "IS NOT NULL")
 OF_JAVA = {
     "bloom-filter": {*POINTS},
-    "bitmap": {*POINTS, *NEGATIVES, *NULLS},
+    "bitmap": {*POINTS, *NULLS},
     "bsi": {*POINTS, *NEGATIVES, *NULLS, *RANGES},
     "range-bitmap": {*POINTS, *NEGATIVES, *NULLS, *RANGES},
 }
-"""The conditions with which the real Paimon leaves out files by an index."""
-OF_OURS = {**OF_JAVA, "bitmap": {*OF_JAVA["bitmap"], *RANGES}}
+"""The conditions with which the real Paimon leaves out each file that it can; bitmaps keep null for <> and NOT IN."""
+OF_OURS = {**OF_JAVA, "bitmap": {*POINTS, *NULLS, *NEGATIVES, *RANGES}}
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,9 @@ class HandOver:
         shape = self.chance.random()
         if shape < 0.6:
             return self._leaf()
-        return [self.chance.choice(("and", "or")), *(self._leaf() for _ in range(self.chance.randrange(2, 4)))]
+        # Version 0.9 loses rows of an OR with a bitmap for one part and no index for another, of its own files too.
+        word = "and" if self.is_old else self.chance.choice(("and", "or"))
+        return [word, *(self._leaf() for _ in range(self.chance.randrange(2, 4)))]
 
     def _leaf(self) -> Json:
         chance = self.chance
@@ -309,7 +311,8 @@ class HandOver:
             try:
                 self._read(condition)
             except PeerError as error:
-                assert "FileNotFound" in str(error), error
+                if "FileNotFound" not in str(error):
+                    raise
                 opened.add(entry.file.file_name)
             finally:
                 away.rename(path)
