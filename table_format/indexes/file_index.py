@@ -19,8 +19,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.codecs.content_name import check_content, states_content
-from table_format.codecs.file_index import IndexPlace, IndexPlaces, decode_head, head_length
-from table_format.errors import BadEncoding, CorruptionError, LimitExceeded, Truncated
+from table_format.codecs.file_index import IndexPlace, IndexPlaces, check_places, decode_head, head_length
+from table_format.errors import BadEncoding, CorruptionError, LimitExceeded
 from table_format.io.sound_files import opened_file
 from table_format.io.table_store import TableStore
 from table_format.kernels.file_index import INDEX_TYPES
@@ -118,9 +118,11 @@ def has_index(file: DataFileMeta) -> bool:
 
 
 def names_of_indexes(
-    store: TableStore, partition_text: str, bucket: int, file: DataFileMeta
+    store: TableStore, partition_text: str, bucket: int, file: DataFileMeta, *, checks_content: bool = False
 ) -> frozenset[tuple[str, str]]:
-    """The indexes that a file has, each by its column, or key of a map column, and its type; only the head is read.
+    """The indexes that a file has, each by its column, or key of a map column, and its type.
+
+    Only the head is read. With ``checks_content`` the whole file is, where its name states its content.
 
     Raises:
         CorruptionError: they are missing or damaged.
@@ -133,6 +135,8 @@ def names_of_indexes(
         return frozenset()
     path = store.paths.file_in_bucket(partition_text, bucket, name)
     with opened_file(store.io, path) as source:
+        if checks_content and states_content(path):
+            return _pairs(_container(_checked(source, path), path))
         return _pairs(_opened(lambda start, length: read_at(source, length, start), source.size(), path))
 
 
@@ -328,7 +332,5 @@ def _opened(read: Read, size: int, path: str) -> _Container:
     if length > size:
         raise BadEncoding(path, f"the head of the file index is said to have {length} bytes, the whole has {size}")
     places = decode_head(known(0, length), path=path)
-    ends = [place.start + place.length for column in places.values() for place in column.values() if not place.is_empty]
-    if ends and max(ends) > size:
-        raise Truncated(path, expected_bytes=max(ends), found_bytes=size)
+    check_places(places, head_length=length, size=size, path=path)
     return _Container(places, known, size, path)

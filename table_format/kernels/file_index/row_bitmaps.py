@@ -21,6 +21,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 _COOKIE: Final = 12346
 _COOKIE_WITH_RUNS: Final = 12347
+_COOKIE_BYTES: Final = 4
 _CHUNK: Final = 1 << 16
 """Rows of one container."""
 _ARRAY_ROWS: Final = 4096
@@ -99,6 +100,18 @@ def _assembled(chunks: Ints, sizes: Ints, has_runs: Mask, bodies: list[bytes]) -
         offsets = len(head) + 4 * count + np.cumsum(lengths) - lengths
         head += offsets.astype("<u4").tobytes()
     return b"".join([head, *bodies])
+
+
+def check_bitmap_begins(payload: Payload, at: int) -> None:
+    """Look at the first bytes of a stored bitmap.
+
+    Raises:
+        BadEncoding: none begins there.
+    """
+    cookie = int.from_bytes(payload.read(at, _COOKIE_BYTES), "little")
+    if cookie != _COOKIE and cookie & 0xFFFF != _COOKIE_WITH_RUNS:
+        message = f"no bitmap at {at}: it begins with {cookie:#x}"
+        raise payload.damaged(message)
 
 
 def stored_length(data: bytes, at: int, payload: Payload) -> int:

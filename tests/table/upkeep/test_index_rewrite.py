@@ -496,3 +496,32 @@ def test_a_file_with_values_that_an_index_cannot_hold_is_not_rewritten_again(war
     assert pairs_of(table) == [{("id", "bitmap")}]
     again = table.rewrite_file_index()
     assert (again.rewritten, again.snapshots) == (0, ())
+
+
+def test_a_bit_lost_inside_an_index_is_noticed_by_the_hash_in_its_name_and_the_index_is_made_again(
+    warehouse: Warehouse,
+) -> None:
+    table = with_history(warehouse, options=BITMAP_OF_V | BESIDE)
+    name, *_ = sorted(index_files(warehouse, table))
+    path = f"{table.store.paths.root}/{name}"
+    data = warehouse.io.read(path)
+    warehouse.io.delete(path)
+    warehouse.io.create(path, data[:-1] + bytes([data[-1] ^ 1]))
+    assert index_coverage(table.facts).is_complete  # reads heads only
+    assert table.rewrite_file_index().rewritten == 1
+    assert name not in {entry.file.extra_files[0] for entry in live(table)}
+    assert all(stored == made for stored, made in stored_and_made(table))
+    assert table.rewrite_file_index().rewritten == 0
+
+
+@pytest.mark.parametrize("value", [-(2**63), 2**63 - 1])
+def test_a_file_whose_statistics_show_that_an_index_cannot_be_made_is_not_read_for_it_and_lacks_none(
+    warehouse: Warehouse, value: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = warehouse.table(options={"write-only": "true", "file-index.bsi.columns": "id"})
+    table.append(keyed([(value, "a", 1), (5, "a", 2)]))
+    is_held = value > 0
+    assert pairs_of(table) == [{("id", "bsi")} if is_held else set()]
+    assert index_coverage(table.facts).is_complete
+    monkeypatch.setattr("table_format.table.upkeep.index_rewrite.build_indexes", None)  # calls fail
+    assert table.rewrite_file_index().rewritten == 0
