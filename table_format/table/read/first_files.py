@@ -19,8 +19,8 @@ from table_format.model.types import DataType, InternalValue
 _Entry: TypeAlias = tuple[Place, int, int, InternalValue, int | None]
 """A place, the number of the file, how many rows stand there or before, the value, and the position of a single row."""
 
-_ROWS_ASIDE: Final = 8
-"""Files whose indexes are read at once: more than one, or none could be read beside another."""
+_FILES_AT_ONCE: Final = 8
+"""Files whose indexes are read before the search goes on: a store answers several reads at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class FirstFiles:
 
     def _next(self, waiting: Sequence[int]) -> list[int]:
         wanted = (n for n in waiting if n in self._chosen_files or self.may_hold(self._first[n]))
-        return [number for number, _ in zip(wanted, range(_ROWS_ASIDE), strict=False)]
+        return [number for number, _ in zip(wanted, range(_FILES_AT_ONCE), strict=False)]
 
     def _positions(self, number: int) -> list[int]:
         is_all = self._last is None or self._takes_ties
