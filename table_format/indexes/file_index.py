@@ -30,11 +30,12 @@ from table_format.kernels.file_index.conditions import Condition, SoughtValues, 
 from table_format.kernels.file_index.empty import EmptyIndex
 from table_format.kernels.file_index.payload import Payload
 from table_format.kernels.file_index.protocol import IndexReader, IndexType
+from table_format.kernels.file_index.range_bitmap import RangeBitmapReader
 from table_format.kernels.file_index.results import UNKNOWN, IndexResult, Leaf, Skip, evaluate, narrowed
 from table_format.limits import MAX_FILE_INDEX_BYTES
 from table_format.model.arrow_calls import read_at
 from table_format.model.data_file import DataFileMeta
-from table_format.model.file_index import BITMAP, BSI
+from table_format.model.file_index import BITMAP, BSI, RANGE_BITMAP
 from table_format.model.predicate import And, Compare, CompareOp, In, Literal, Or, Predicate, columns_of
 from table_format.model.schema import TableSchema
 from table_format.model.types import (
@@ -58,14 +59,28 @@ Read: TypeAlias = Callable[[int, int], bytes]
 class FileIndexes:
     """The indexes of the data files of one table, for filters over columns of ``read_schema``.
 
-    ``schemas`` holds the schema of every file by id. A condition is prepared once for all files.
+    ``schemas`` holds the schema of every file by id. A condition is prepared once for all files. Of what was read of
+    index files, up to ``kept_bytes`` is kept, and not read again.
     """
 
-    def __init__(self, store: TableStore, schemas: Mapping[int, TableSchema], read_schema: TableSchema) -> None:
+    def __init__(
+        self,
+        store: TableStore,
+        schemas: Mapping[int, TableSchema],
+        read_schema: TableSchema,
+        *,
+        kept_bytes: int = 0,
+    ) -> None:
         self._store = store
         self._schemas = schemas
         self._read_schema = read_schema
+        self._kept: dict[str, _Container] = {}
+        self._free_bytes = kept_bytes
         self._conditions: dict[Leaf, tuple[DataField, Condition | None]] = {}
+
+    def __reduce__(self) -> tuple[type[FileIndexes], tuple[object, ...]]:
+        # What is kept stays in its process.
+        return FileIndexes, (self._store, self._schemas, self._read_schema)
 
     def condition(self, leaf: Leaf) -> tuple[DataField, Condition | None]:
         """The column of the read schema that a condition is on, and the condition as indexes evaluate it."""
@@ -104,12 +119,23 @@ class FileIndexes:
             yield FileIndex(self, _container(file.embedded_file_index, path), schema, file)
             return
         path = self._store.paths.file_in_bucket(partition_text, bucket, name)
+        if path in self._kept:
+            yield FileIndex(self, self._kept[path], schema, file)
+            return
         with opened_file(self._store.io, path) as source:
             if states_content(path):
-                yield FileIndex(self, _container(_checked(source, path), path), schema, file)
-                return
-            container = _opened(lambda start, length: read_at(source, length, start), source.size(), path)
+                data = _checked(source, path)
+                container = _container(data, path)
+                self._keep(container, len(data))
+            else:
+                container = _opened(lambda start, length: read_at(source, length, start), source.size(), path)
             yield FileIndex(self, container, schema, file)
+
+    def _keep(self, container: _Container, size: int) -> None:
+        # Several threads may come here; they keep a few bytes too many at most.
+        if size <= self._free_bytes:
+            self._free_bytes -= size
+            self._kept[container.path] = container
 
 
 def has_index(file: DataFileMeta) -> bool:
@@ -240,6 +266,16 @@ class FileIndex:
         """The bitmaps of a column, whose keys are those of the values as they are read; errors as before."""
         readers = self._readers_of(field, lambda index_type: index_type.declaration.identifier == BITMAP)
         return next((reader for _, reader in readers if isinstance(reader, BitmapReader)), None)
+
+    def ranking(self, field: DataField) -> BsiReader | RangeBitmapReader | None:
+        """The bit slices or ranks of a column, which find the rows with the largest keys; errors as before."""
+        readers = self._readers_of(field, lambda index_type: index_type.declaration.identifier in (BSI, RANGE_BITMAP))
+        return next((reader for _, reader in readers if isinstance(reader, BsiReader | RangeBitmapReader)), None)
+
+    @property
+    def row_count(self) -> int:
+        """The rows of the data file."""
+        return self._row_count
 
     @property
     def is_orc(self) -> bool:

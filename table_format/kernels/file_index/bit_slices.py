@@ -86,6 +86,34 @@ class BitSlices:
             return sum(len(self.slice_of(bit)) << bit for bit in range(self.count))
         return sum(rows.intersection_cardinality(self.slice_of(bit)) << bit for bit in range(self.count))
 
+    def best(self, rows: BitMap, count: int, *, largest: bool) -> BitMap:
+        """Those ``count`` of these rows that have the largest numbers, or the smallest; all where there are not more.
+
+        Of rows with the last number, any are taken. Each of the rows has a number.
+        """
+        chosen, rest = BitMap(), rows
+        for bit in reversed(range(self.count)):
+            left = count - len(chosen)
+            if not left or not rest:
+                break
+            slice_ = self.slice_of(bit)
+            better = rest & slice_ if largest else rest - slice_
+            if len(better) > left:
+                rest = better
+            else:
+                chosen |= better
+                rest = rest - better
+        return chosen | rest[: count - len(chosen)]
+
+    def numbers(self, rows: BitMap) -> npt.NDArray[np.int64]:
+        """The number of each of these rows, in ascending order of the rows; 0 where a row has none."""
+        places = np.array(rows, np.int64)
+        found = np.zeros(len(places), np.int64)
+        for bit in range(self.count):
+            having = np.array(self.slice_of(bit) & rows, np.int64)
+            found[np.searchsorted(places, having)] |= np.int64(1 << bit)
+        return found
+
     def smallest(self, rows: BitMap) -> int:
         """The smallest number of these rows, of which there is at least one and each has a number."""
         return self._extreme(rows, lambda candidates, slice_: candidates - slice_)

@@ -25,6 +25,7 @@ from table_format.model.snapshot import Snapshot
 from table_format.options.check_file_index import indexed_type
 from table_format.pruning.file_bounds import FileBounds
 from table_format.table.facts import TableFacts
+from table_format.table.read.index_reads import of_each_index
 
 
 @dataclass(frozen=True)
@@ -133,5 +134,9 @@ def index_coverage(facts: TableFacts) -> IndexCoverage:
     plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=FileFilter())
     entries = [entry for entry in plan.entries if entry.bucket >= 0]
     declared = DeclaredIndexes(facts)
-    lacking = (e for e in entries if declared.differ(e.bucket_id, e.file))
-    return IndexCoverage(len(entries), dict(Counter(facts.partitions.text(e.partition).strip("/") for e in lacking)))
+    # The indexes of each schema are worked out before threads ask for them.
+    for entry in entries:
+        declared.of_file(entry.file)
+    differ = of_each_index(facts.store.io, lambda entry: declared.differ(entry.bucket_id, entry.file), entries)
+    lacking = (entry.partition for entry, lacks in zip(entries, differ, strict=True) if lacks)
+    return IndexCoverage(len(entries), dict(Counter(facts.partitions.text(each).strip("/") for each in lacking)))
