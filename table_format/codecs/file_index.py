@@ -27,6 +27,7 @@ _MAGIC: Final = 1493475289347502
 _VERSION: Final = 1
 _NOWHERE: Final = -1
 
+_KEPT_NAMES: Final = 1024
 _KEPT_HEADS: Final = 256
 _MAX_KEPT_BYTES: Final = 4096
 """Files with the same columns and settings mostly have the same head: so many of them are decoded once."""
@@ -114,6 +115,10 @@ def decode_head(head: bytes, *, path: str) -> IndexPlaces:
         raise BadEncoding(path, f"the head of the file index cannot be decoded: {error}") from error
 
 
+_name = lru_cache(maxsize=_KEPT_NAMES)(text_of_modified_utf8)
+"""Of columns and of types: the files of a table have the same ones."""
+
+
 @lru_cache(maxsize=_KEPT_HEADS)
 def _kept_head(head: bytes) -> IndexPlaces:
     return _decode_head(head)
@@ -129,7 +134,7 @@ def _decode_head(head: bytes) -> IndexPlaces:
         if at > len(head):
             message = f"a name of {length} bytes goes beyond its end"
             raise ValueError(message)
-        return text_of_modified_utf8(head[start:at])
+        return _name(head[start:at])
 
     def number() -> int:
         nonlocal at

@@ -16,12 +16,12 @@ from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from table_format.codecs.content_name import check_content, states_content
 from table_format.codecs.file_index import IndexPlace, IndexPlaces, check_places, decode_head, head_length
-from table_format.errors import BadEncoding, CorruptionError, LimitExceeded
-from table_format.io.sound_files import opened_file
+from table_format.errors import BadEncoding, CorruptionError, LimitExceeded, MissingFile, Truncated
+from table_format.io.file_io import FileIO
+from table_format.io.sound_files import opened_file, read_file
 from table_format.io.table_store import TableStore
 from table_format.kernels.file_index import INDEX_TYPES
 from table_format.kernels.file_index.bitmap import BitmapReader
@@ -122,13 +122,14 @@ class FileIndexes:
         if path in self._kept:
             yield FileIndex(self, self._kept[path], schema, file)
             return
+        if states_content(path):
+            data = _checked(self._store.io, path)
+            container = _container(data, path)
+            self._keep(container, len(data))
+            yield FileIndex(self, container, schema, file)
+            return
         with opened_file(self._store.io, path) as source:
-            if states_content(path):
-                data = _checked(source, path)
-                container = _container(data, path)
-                self._keep(container, len(data))
-            else:
-                container = _opened(lambda start, length: read_at(source, length, start), source.size(), path)
+            container = _opened(lambda start, length: read_at(source, length, start), source.size(), path)
             yield FileIndex(self, container, schema, file)
 
     def _keep(self, container: _Container, size: int) -> None:
@@ -341,12 +342,14 @@ def _index_file(file: DataFileMeta) -> str | None:
     return next((name for name in file.extra_files if name.endswith(INDEX_SUFFIX)), None)
 
 
-def _checked(source: pa.NativeFile, path: str) -> bytes:
+def _checked(io: FileIO, path: str) -> bytes:
     """The whole file, whose name states its content."""
-    size = source.size()
-    if size > MAX_FILE_INDEX_BYTES:
-        raise LimitExceeded(path, f"a file index of {size} bytes is longer than {MAX_FILE_INDEX_BYTES}")
-    data: bytes = source.read()
+    try:
+        data = read_file(io, path)
+    except FileNotFoundError as error:
+        raise MissingFile(path) from error
+    if len(data) > MAX_FILE_INDEX_BYTES:
+        raise LimitExceeded(path, f"a file index of {len(data)} bytes is longer than {MAX_FILE_INDEX_BYTES}")
     check_content(data, path=path)
     return data
 

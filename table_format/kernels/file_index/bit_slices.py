@@ -22,8 +22,14 @@ def stored_slices(numbers: npt.NDArray[np.int64], present: Mask, count: int) -> 
     >>> [len(slice) for slice in stored_slices(np.array([5, 3]), np.array([True, True]), 3)]
     [20, 18, 18]
     """
-    numbers = np.where(present, numbers, 0)
-    return [stored_mask(((numbers >> np.int64(bit)) & 1).astype(np.bool_)) for bit in range(count)]
+    numbers = np.where(present, numbers, 0).astype("<i8", copy=False)
+    # Byte by byte: masks of single bytes are much cheaper than shifts of whole numbers.
+    parts = numbers.view(np.uint8).reshape(-1, 8)
+    slices = []
+    for first_bit in range(0, count, 8):
+        part = np.ascontiguousarray(parts[:, first_bit // 8])
+        slices += [stored_mask(part & np.uint8(1 << bit)) for bit in range(min(8, count - first_bit))]
+    return slices
 
 
 @dataclass(frozen=True, slots=True)

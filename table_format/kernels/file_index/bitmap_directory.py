@@ -231,13 +231,19 @@ class _Decoder:
 
     def _text_entries(self, count: int, numbers: int) -> Entries:
         keys: list[Key] = []
-        found: list[tuple[int, ...]] = []
-        form = struct.Struct(f">{numbers}i")
+        found: list[bytes] = []
+        data, at, width = self._data, self._at, numbers * _INT.size
         for _ in range(count):
-            key, self._at = self._stored.decoded(self._data, self._at)
-            keys.append(key)
-            found.append(self._unpacked(form))
-        return _entries(keys, np.array(found, np.int64).reshape(-1, numbers))
+            start = at + _INT.size
+            end = start + _INT.unpack_from(data, at)[0]
+            at = end + width
+            if not start <= end or at > len(data):
+                message = f"a key at {start} ends at {end}, not within {len(data)} bytes"
+                raise ValueError(message)
+            keys.append(data[start:end])
+            found.append(data[end:at])
+        self._at = at
+        return _entries(keys, np.frombuffer(b"".join(found), ">i4").astype(np.int64).reshape(-1, numbers))
 
     def _int(self) -> int:
         return self._unpacked(_INT)[0]
