@@ -145,6 +145,11 @@ def test_orphans_of_one_table_and_of_a_database_are_counted_and_deleted(shop: Sh
     assert shop.call("remove_orphan_files", "db.*", dry_run="true") == two
     early = shop.clock.now_ms() - 72 * HOUR
     assert shop.call("remove_orphan_files", older_than=early)[0]["deletedFileCount"] == 0
+    late = shop.clock.now_ms()
+    with pytest.raises(InvalidInputError, match="nobody_else_writes"):
+        shop.call("remove_orphan_files", older_than=late, dry_run=True)
+    late_too = {"older_than": late, "nobody_else_writes": "true", "dry_run": True}
+    assert shop.call("remove_orphan_files", **late_too)[0]["deletedFileCount"] == 1
     assert shop.call("remove_orphan_files")[0]["deletedFileCount"] == 1
     assert shop.call("remove_orphan_files", "db.*")[0]["deletedFileCount"] == 1
 
