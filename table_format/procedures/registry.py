@@ -22,6 +22,7 @@ from table_format.procedures.history import (
     RENAME_TAG,
     REPLACE_TAG,
     ROLLBACK,
+    ROLLBACK_BEFORE,
     ROLLBACK_TO_TIMESTAMP,
     TRIGGER_TAG_AUTOMATIC_CREATION,
 )
@@ -50,6 +51,7 @@ PROCEDURES: Final = Registry(
         FAST_FORWARD,
         ROLLBACK,
         ROLLBACK_TO_TIMESTAMP,
+        ROLLBACK_BEFORE,
         RESET_CONSUMER,
         CLEAR_CONSUMERS,
     ),

@@ -355,6 +355,10 @@ class Table:
     fast_forward = branch_actions.fast_forward
     rollback_to = branch_actions.rollback_to
     rollback_to_timestamp = branch_actions.rollback_to_timestamp
+    rollback_before = branch_actions.rollback_before
+    plan_rollback = branch_actions.plan_rollback
+    plan_rollback_to_timestamp = branch_actions.plan_rollback_to_timestamp
+    plan_rollback_before = branch_actions.plan_rollback_before
 
     consumers = consumer_actions.consumers
     reset_consumer = consumer_actions.reset_consumer

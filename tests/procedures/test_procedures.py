@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from table_format import Table
-from table_format.errors import InvalidInputError, SnapshotNotFound, TagNotFound
+from table_format.errors import ConflictError, InvalidInputError, SnapshotNotFound, TagNotFound
 from table_format.model.schema_change import SetOption
 from table_format.procedures.operations import InProcess
 from table_format.procedures.registry import PROCEDURES
@@ -252,3 +252,17 @@ def test_the_result_has_the_declared_columns_also_without_rows(shop: Shop) -> No
     shop.table()
     found = run_procedure(InProcess(shop.warehouse.catalog), "expire_tags", {"table": "db.t"})
     assert found.schema == pa.schema([pa.field("expired_tags", pa.string(), nullable=False)])
+
+
+def test_what_a_job_committed_is_taken_back(shop: Shop) -> None:
+    table = shop.warehouse.table(primary_keys=["id"])
+    table.append(keyed([(1, "a", 1)]))
+    table.append(keyed([(1, "a", 2)]), properties={"dagster.run_id": "r1"}, commit_user="job", identifier=1)
+    table.append(keyed([(2, "a", 2)]))
+    gone = {"previous_snapshot_id": 3, "current_snapshot_id": 1}
+    wanted = {"properties": "dagster.run_id=r1", "commit_user": "job"}
+    assert shop.call("rollback_before", **wanted, dry_run="true") == [gone]
+    with pytest.raises(ConflictError, match="snapshot 3"):
+        shop.call("rollback_before", **wanted)
+    assert shop.call("rollback_before", **wanted, including_others="true") == [gone]
+    assert rows_of(table) == [(1, "a", 1)]

@@ -141,6 +141,11 @@ CALLS: Final[Mapping[str, Call]] = {
         {"full": True, **dict.fromkeys(("partitions", "buckets", "order_by", "order_strategy", "temporary_directory"))},
     ),
     "rescale": Call(_of_table("rescale"), {"bucket": 3, "partitions": None}),
+    "rollback_before": Call(
+        _of_table("rollback_before"), {"commit_user": "u", "properties": {"run": "1"}, "including_others": False}
+    ),
+    "plan_rollback": Call(_of_table("plan_rollback", "target"), {"target": 1}),
+    "plan_rollback_before": Call(_of_table("plan_rollback_before"), {"commit_user": "u", "properties": {"run": "1"}}),
     "analyze": Call(_of_table("analyze"), {"columns": ["id"]}),
     "expire_snapshots": Call(
         _of_table("expire_snapshots"),
