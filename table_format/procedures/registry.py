@@ -26,6 +26,7 @@ from table_format.procedures.history import (
     ROLLBACK_TO_TIMESTAMP,
     TRIGGER_TAG_AUTOMATIC_CREATION,
 )
+from table_format.procedures.partitions import EXPIRE_PARTITIONS, MARK_PARTITION_DONE
 from table_format.registry import Registry
 
 PROCEDURES: Final = Registry(
@@ -36,6 +37,8 @@ PROCEDURES: Final = Registry(
         REWRITE_FILE_INDEX,
         ANALYZE,
         DROP_PARTITION,
+        EXPIRE_PARTITIONS,
+        MARK_PARTITION_DONE,
         EXPIRE_SNAPSHOTS,
         EXPIRE_CHANGELOGS,
         EXPIRE_TAGS,

@@ -43,6 +43,8 @@ from table_format.table.upkeep import consumers as consumer_actions
 from table_format.table.upkeep import tags as tag_actions
 from table_format.table.upkeep.analyze import analyze
 from table_format.table.upkeep.index_rewrite import rewrite_table_indexes
+from table_format.table.upkeep.partition_done import mark_partitions_done
+from table_format.table.upkeep.partition_expiry import expire_partitions
 from table_format.table.upkeep.rescale import rescale_table
 from table_format.table.write.batch_commit import BatchCommit, CommitArguments, expire_after_commit, fresh_user
 from table_format.table.write.commit_retries import Messages, is_repeatable, write_and_commit
@@ -335,6 +337,8 @@ class Table:
             retain_floor_ms=retain_floor_ms,
         )
 
+    expire_partitions = expire_partitions
+    mark_partitions_done = mark_partitions_done
     expire_changelogs = cleaning_actions.expire_changelogs
     remove_orphan_files = cleaning_actions.remove_orphan_files
 

@@ -266,3 +266,16 @@ def test_what_a_job_committed_is_taken_back(shop: Shop) -> None:
         shop.call("rollback_before", **wanted)
     assert shop.call("rollback_before", **wanted, including_others="true") == [gone]
     assert rows_of(table) == [(1, "a", 1)]
+
+
+def test_partitions_expire_and_are_marked_as_done(shop: Shop) -> None:
+    table = shop.warehouse.table(partition_keys=["dt"])
+    table.append(keyed([(1, "20000101", 1), (2, "99990101", 1)]))
+    age = {"expiration_time": "7 d", "timestamp_formatter": "yyyyMMdd"}
+    gone = [{"expired_partitions": "dt=20000101"}]
+    assert shop.call("expire_partitions", **age, dry_run="true") == gone
+    assert shop.call("expire_partitions", **age) == gone
+    assert shop.call("expire_partitions", **age) == [{"expired_partitions": "No expired partitions."}]
+    assert rows_of(table) == [(2, "99990101", 1)]
+    assert shop.call("mark_partition_done", partitions="dt=99990101") == [{"result": True}]
+    assert "dt=99990101/_SUCCESS" in shop.warehouse.files(table)
