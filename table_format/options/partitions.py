@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from table_format.codecs.partition_time import check_formatter
+from table_format.model.partition_time import check_formatter
 from table_format.options.declare import Option
 from table_format.options.values import Parser, choice, duration, integer, names, optional, verbatim
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from table_format.codecs.partition_time import PartitionTimes
 from table_format.errors import InvalidInputError
 from table_format.io.paths import partition_text
 from table_format.metastore.references.expired_reads import on_latest
@@ -19,6 +18,7 @@ from table_format.metastore.scan.file_plan import live_files
 from table_format.model.arguments import flag
 from table_format.model.commit import Committable
 from table_format.model.manifest import ManifestEntry
+from table_format.model.partition_time import PartitionTimes
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.options.declare import Operation, Option, parse_value
 from table_format.options.partitions import (

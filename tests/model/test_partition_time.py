@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from table_format.codecs.partition_time import PartitionTimes, check_formatter
+from table_format.model.partition_time import PartitionTimes, check_formatter
 
 
 @pytest.mark.parametrize(
