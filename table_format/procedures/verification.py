@@ -7,8 +7,21 @@ from typing import Final
 
 import pyarrow as pa
 
+from table_format.model.arrow_calls import schema
 from table_format.procedures.arguments import FLAG, PARTITIONS, Argument, choice
 from table_format.procedures.declare import TABLE, Call, Procedure, Row
+
+_FINDINGS: Final = schema(
+    [
+        ("severity", pa.string()),
+        ("check", pa.string()),
+        ("path", pa.string()),
+        ("partition", pa.string()),
+        ("bucket", pa.int32()),
+        ("expected", pa.string()),
+        ("found", pa.string()),
+    ]
+)
 
 
 def _verify(call: Call) -> Iterable[Row]:
@@ -36,15 +49,5 @@ VERIFY: Final = Procedure(
         Argument("repair", FLAG, "Put wrong hints right; nothing else is changed.", default=False),
     ),
     _verify,
-    pa.schema(
-        [
-            pa.field("severity", pa.string(), nullable=False),
-            pa.field("check", pa.string(), nullable=False),
-            pa.field("path", pa.string(), nullable=False),
-            pa.field("partition", pa.string(), nullable=False),
-            pa.field("bucket", pa.int32()),
-            pa.field("expected", pa.string(), nullable=False),
-            pa.field("found", pa.string(), nullable=False),
-        ]
-    ),
+    _FINDINGS,
 )

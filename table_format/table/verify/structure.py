@@ -42,8 +42,6 @@ def check_structure(state: State) -> Iterator[Finding]:
         files = [entry.file for entry in entries]
         yield from _check_bucket_numbers(at, entries)
         yield from _check_names(at, files)
-        for file in files:
-            yield from _check_numbers(at, file)
         if bucket_id.bucket >= 0:
             yield from _check_levels(at, files)
     yield from _check_bucket_counts(state)
@@ -83,18 +81,6 @@ def _check_names(at: _Place, files: Sequence[DataFileMeta]) -> Iterator[Finding]
             found = f"on levels {seen[file.file_name]} and {file.level}"
             yield at.finding("file name", file, "a file that is live once", found)
         seen[file.file_name] = file.level
-
-
-def _check_numbers(at: _Place, file: DataFileMeta) -> Iterator[Finding]:
-    low, high = file.min_sequence_number, file.max_sequence_number
-    if low > high:
-        yield at.finding("sequence numbers", file, "a smallest number up to the largest", f"{low} and {high}")
-    if file.row_count < 0 or file.file_size < 0:
-        found = f"{file.row_count} rows in {file.file_size} bytes"
-        yield at.finding("row count", file, "numbers that are not negative", found)
-    if file.delete_row_count is not None and not 0 <= file.delete_row_count <= file.row_count:
-        found = f"{file.delete_row_count} deletes"
-        yield at.finding("delete row count", file, f"at most {file.row_count} deletes", found)
 
 
 def _check_levels(at: _Place, files: Sequence[DataFileMeta]) -> Iterator[Finding]:
