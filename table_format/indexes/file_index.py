@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from table_format.codecs.content_name import check_content, states_content
 from table_format.codecs.file_index import IndexPlace, IndexPlaces, check_places, decode_head, head_length
-from table_format.errors import BadEncoding, CorruptionError, LimitExceeded, MissingFile, Truncated
+from table_format.errors import BadEncoding, CorruptionError, LimitExceeded, MissingFile
 from table_format.io.file_io import FileIO
 from table_format.io.sound_files import opened_file, read_file
 from table_format.io.table_store import TableStore
@@ -161,9 +161,9 @@ def names_of_indexes(
     if name is None:
         return frozenset()
     path = store.paths.file_in_bucket(partition_text, bucket, name)
+    if checks_content and states_content(path):
+        return _pairs(_container(_checked(store.io, path), path))
     with opened_file(store.io, path) as source:
-        if checks_content and states_content(path):
-            return _pairs(_container(_checked(source, path), path))
         return _pairs(_opened(lambda start, length: read_at(source, length, start), source.size(), path))
 
 
