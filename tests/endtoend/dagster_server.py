@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -19,6 +20,7 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 LOCATION: Final = "lakehouse"
 _REPOSITORY: Final = "__repository__"
+_WORKER: Final = re.compile(r"Executing steps in process \(pid: (\d+)\)")
 _SETTINGS: Final = """
 telemetry:
   enabled: false
@@ -52,8 +54,9 @@ class DagsterServer:
     def query(self, text: str, variables: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The data of a GraphQL query or mutation."""
         body = json.dumps({"query": text, "variables": variables or {}}).encode()
-        request = urllib.request.Request(f"{self.url}/graphql", body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=60) as response:
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.url}/graphql", body, headers)  # noqa: S310 - this machine's own server
+        with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310
             answer = json.load(response)
         if answer.get("errors"):
             raise AssertionError(json.dumps(answer["errors"])[:2000])
@@ -87,12 +90,18 @@ class DagsterServer:
             raise AssertionError(json.dumps(found)[:2000])
         return str(found["run"]["runId"])
 
-    def backfill(self, assets: list[list[str]], partitions: list[str]) -> str:
-        """Start a backfill of some partitions of assets; its id."""
+    def backfill(self, job: str, partitions: list[str]) -> str:
+        """Start a backfill of some partitions of a job; its id."""
+        selector = {"repositoryLocationName": LOCATION, "repositoryName": _REPOSITORY}
         found = self.query(
             """mutation($p: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $p) { __typename
                ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }""",
-            {"p": {"assetSelection": [{"path": path} for path in assets], "partitionNames": partitions}},
+            {
+                "p": {
+                    "selector": {"partitionSetName": f"{job}_partition_set", "repositorySelector": selector},
+                    "partitionNames": partitions,
+                }
+            },
         )["launchPartitionBackfill"]
         if found["__typename"] != "LaunchBackfillSuccess":
             raise AssertionError(json.dumps(found)[:2000])
@@ -118,6 +127,14 @@ class DagsterServer:
         text = "query($r: ID!) { runOrError(runId: $r) { ... on Run { status } } }"
         return str(self.query(text, {"r": run})["runOrError"]["status"])
 
+    def worker(self, run: str) -> int | None:
+        """The process that executes a run, once its log says so."""
+        text = """query($r: ID!) { runOrError(runId: $r) { ... on Run { eventConnection { events {
+                  ... on MessageEvent { message } } } } } }"""
+        events = self.query(text, {"r": run})["runOrError"]["eventConnection"]["events"]
+        started = (_WORKER.search(event.get("message") or "") for event in events)
+        return next((int(found[1]) for found in started if found), None)
+
     def terminate(self, run: str) -> None:
         """Terminate a run, as the button of the UI does."""
         self.query(
@@ -137,8 +154,8 @@ class DagsterServer:
     def materializations(self, asset: list[str]) -> list[dict[str, Any]]:
         """The materializations of an asset, newest first: partition, description and plain metadata."""
         found = self.query(
-            """query($k: AssetKeyInput!) { assetOrError(assetKey: $k) { ... on Asset { assetMaterializations(limit: 100) {
-               partition description runId metadataEntries { label
+            """query($k: AssetKeyInput!) { assetOrError(assetKey: $k) { ... on Asset {
+               assetMaterializations(limit: 100) { partition description runId metadataEntries { label
                  ... on IntMetadataEntry { intValue } ... on TextMetadataEntry { text } } } } } }""",
             {"k": {"path": asset}},
         )
