@@ -189,16 +189,7 @@ def _parent(process: int) -> int:
 
 def write_clicks(warehouse: Path) -> None:
     """Another program commits clicks."""
-    command = [
-        sys.executable,
-        "-m",
-        "jobs.demo",
-        "write-clicks",
-        "--events",
-        str(CLICKS),
-        "--warehouse",
-        str(warehouse),
-    ]
+    arguments = ["write-clicks", "--events", str(CLICKS), "--warehouse", str(warehouse)]
     subprocess.run([sys.executable, "-m", "jobs.demo", *arguments], cwd=ROOT, check=True, capture_output=True)
 
 
