@@ -23,10 +23,12 @@ Example::
 from __future__ import annotations
 
 from dagster_paimon.checks import table_checks
+from dagster_paimon.checks.audits import branch_audit
 from dagster_paimon.io.evolution import SchemaEvolution
-from dagster_paimon.io.frames import SparkFrame
+from dagster_paimon.io.frames import FrameType, SparkFrame
 from dagster_paimon.io.io_manager import PaimonIOManager
-from dagster_paimon.io.writing import WriteMode
+from dagster_paimon.io.publishing import published_table
+from dagster_paimon.io.spec import EmptyPartitions, WriteMode
 from dagster_paimon.maintenance.jobs import maintenance_jobs
 from dagster_paimon.maintenance.schedules import maintenance_schedules
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
@@ -34,6 +36,8 @@ from dagster_paimon.resources.spark import SparkMode, SparkResource
 from dagster_paimon.sensors import compaction_pressure_sensor, missing_indexes_sensor, snapshot_sensor
 
 __all__ = [
+    "EmptyPartitions",
+    "FrameType",
     "LakehouseCatalog",
     "PaimonIOManager",
     "SchemaEvolution",
@@ -41,10 +45,12 @@ __all__ = [
     "SparkMode",
     "SparkResource",
     "WriteMode",
+    "branch_audit",
     "compaction_pressure_sensor",
     "maintenance_jobs",
     "maintenance_schedules",
     "missing_indexes_sensor",
+    "published_table",
     "snapshot_sensor",
     "table_checks",
 ]
