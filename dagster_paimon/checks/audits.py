@@ -20,8 +20,8 @@ def branch_audit(
 ) -> dg.AssetChecksDefinition:
     """A blocking check of an asset with ``paimon/wap``: ``judge`` is given the branch as a table.
 
-    It says whether the rows may be published, as a bool or as a result with metadata. The metadata of the check name the
-    branch, because Dagster shows a failed check beside the last good state of the asset.
+    It says whether the rows may be published, as a bool or as a result with metadata. The metadata of the check name
+    the branch, because Dagster shows a failed check beside the last good state of the asset.
 
     Example::
 

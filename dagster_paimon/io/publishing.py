@@ -23,9 +23,9 @@ def published_table(
 ) -> dg.AssetsDefinition:
     """The asset of a table after its audits, for an asset with ``paimon/wap``.
 
-    The staged asset writes to a branch of its run; its blocking checks (``branch_audit``) read the branch. When they have
-    passed this asset lets the table become what the branch is, and deletes the branch. When one fails this asset does
-    not run, readers of the table see nothing, and the branch stays for inspection. Assets that depend on this one read
+    The staged asset writes to a branch of its run; its blocking checks (``branch_audit``) read the branch. When they
+    have passed this asset lets the table become what the branch is, and deletes the branch. When one fails this asset
+    does not run, readers of the table see nothing, and the branch stays for inspection. Assets that depend on this one read
     the table. ``key`` is its asset key, by default that of the table's name; further ``arguments`` are those of
     ``dg.asset``, such as ``group_name``, ``pool`` and ``automation_condition``.
 

@@ -57,7 +57,7 @@ def test_rows_are_published_after_their_audit(project: Project) -> None:
     assert project.table(TABLE).tags() == {}
     project.run(the_graph([3]))
     assert numbers(project) == [1, 2, 3]
-    (event,) = [e for e in result.asset_materializations_for_node("lab__results")]
+    (event,) = result.asset_materializations_for_node("lab__results")
     assert event.metadata["paimon/snapshot_id"].value == 1
     assert event.metadata["paimon/published_branch"].value == f"wap-{result.run_id}"
     assert project.table(TABLE).snapshots()[0].properties["dagster.run_id"] == result.run_id
