@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from dagster_paimon.checks import table_checks
 from dagster_paimon.checks.audits import branch_audit
+from dagster_paimon.io.changes import Changes, changes_since_last_run
 from dagster_paimon.io.evolution import SchemaEvolution
 from dagster_paimon.io.frames import FrameType, SparkFrame
 from dagster_paimon.io.io_manager import PaimonIOManager
@@ -34,10 +35,13 @@ from dagster_paimon.maintenance.schedules import maintenance_schedules
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.resources.spark import SparkMode, SparkResource
 from dagster_paimon.sensors import compaction_pressure_sensor, missing_indexes_sensor, snapshot_sensor
+from dagster_paimon.tables.freshness import Freshness
 
 __all__ = [
+    "Changes",
     "EmptyPartitions",
     "FrameType",
+    "Freshness",
     "LakehouseCatalog",
     "PaimonIOManager",
     "SchemaEvolution",
@@ -46,6 +50,7 @@ __all__ = [
     "SparkResource",
     "WriteMode",
     "branch_audit",
+    "changes_since_last_run",
     "compaction_pressure_sensor",
     "maintenance_jobs",
     "maintenance_schedules",

@@ -25,8 +25,8 @@ def published_table(
 
     The staged asset writes to a branch of its run; its blocking checks (``branch_audit``) read the branch. When they
     have passed this asset lets the table become what the branch is, and deletes the branch. When one fails this asset
-    does not run, readers of the table see nothing, and the branch stays for inspection. Assets that depend on this one read
-    the table. ``key`` is its asset key, by default that of the table's name; further ``arguments`` are those of
+    does not run, readers of the table see nothing, and the branch stays for inspection. Assets that depend on this one
+    read the table. ``key`` is its asset key, by default that of the table's name; further ``arguments`` are those of
     ``dg.asset``, such as ``group_name``, ``pool`` and ``automation_condition``.
 
     Example::

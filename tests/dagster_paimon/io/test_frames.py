@@ -107,7 +107,9 @@ def test_a_package_that_is_missing_is_named_with_what_to_install(
     source = a_source(lambda: ROWS)
     project.run(source)
     monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(dg.Failure, match=r"needs the package polars.*pip install 'paimon-lakehouse\[frames\]'") as raised:
+    with pytest.raises(
+        dg.Failure, match=r"needs the package polars.*pip install 'paimon-lakehouse\[frames\]'"
+    ) as raised:
         project.run([source, reader := a_reader(pl.DataFrame, [])], selection=[reader])
     assert raised.value.allow_retries is False
 
