@@ -14,7 +14,7 @@ from table_format.spark.read.first_rows import first_rows_of
 from table_format.spark.read.frames import frame_of
 from table_format.spark.read.pinned_scan import PinnedScan
 from table_format.spark.tasks.code_shipping import is_connect
-from table_format.facts import TableFacts
+from table_format.table.facts import TableFacts
 from table_format.table.read.filters import bound_filter
 from table_format.table.read.scan import Scan, shown_schema
 
