@@ -143,7 +143,7 @@ def value_of_text(text: str, data_type: DataType) -> InternalValue | None:
     to Spark.
 
     >>> value_of_text("1582-10-10", DateType())
-    -141433
+    -141432
     >>> value_of_text("1.50", DecimalType(10, 3))
     Decimal('1.500')
     """
