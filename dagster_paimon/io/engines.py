@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 import pyarrow as pa
 
 from dagster_paimon.io.frames import FrameType, SparkFrame, frame_type_of, known_types
+from dagster_paimon.io.partitions import Slice, condition_of
 from dagster_paimon.io.tally import RETRACTING, Tally
 from dagster_paimon.resources.progress import Log
 from dagster_paimon.resources.spark import SparkResource
@@ -164,8 +165,6 @@ class SparkWriter:
         from pyspark.sql import Observation
         from pyspark.sql import functions as F
 
-        from table_format.spark.read.conditions import condition
-
         if tally.refuse_others:
             frame = self._refusing(frame, tally)
         if not tally.slices:
@@ -174,7 +173,7 @@ class SparkWriter:
         if self.handling.kind is None and ROW_KIND_COLUMN in frame.columns:
             kind = F.col(ROW_KIND_COLUMN)
         retracts = F.coalesce(kind.isin(sorted(RETRACTING)), F.lit(False))
-        conditions = [condition(predicate, tally.fields) for _, predicate in tally.conditions]
+        conditions = [self._held(found, tally) for found in tally.slices]
         counters = [F.count(F.when(held, 1)).alias(f"rows{at}") for at, held in enumerate(conditions)]
         counters += [F.count(F.when(held & retracts, 1)).alias(f"deletes{at}") for at, held in enumerate(conditions)]
         observation = Observation()
@@ -187,11 +186,24 @@ class SparkWriter:
         return frame.observe(observation, *counters), read_counts
 
     @staticmethod
+    def _held(found: Slice, tally: Tally) -> Column:
+        """Whether a row belongs to a partition."""
+        from pyspark.sql import functions as F
+
+        from table_format.spark.names import column
+        from table_format.spark.read.conditions import condition, literal
+
+        if not tally.in_lists:
+            return condition(condition_of([found]), tally.fields)
+        field = tally.fields[0]
+        values = [literal(spec[field.name], field.type) for spec in found.specs()]
+        return F.arrays_overlap(column(field.name), F.array(*values))
+
+    @staticmethod
     def _refusing(frame: SparkFrame, tally: Tally) -> SparkFrame:
         """The frame, which fails when it runs and has a row of no partition."""
         from pyspark.sql import functions as F
 
-        from dagster_paimon.io.partitions import condition_of
         from table_format.spark.names import column
         from table_format.spark.read.conditions import condition
         from table_format.spark.types import spark_type
