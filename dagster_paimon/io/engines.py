@@ -132,7 +132,10 @@ class SparkWriter:
             try:
                 messages = write_frame(self._conformed(counted, facts.schema), facts, replacing=replacing)
             except Exception as error:
-                raise self._explained(error) from error
+                refusal = self._refusal(error)
+                if refusal is None:
+                    raise
+                raise refusal from error
             read_counts()
             return messages
 
@@ -219,10 +222,11 @@ class SparkWriter:
         checked = F.when(held, column(first.name)).otherwise(fails.cast(spark_type(first.type, first.name)))
         return frame.withColumn(first.name, checked)
 
-    def _explained(self, error: Exception) -> Exception:
+    def _refusal(self, error: Exception) -> InvalidData | None:
+        """The refusal that a failure of Spark stands for, if a row of no partition made it fail."""
         _, found, rest = str(error).partition(_OUTSIDE)
         tally = self.handling.tally
-        return error if tally is None or not found else tally.error(rest.partition(";")[0])
+        return tally.error(rest.partition(";")[0]) if tally is not None and found else None
 
 
 def writer_of(frame: object, spark: SparkResource, log: Log) -> FrameWriter:
