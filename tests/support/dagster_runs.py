@@ -19,7 +19,7 @@ def run_in_code_location(
     tags: Mapping[str, str] | None = None,
     raise_on_error: bool = True,
 ) -> Any:
-    """Execute a job of a code location in this process."""
+    """Execute a job of a code location whose executor is ``in_process_executor``."""
     backed = RepoBackedJob(job, defs.get_repository_def())
     run = instance.create_run_for_job(backed.get_definition(), run_config=run_config or {}, tags=tags or {})
     return execute_run(backed, run, instance, raise_on_error=raise_on_error)

@@ -31,10 +31,9 @@ def key_of(table: str, *assets: Any) -> str:
     def reporting() -> None:
         report()
 
+    defs = dg.Definitions(assets=assets, jobs=[reporting], executor=dg.in_process_executor)
     with dg.DagsterInstance.ephemeral() as instance:
-        assert run_in_code_location(
-            dg.Definitions(assets=assets, jobs=[reporting]), "reporting", instance=instance
-        ).success
+        assert run_in_code_location(defs, "reporting", instance=instance).success
     return found[0].to_user_string()
 
 
