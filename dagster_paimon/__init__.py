@@ -28,20 +28,24 @@ from dagster_paimon.io.frames import SparkFrame
 from dagster_paimon.io.io_manager import PaimonIOManager
 from dagster_paimon.io.writing import WriteMode
 from dagster_paimon.maintenance.jobs import maintenance_jobs
+from dagster_paimon.maintenance.links import job_links
 from dagster_paimon.maintenance.schedules import maintenance_schedules
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.resources.retries import RetryUnlessTerminated
 from dagster_paimon.resources.spark import SparkMode, SparkResource
 from dagster_paimon.sensors import compaction_pressure_sensor, missing_indexes_sensor, snapshot_sensor
 
 __all__ = [
     "LakehouseCatalog",
     "PaimonIOManager",
+    "RetryUnlessTerminated",
     "SchemaEvolution",
     "SparkFrame",
     "SparkMode",
     "SparkResource",
     "WriteMode",
     "compaction_pressure_sensor",
+    "job_links",
     "maintenance_jobs",
     "maintenance_schedules",
     "missing_indexes_sensor",
