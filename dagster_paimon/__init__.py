@@ -23,6 +23,7 @@ Example::
 from __future__ import annotations
 
 from dagster_paimon.checks import table_checks
+from dagster_paimon.io.changes import Changes, changes_since_last_run
 from dagster_paimon.io.evolution import SchemaEvolution
 from dagster_paimon.io.frames import SparkFrame
 from dagster_paimon.io.io_manager import PaimonIOManager
@@ -34,8 +35,11 @@ from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.resources.retries import RetryUnlessTerminated
 from dagster_paimon.resources.spark import SparkMode, SparkResource
 from dagster_paimon.sensors import compaction_pressure_sensor, missing_indexes_sensor, snapshot_sensor
+from dagster_paimon.tables.freshness import Freshness
 
 __all__ = [
+    "Changes",
+    "Freshness",
     "LakehouseCatalog",
     "PaimonIOManager",
     "RetryUnlessTerminated",
@@ -44,6 +48,7 @@ __all__ = [
     "SparkMode",
     "SparkResource",
     "WriteMode",
+    "changes_since_last_run",
     "compaction_pressure_sensor",
     "job_links",
     "maintenance_jobs",

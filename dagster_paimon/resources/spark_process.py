@@ -40,7 +40,7 @@ def cancel_jobs(session: SparkSession) -> None:
             session.interruptAll()
         else:
             session.sparkContext.cancelAllJobs()
-    except Exception:  # noqa: BLE001 - the work is over in any case
+    except Exception:
         logging.getLogger(__name__).debug("the jobs of the session were not cancelled", exc_info=True)
 
 
