@@ -21,6 +21,7 @@ from dagster_paimon.maintenance.rollback import ROLLBACK
 from dagster_paimon.maintenance.runner import maintenance_job
 from dagster_paimon.maintenance.statistics import ANALYZE, HEALTH
 from dagster_paimon.maintenance.tags import AUTOMATIC_TAGS, CREATE_TAG, DELETE_TAG
+from dagster_paimon.maintenance.verify import VERIFY
 from dagster_paimon.tables.selection import TableNames, TableSelection
 
 KINDS: Final[tuple[Maintenance[Any], ...]] = (
@@ -41,6 +42,7 @@ KINDS: Final[tuple[Maintenance[Any], ...]] = (
     ROLLBACK,
     ALTER_OPTIONS,
     ANALYZE,
+    VERIFY,
     HEALTH,
 )
 

@@ -26,7 +26,7 @@ class Outcome:
     ``title`` names the work, ``summary`` is one line for a reader of the asset page, ``metadata`` the details.
     ``plots`` asks for levels and file sizes before and after. ``new_state`` is the snapshot that a rollback or the
     publication of a branch made the latest: other rows are the asset now, so what follows from it is out of date.
-    ``state_metadata`` is reported with it.
+    ``state_metadata`` is reported with it. With a ``problem`` the run fails after the report, and is not tried again.
     """
 
     title: str
@@ -35,6 +35,7 @@ class Outcome:
     plots: bool = False
     new_state: Snapshot | None = None
     state_metadata: Mapping[str, Any] = field(default_factory=dict)
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ be repeated.
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import dagster as dg
 
@@ -26,6 +26,8 @@ from dagster_paimon.tables.asset_keys import TableAssets
 from dagster_paimon.tables.measure import measure
 from table_format.errors import AlreadyExistsError, InvalidInputError, NotFoundError, TableFormatError
 
+Event: TypeAlias = dg.AssetObservation | dg.AssetMaterialization
+
 RETRIES: Final = RetryUnlessTerminated(max_retries=2, delay=2, jitter=dg.Jitter.PLUS_MINUS)
 _FINAL: Final = (InvalidInputError, NotFoundError, AlreadyExistsError)
 """Errors that a repetition would meet again."""
@@ -33,7 +35,8 @@ _FINAL: Final = (InvalidInputError, NotFoundError, AlreadyExistsError)
 
 def maintenance_job(kind: Maintenance[Any], config: type[TablesConfig]) -> dg.JobDefinition:
     """The job of one kind of maintenance; ``config`` is that of the kind or a subclass of it."""
-    op = dg.op(name=kind.op, description=kind.description, retry_policy=RETRIES, tags={"kind": "maintenance"})(
+    # A generator without outputs: what it yields is reported at once, also when a later table fails.
+    op = dg.op(name=kind.op, description=kind.description, retry_policy=RETRIES, tags={"kind": "maintenance"}, out={})(
         _with_spark(kind, config) if kind.uses_spark else _without_spark(kind, config)
     )
 
@@ -44,17 +47,22 @@ def maintenance_job(kind: Maintenance[Any], config: type[TablesConfig]) -> dg.Jo
     return job
 
 
-def _with_spark(kind: Maintenance[Any], config_class: type[TablesConfig]) -> Callable[..., None]:
-    def work(context: dg.OpExecutionContext, config: Any, lakehouse: LakehouseCatalog, spark: SparkResource) -> None:  # noqa: ANN401
-        run_maintenance(context, kind, config, lakehouse, spark)
+def _with_spark(kind: Maintenance[Any], config_class: type[TablesConfig]) -> Callable[..., Iterator[Event]]:
+    def work(
+        context: dg.OpExecutionContext,
+        config: Any,  # noqa: ANN401
+        lakehouse: LakehouseCatalog,
+        spark: SparkResource,
+    ) -> Iterator[Event]:
+        yield from run_maintenance(context, kind, config, lakehouse, spark)
 
     work.__annotations__["config"] = config_class
     return work
 
 
-def _without_spark(kind: Maintenance[Any], config_class: type[TablesConfig]) -> Callable[..., None]:
-    def work(context: dg.OpExecutionContext, config: Any, lakehouse: LakehouseCatalog) -> None:  # noqa: ANN401
-        run_maintenance(context, kind, config, lakehouse, None)
+def _without_spark(kind: Maintenance[Any], config_class: type[TablesConfig]) -> Callable[..., Iterator[Event]]:
+    def work(context: dg.OpExecutionContext, config: Any, lakehouse: LakehouseCatalog) -> Iterator[Event]:  # noqa: ANN401
+        yield from run_maintenance(context, kind, config, lakehouse, None)
 
     work.__annotations__["config"] = config_class
     return work
@@ -66,8 +74,8 @@ def run_maintenance(
     config: ConfigT,
     lakehouse: LakehouseCatalog,
     spark: SparkResource | None,
-) -> None:
-    """Do the work of one kind to all tables of a configuration.
+) -> Iterator[Event]:
+    """Do the work of one kind to all tables of a configuration; a report on each, once it is done.
 
     Raises:
         Failure: the configuration cannot work, or the work on a table would fail again.
@@ -79,25 +87,32 @@ def run_maintenance(
             kind.check(lakehouse.table(name), config)
     assets, locks = TableAssets.of_context(context), locks_of(context)
     failed: dict[str, TableFormatError] = {}
+    problems: list[str] = []
     for name in names:
         visit = Visit(name, lakehouse, context.log, spark)
         alone: AbstractContextManager[None] = locks.alone(name) if kind.changes(config) else nullcontext()
         try:
             with alone:
-                _one_table(context, kind, config, visit, assets.key_of(name))
+                done, metadata = _one_table(context, kind, config, visit)
         except TableFormatError as error:
             if len(names) == 1:
                 with refusing():
                     raise
             context.log.exception("%s: %s failed, the other tables go on", name, kind.op)
             failed[name] = error
+            continue
+        yield from _events(done, metadata, assets.key_of(name))
+        problems += [done.problem] if done.problem else []
     if failed:
         _fail(failed, of=len(names))
+    if problems:
+        raise dg.Failure(description="\n".join(problems), allow_retries=False)
 
 
 def _one_table(
-    context: dg.OpExecutionContext, kind: Maintenance[ConfigT], config: ConfigT, visit: Visit, key: dg.AssetKey
-) -> None:
+    context: dg.OpExecutionContext, kind: Maintenance[ConfigT], config: ConfigT, visit: Visit
+) -> tuple[Outcome, dict[str, Any]]:
+    """Do the work on one table; the outcome, and all that is reported of it."""
     before, began = measure(visit.table().facts) if kind.measured else None, time.monotonic()
     outcome = kind.work(visit, config)
     metadata = {
@@ -112,17 +127,19 @@ def _one_table(
     if (location := location_of(context.run)) is not None:
         metadata["jobs"] = job_links(visit.name, location)
     context.log.info("%s: %s", visit.name, outcome.summary)
-    context.log_event(dg.AssetObservation(asset_key=key, description=outcome.summary, metadata=metadata))
-    _report_new_state(context, outcome, key)
+    return outcome, metadata
 
 
-def _report_new_state(context: dg.OpExecutionContext, outcome: Outcome, key: dg.AssetKey) -> None:
+def _events(outcome: Outcome, metadata: dict[str, Any], key: dg.AssetKey) -> Iterator[Event]:
+    yield dg.AssetObservation(asset_key=key, description=outcome.summary, metadata=metadata)
     state = outcome.new_state
-    if state is None:
-        return
-    metadata = {"paimon/snapshot_id": state.id, **outcome.state_metadata}
-    tags = {"dagster/data_version": data_version(state).value}
-    context.log_event(dg.AssetMaterialization(asset_key=key, description=outcome.summary, metadata=metadata, tags=tags))
+    if state is not None:
+        yield dg.AssetMaterialization(
+            asset_key=key,
+            description=outcome.summary,
+            metadata={"paimon/snapshot_id": state.id, **outcome.state_metadata},
+            tags={"dagster/data_version": data_version(state).value},
+        )
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -83,6 +84,8 @@ def test_a_table_that_fails_does_not_keep_the_others_from_their_work(items: Proj
     assert failure is not None
     assert str(failure.description).startswith("1 of 2 tables failed:\nsales.events: ")
     assert {split.total_buckets for split in items.table(TABLE).scan().plan().splits} == {2}
+    (event,) = [event for event in result.all_events if event.event_type_value == "ASSET_OBSERVATION"]
+    assert event.asset_observation_data.asset_observation.asset_key == dg.AssetKey(["sales", "items"])
 
 
 def test_a_report_lands_on_the_asset_of_the_table_and_links_to_the_jobs(items: Project) -> None:
@@ -360,3 +363,29 @@ def test_maintenance_compacts_what_has_been_on_level_0_for_long(items: Project) 
     assert execute(items, "maintain_table", max_level0_age_hours=1000, **settings)["description"] == "nothing is due"
     found = execute(items, "maintain_table", max_level0_age_hours=1e-9, **settings)
     assert (found["description"], found["paimon/level0_files"]) == ("1 things were due: compact", 0)
+
+
+# --- verification -----------------------------------------------------------------------------------------------------
+
+
+def test_a_sound_table_is_verified_down_to_its_rows(items: Project) -> None:
+    found = execute(items, "verify_table", table=TABLE, depth="rows", on_spark=False)
+    assert found["description"].startswith("everything is right: 4 snapshots, ")
+    assert (found["errors"], found["rows read"]) == (0, 8)
+    assert "expected one of metadata, files and rows" in refusal(
+        items, "verify_table", table=TABLE, depth="deep", on_spark=False
+    )
+
+
+def test_a_missing_file_is_reported_and_fails_the_run(items: Project) -> None:
+    table = items.table(TABLE)
+    lost = next(Path(table.store.paths.root).rglob("data-*"))
+    lost.unlink()
+    result = run(items, "verify_table", table=TABLE, on_spark=False)
+    assert not result.success
+    (event,) = [event for event in result.all_events if event.event_type_value == "ASSET_OBSERVATION"]
+    report = event.asset_observation_data.asset_observation
+    assert lost.name in str(report.metadata["findings"].value)
+    assert "STEP_UP_FOR_RETRY" not in [event.event_type_value for event in result.all_events]
+    found = execute(items, "verify_table", table=TABLE, on_spark=False, fail_on_errors=False)
+    assert found["errors"] >= 1
