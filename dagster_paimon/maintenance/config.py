@@ -6,6 +6,7 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
+from hashlib import sha256
 from typing import Any, TypeVar
 
 import dagster as dg
@@ -51,7 +52,9 @@ def known_tables(config: type[ConfigT], names: Sequence[str]) -> type[ConfigT]:
     """The configuration with the fields ``table`` and ``tables`` limited to some names; itself without names."""
     if not names:
         return config
-    known = StrEnum("KnownTable", {name: name for name in names})  # type: ignore[misc]
+    # Dagster remembers types of configurations by their names, so lists of other tables need another name.
+    digest = sha256("\n".join(names).encode()).hexdigest()
+    known = StrEnum(f"KnownTable_{digest[:8]}", {name: name for name in names})  # type: ignore[misc]
     fields: dict[str, Any] = {
         "table": (known | None, Field(default=None, description="database.table")),
         "tables": (list[known], Field(default_factory=list, description=_TABLES)),
