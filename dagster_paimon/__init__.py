@@ -31,8 +31,10 @@ from dagster_paimon.io.io_manager import PaimonIOManager
 from dagster_paimon.io.publishing import published_table
 from dagster_paimon.io.spec import EmptyPartitions, WriteMode
 from dagster_paimon.maintenance.jobs import maintenance_jobs
+from dagster_paimon.maintenance.links import job_links
 from dagster_paimon.maintenance.schedules import maintenance_schedules
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.resources.retries import RetryUnlessTerminated
 from dagster_paimon.resources.spark import SparkMode, SparkResource
 from dagster_paimon.sensors import compaction_pressure_sensor, missing_indexes_sensor, snapshot_sensor
 from dagster_paimon.tables.freshness import Freshness
@@ -44,6 +46,7 @@ __all__ = [
     "Freshness",
     "LakehouseCatalog",
     "PaimonIOManager",
+    "RetryUnlessTerminated",
     "SchemaEvolution",
     "SparkFrame",
     "SparkMode",
@@ -52,6 +55,7 @@ __all__ = [
     "branch_audit",
     "changes_since_last_run",
     "compaction_pressure_sensor",
+    "job_links",
     "maintenance_jobs",
     "maintenance_schedules",
     "missing_indexes_sensor",
