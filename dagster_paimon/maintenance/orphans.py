@@ -22,6 +22,9 @@ class CleanConfig(TableConfig):
         default=GRACE_MS / _HOUR_MS,
         description="Younger files stay: they may belong to a commit still to come.",
     )
+    nobody_else_writes: bool = Field(
+        default=False, description="Allow less than a day: it would delete the files of writers at work."
+    )
 
 
 @maintenance_op
@@ -29,7 +32,9 @@ def clean(context: dg.OpExecutionContext, config: CleanConfig, lakehouse: Lakeho
     """Delete files of one table that no snapshot, tag, branch or changelog reaches."""
     table = lakehouse.table(config.table)
     before_ms = table.store.runtime.clock.now_ms() - int(config.older_than_hours * _HOUR_MS)
-    report = table.remove_orphan_files(older_than_ms=before_ms, dry_run=config.dry_run)
+    report = table.remove_orphan_files(
+        older_than_ms=before_ms, dry_run=config.dry_run, nobody_else_writes=config.nobody_else_writes
+    )
     verb = "would delete" if config.dry_run else "deleted"
     context.log.info("%s: %s %s orphans, %s bytes", config.table, verb, len(report.files), report.bytes)
     metadata = {

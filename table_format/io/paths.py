@@ -241,6 +241,10 @@ class TablePaths:
             raise BadEncoding(self.root, f"the partition text {partition!r} is not a path below the table")
         return directory
 
+    def success_file(self, partition: str) -> str:
+        """The file that marks a partition as complete."""
+        return f"{self.partition_directory(partition)}/_SUCCESS"
+
     def bucket_directory(self, partition: str, bucket: int) -> str:
         """The directory with the data files of a bucket.
 

@@ -38,6 +38,7 @@ HINTS: tuple[Option[Any] | OptionPattern[Any], ...] = (
     hint("manifest.merge-optimize.enabled", boolean, True, _JAVA),
     hint("overwrite-upgrade", boolean, True, "Overwritten files go to the highest level in the Java engine."),
     hint("global-index.thread-num", integer(1), 32, _JAVA),
+    hint("partition.expiration-check-interval", text, "1 h", "How often a job of the Java engine expires partitions."),
     hint("partition.idle-time-to-report-statistic", text, "0 ms", "Reports of Flink to a metastore."),
     hint("sort-compaction.local-sample.magnification", integer(1), 1000, _JAVA),
     OptionPattern("lookup.cache<setting>", text, "Caches of lookup joins in the Java engine.", hint=True),

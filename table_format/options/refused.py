@@ -45,7 +45,6 @@ _TAGS: _Options = (
     unsupported("scan.plan-auto-tag-for-read.time-retained", optional(duration), None, "Tag what is read."),
 )
 _PARTITIONS: _Options = (
-    unsupported("partition.expiration-time", optional(duration), None, "Age of partitions to drop.", Operation.WRITE),
     OptionPattern("partition.<setting>", text, "Expiry and completion of partitions.", supported=False),
     unsupported("end-input.check-partition-expire", boolean, False, "Drop old partitions at the end of a job."),
 )

@@ -19,6 +19,7 @@ from table_format.options.hints import HINTS
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
 from table_format.options.manifest import ManifestOptions
 from table_format.options.merge import MergeOptions
+from table_format.options.partitions import PartitionOptions
 from table_format.options.postpone import PostponeOptions
 from table_format.options.refused import REFUSED
 from table_format.options.scan import ScanOptions
@@ -39,6 +40,7 @@ GROUPS: Final[tuple[type[object], ...]] = (
     WriteOptions,
     CommitOptions,
     ExpireOptions,
+    PartitionOptions,
     ScanOptions,
     StreamOptions,
     ChangelogOptions,

@@ -21,6 +21,7 @@ from table_format.options.file_index import FileIndexOptions
 from table_format.options.files import FileOptions
 from table_format.options.manifest import ManifestOptions
 from table_format.options.merge import MergeEngine, MergeOptions
+from table_format.options.partitions import PartitionOptions
 from table_format.options.postpone import PostponeOptions
 from table_format.options.scan import ScanOptions
 from table_format.options.stream import ChangelogProducer, StreamOptions
@@ -172,6 +173,15 @@ class TableOptions:
             InvalidOption: a value cannot be parsed.
         """
         return parse_group(ExpireOptions, self.raw)
+
+    @cached_property
+    def partitions(self) -> PartitionOptions:
+        """Which partitions are dropped for their age.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
+        return parse_group(PartitionOptions, self.raw)
 
     @cached_property
     def scan(self) -> ScanOptions:

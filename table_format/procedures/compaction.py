@@ -54,7 +54,7 @@ COMPACT: Final = Procedure(
 )
 RESCALE: Final = Procedure(
     "rescale",
-    "Give partitions another number of buckets.",
+    "Give partitions another number of buckets; without partitions the option of the table changes too.",
     (TABLE, Argument("bucket_num", COUNT, "Buckets of each partition; without it the table's option."), _PARTITIONS),
     done(lambda call: call.operations.rescale(call.table(), call["bucket_num"], partitions=call["partitions"])),
 )

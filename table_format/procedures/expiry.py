@@ -50,7 +50,10 @@ def _remove_orphan_files(call: Call) -> Iterable[Row]:
     database = name.removesuffix(".*")
     names = [name] if database == name else [f"{database}.{table}" for table in call.catalog.list_tables(database)]
     reports = [
-        call.table(one).remove_orphan_files(older_than_ms=call["older_than"], dry_run=call["dry_run"]) for one in names
+        call.table(one).remove_orphan_files(
+            older_than_ms=call["older_than"], dry_run=call["dry_run"], nobody_else_writes=call["nobody_else_writes"]
+        )
+        for one in names
     ]
     return [(sum(len(report.files) for report in reports), sum(report.bytes for report in reports))]
 
@@ -100,6 +103,12 @@ REMOVE_ORPHAN_FILES: Final = Procedure(
         required("table", TEXT, "The table, or database.* for all tables of a database."),
         Argument("older_than", INSTANT, "Delete only files changed before this time; without it, a day ago."),
         _DRY_RUN,
+        Argument(
+            "nobody_else_writes",
+            FLAG,
+            "Whether older_than may be less than a day ago: it would delete the files of writers at work.",
+            default=False,
+        ),
     ),
     _remove_orphan_files,
     pa.schema([pa.field("deletedFileCount", pa.int64()), pa.field("deletedFileTotalLenInBytes", pa.int64())]),

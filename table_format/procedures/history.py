@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from table_format.errors import InvalidInputError, SnapshotNotFound
 from table_format.metastore.history.rollback import RollbackReport
-from table_format.procedures.arguments import DURATION, FLAG, INSTANT, NAMES, TEXT, WHOLE, Argument, required
+from table_format.procedures.arguments import DURATION, FLAG, INSTANT, NAMES, OPTIONS, TEXT, WHOLE, Argument, required
 from table_format.procedures.declare import TABLE, Call, Procedure, Row, done
 from table_format.table.table import Table
 
@@ -67,6 +67,15 @@ def _rollback_to_timestamp(call: Call) -> Iterable[Row]:
     table = call.table()
     before = _latest(table)
     return _rolled_back(before, table.rollback_to_timestamp(call["timestamp"]))
+
+
+def _rollback_before(call: Call) -> Iterable[Row]:
+    table = call.table()
+    before = _latest(table)
+    commits = {"commit_user": call["commit_user"], "properties": call["properties"]}
+    if call["dry_run"]:
+        return [(before, table.plan_rollback_before(**commits).target.id)]
+    return _rolled_back(before, table.rollback_before(**commits, including_others=call["including_others"]))
 
 
 def _latest(table: Table) -> int:
@@ -151,5 +160,18 @@ ROLLBACK_TO_TIMESTAMP: Final = Procedure(
     "Make the last snapshot committed at or before a time the latest; what came later goes.",
     (TABLE, required("timestamp", INSTANT, "The time.")),
     _rollback_to_timestamp,
+    _ROLLED_BACK,
+)
+ROLLBACK_BEFORE: Final = Procedure(
+    "rollback_before",
+    "Make the snapshot before the first commit of a job the latest; what came later goes.",
+    (
+        TABLE,
+        Argument("properties", OPTIONS, "Properties of the job's commits, such as 'dagster.run_id=r1'."),
+        Argument("commit_user", TEXT, "The user of the job's commits."),
+        Argument("including_others", FLAG, "Whether what others committed since may be taken back too.", default=False),
+        Argument("dry_run", FLAG, "Only tell which snapshot would be the latest.", default=False),
+    ),
+    _rollback_before,
     _ROLLED_BACK,
 )

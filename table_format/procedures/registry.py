@@ -22,9 +22,11 @@ from table_format.procedures.history import (
     RENAME_TAG,
     REPLACE_TAG,
     ROLLBACK,
+    ROLLBACK_BEFORE,
     ROLLBACK_TO_TIMESTAMP,
     TRIGGER_TAG_AUTOMATIC_CREATION,
 )
+from table_format.procedures.partitions import EXPIRE_PARTITIONS, MARK_PARTITION_DONE
 from table_format.registry import Registry
 
 PROCEDURES: Final = Registry(
@@ -35,6 +37,8 @@ PROCEDURES: Final = Registry(
         REWRITE_FILE_INDEX,
         ANALYZE,
         DROP_PARTITION,
+        EXPIRE_PARTITIONS,
+        MARK_PARTITION_DONE,
         EXPIRE_SNAPSHOTS,
         EXPIRE_CHANGELOGS,
         EXPIRE_TAGS,
@@ -50,6 +54,7 @@ PROCEDURES: Final = Registry(
         FAST_FORWARD,
         ROLLBACK,
         ROLLBACK_TO_TIMESTAMP,
+        ROLLBACK_BEFORE,
         RESET_CONSUMER,
         CLEAR_CONSUMERS,
     ),

@@ -206,6 +206,8 @@ class Lake:
     ) -> tuple[Snapshot, ...]:
         """Give partitions another number of buckets, without one that of the table, in one OVERWRITE snapshot.
 
+        Without ``partitions`` the option ``bucket`` of the table is changed too; see ``rescale`` of the table.
+
         Raises:
             InvalidInputError: the table has no fixed number of buckets, or it is not told where buckets are postponed.
             ConflictError: another commit changed one of the partitions meanwhile; nothing is visible.

@@ -43,7 +43,10 @@ from table_format.table.upkeep import consumers as consumer_actions
 from table_format.table.upkeep import tags as tag_actions
 from table_format.table.upkeep.analyze import analyze
 from table_format.table.upkeep.index_rewrite import rewrite_table_indexes
+from table_format.table.upkeep.partition_done import mark_partitions_done
+from table_format.table.upkeep.partition_expiry import expire_partitions
 from table_format.table.upkeep.rescale import rescale_table
+from table_format.table.upkeep.upkeep_facts import due_upkeep_of
 from table_format.table.write.batch_commit import BatchCommit, CommitArguments, expire_after_commit, fresh_user
 from table_format.table.write.commit_retries import Messages, is_repeatable, write_and_commit
 from table_format.table.write.table_write import TableWrite
@@ -335,6 +338,10 @@ class Table:
             retain_floor_ms=retain_floor_ms,
         )
 
+    due_upkeep = due_upkeep_of
+
+    expire_partitions = expire_partitions
+    mark_partitions_done = mark_partitions_done
     expire_changelogs = cleaning_actions.expire_changelogs
     remove_orphan_files = cleaning_actions.remove_orphan_files
 
@@ -355,6 +362,10 @@ class Table:
     fast_forward = branch_actions.fast_forward
     rollback_to = branch_actions.rollback_to
     rollback_to_timestamp = branch_actions.rollback_to_timestamp
+    rollback_before = branch_actions.rollback_before
+    plan_rollback = branch_actions.plan_rollback
+    plan_rollback_to_timestamp = branch_actions.plan_rollback_to_timestamp
+    plan_rollback_before = branch_actions.plan_rollback_before
 
     consumers = consumer_actions.consumers
     reset_consumer = consumer_actions.reset_consumer

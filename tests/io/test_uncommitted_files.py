@@ -93,5 +93,5 @@ def test_a_deletion_that_fails_does_not_hide_the_error_that_made_it_necessary(
     if any(verb == "delete" for verb, _ in store.calls):
         assert any("orphan" in record.message for record in caplog.records)
     # What stayed is an orphan, which the cleaning finds.
-    table.remove_orphan_files(older_than_ms=1 << 60)
-    assert not table.remove_orphan_files(older_than_ms=1 << 60, dry_run=True).files
+    table.remove_orphan_files(older_than_ms=1 << 60, nobody_else_writes=True)
+    assert not table.remove_orphan_files(older_than_ms=1 << 60, dry_run=True, nobody_else_writes=True).files

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from table_format import Table
-from table_format.errors import InvalidInputError, SnapshotNotFound, TagNotFound
+from table_format.errors import ConflictError, InvalidInputError, SnapshotNotFound, TagNotFound
 from table_format.model.schema_change import SetOption
 from table_format.procedures.operations import InProcess
 from table_format.procedures.registry import PROCEDURES
@@ -145,6 +145,11 @@ def test_orphans_of_one_table_and_of_a_database_are_counted_and_deleted(shop: Sh
     assert shop.call("remove_orphan_files", "db.*", dry_run="true") == two
     early = shop.clock.now_ms() - 72 * HOUR
     assert shop.call("remove_orphan_files", older_than=early)[0]["deletedFileCount"] == 0
+    late = shop.clock.now_ms()
+    with pytest.raises(InvalidInputError, match="nobody_else_writes"):
+        shop.call("remove_orphan_files", older_than=late, dry_run=True)
+    late_too = {"older_than": late, "nobody_else_writes": "true", "dry_run": True}
+    assert shop.call("remove_orphan_files", **late_too)[0]["deletedFileCount"] == 1
     assert shop.call("remove_orphan_files")[0]["deletedFileCount"] == 1
     assert shop.call("remove_orphan_files", "db.*")[0]["deletedFileCount"] == 1
 
@@ -247,3 +252,30 @@ def test_the_result_has_the_declared_columns_also_without_rows(shop: Shop) -> No
     shop.table()
     found = run_procedure(InProcess(shop.warehouse.catalog), "expire_tags", {"table": "db.t"})
     assert found.schema == pa.schema([pa.field("expired_tags", pa.string(), nullable=False)])
+
+
+def test_what_a_job_committed_is_taken_back(shop: Shop) -> None:
+    table = shop.warehouse.table(primary_keys=["id"])
+    table.append(keyed([(1, "a", 1)]))
+    table.append(keyed([(1, "a", 2)]), properties={"dagster.run_id": "r1"}, commit_user="job", identifier=1)
+    table.append(keyed([(2, "a", 2)]))
+    gone = {"previous_snapshot_id": 3, "current_snapshot_id": 1}
+    wanted = {"properties": "dagster.run_id=r1", "commit_user": "job"}
+    assert shop.call("rollback_before", **wanted, dry_run="true") == [gone]
+    with pytest.raises(ConflictError, match="snapshot 3"):
+        shop.call("rollback_before", **wanted)
+    assert shop.call("rollback_before", **wanted, including_others="true") == [gone]
+    assert rows_of(table) == [(1, "a", 1)]
+
+
+def test_partitions_expire_and_are_marked_as_done(shop: Shop) -> None:
+    table = shop.warehouse.table(partition_keys=["dt"])
+    table.append(keyed([(1, "20000101", 1), (2, "99990101", 1)]))
+    age = {"expiration_time": "7 d", "timestamp_formatter": "yyyyMMdd"}
+    gone = [{"expired_partitions": "dt=20000101"}]
+    assert shop.call("expire_partitions", **age, dry_run="true") == gone
+    assert shop.call("expire_partitions", **age) == gone
+    assert shop.call("expire_partitions", **age) == [{"expired_partitions": "No expired partitions."}]
+    assert rows_of(table) == [(2, "99990101", 1)]
+    assert shop.call("mark_partition_done", partitions="dt=99990101") == [{"result": True}]
+    assert "dt=99990101/_SUCCESS" in shop.warehouse.files(table)

@@ -154,8 +154,7 @@ def cleaner(p: Process) -> None:
         durable["rounds"] += 1
         p.sleep(500, 3_000)
         try:
-            before_ms = p.actor.runtime.clock.now_ms() - GRACE_MS
-            report = remove_orphan_files(p.store, p.options, older_than_ms=before_ms)
+            report = remove_orphan_files(p.store, p.options, grace_ms=GRACE_MS)
         except (OSError, CorruptionError, ConflictError, SnapshotNotFound):
             # An expiry or the deletion of a tag may take files away under our eyes; nothing was deleted then.
             p.world.note("cleaning_put_off")

@@ -46,7 +46,7 @@ def clean(settings: Settings, shared: SharedStore, history: History) -> None:
     options = TableOptions.parse(schema_with(settings.options).options)
     store = TableStore(shared.files, PATHS, Runtime(random=random.Random(0)))
     expire_snapshots(store, options)  # ends what an expiry that died has begun
-    remove_orphan_files(store, options, older_than_ms=1 << 60)
+    remove_orphan_files(store, options, older_than_ms=1 << 60, grace_ms=0)
     there = {path for path in files_nothing_needs(shared, history) if shared.files.status(path) is not None}
     if there:
         raise Violation(f"I11 files that nothing needs are left after cleaning: {sorted(there)}")

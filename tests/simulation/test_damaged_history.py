@@ -134,7 +134,7 @@ OPERATIONS: Mapping[str, Callable[[Table], object]] = {
     "fast-forward": lambda t: t.fast_forward("b"),
     "delete a branch": lambda t: t.delete_branch("b"),
     "drop partitions and expire": drop_and_expire,
-    "remove orphans": lambda t: t.remove_orphan_files(older_than_ms=SOON),
+    "remove orphans": lambda t: t.remove_orphan_files(older_than_ms=SOON, nobody_else_writes=True),
     "expire changelogs": lambda t: t.expire_changelogs(retain_min=1, retain_max=1, older_than_ms=SOON),
     "commit": commit_with_upkeep,
 }

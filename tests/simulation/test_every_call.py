@@ -166,7 +166,7 @@ OPERATIONS = [
     ),
     Operation(
         "cleaning of orphans",
-        lambda t: t.remove_orphan_files(older_than_ms=FUTURE),
+        lambda t: t.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True),
         BEFORE,
         options={"deletion-vectors.enabled": "true"},
         prepare=leave_orphans,
@@ -260,7 +260,7 @@ def check_changelog(memory: MemoryFileIO) -> None:
 def check_orphans(memory: MemoryFileIO) -> None:
     """Cleaning leaves nothing that nothing reaches, and takes nothing else."""
     table = opened(memory)
-    table.remove_orphan_files(older_than_ms=FUTURE)
+    table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True)
     check_files(table)
     assert not hidden_files(memory, "/w")
 

@@ -85,7 +85,7 @@ def test_cleaning_finds_whatever_a_death_within_a_call_leaves(case: Case) -> Non
         with suppress(AlreadyExistsError, NotFoundError):  # it had taken effect
             case.run(on_history.opened(memory))
         table = on_history.opened(memory)
-        table.remove_orphan_files(older_than_ms=FUTURE)
+        table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True)
         try:
             check_files(table)
             assert [*hidden_below(memory, "/w")] == []
@@ -104,8 +104,8 @@ def test_a_young_draft_stays_as_a_whole() -> None:
     for path in sorted(names):
         memory.create(path, b"?")
     now_ms = table.store.runtime.clock.now_ms()
-    assert table.remove_orphan_files(older_than_ms=now_ms).paths == ()
-    assert set(table.remove_orphan_files(older_than_ms=now_ms + 1).paths) == names
+    assert table.remove_orphan_files(older_than_ms=now_ms, nobody_else_writes=True).paths == ()
+    assert set(table.remove_orphan_files(older_than_ms=now_ms + 1, nobody_else_writes=True).paths) == names
     assert memory.status(draft) is None
 
 

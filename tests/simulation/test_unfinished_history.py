@@ -73,7 +73,7 @@ NEXT: Mapping[str, Callable[[Table], object]] = {
     "a commit with upkeep": commit,
     "an expiry": lambda t: expire(t, 1),
     "the deletion of a tag": lambda t: t.delete_tag("older"),
-    "the cleaning of orphans": lambda t: t.remove_orphan_files(older_than_ms=SOON),
+    "the cleaning of orphans": lambda t: t.remove_orphan_files(older_than_ms=SOON, nobody_else_writes=True),
     "the expiry of changelogs": lambda t: t.expire_changelogs(retain_min=1, retain_max=1, older_than_ms=SOON),
     "all of them": lambda t: [NEXT[name](t) for name in list(NEXT)[1:6]],
 }

@@ -97,7 +97,7 @@ OPERATIONS: dict[str, Callable[[Table], object]] = {
     "append": lambda table: table.append(pa.table({"k": [9], "v": [9]}, schema=SCHEMA)),
     "compact": lambda table: table.compact(full=True),
     "expire": lambda table: table.expire_snapshots(retain_min=1, retain_max=1, older_than_ms=FUTURE, retain_floor_ms=0),
-    "orphans": lambda table: table.remove_orphan_files(older_than_ms=FUTURE),
+    "orphans": lambda table: table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True),
 }
 
 

@@ -141,6 +141,11 @@ CALLS: Final[Mapping[str, Call]] = {
         {"full": True, **dict.fromkeys(("partitions", "buckets", "order_by", "order_strategy", "temporary_directory"))},
     ),
     "rescale": Call(_of_table("rescale"), {"bucket": 3, "partitions": None}),
+    "rollback_before": Call(
+        _of_table("rollback_before"), {"commit_user": "u", "properties": {"run": "1"}, "including_others": False}
+    ),
+    "plan_rollback": Call(_of_table("plan_rollback", "target"), {"target": 1}),
+    "plan_rollback_before": Call(_of_table("plan_rollback_before"), {"commit_user": "u", "properties": {"run": "1"}}),
     "analyze": Call(_of_table("analyze"), {"columns": ["id"]}),
     "expire_snapshots": Call(
         _of_table("expire_snapshots"),
@@ -157,7 +162,9 @@ CALLS: Final[Mapping[str, Call]] = {
         _of_table("expire_changelogs"),
         {"dry_run": False, "retain_max": 5, "retain_min": 1, "older_than_ms": None, "limit": 10, "everything": False},
     ),
-    "remove_orphan_files": Call(_of_table("remove_orphan_files"), {"older_than_ms": None, "dry_run": False}),
+    "remove_orphan_files": Call(
+        _of_table("remove_orphan_files"), {"older_than_ms": None, "dry_run": False, "nobody_else_writes": False}
+    ),
     "create_tag": Call(
         _of_table("create_tag"), {"name": "n", "snapshot_id": 1, "time_retained_ms": 1000, "ignore_if_exists": False}
     ),
@@ -320,5 +327,5 @@ def _check_that_it_works(catalog: FileSystemCatalog, name: str) -> None:
         # A rescaled table is written once its option says the new number; some types are only read.
         assert table.scan().to_arrow().num_rows == rows.num_rows or rows.schema.names == KEYED.names
     table.expire_snapshots(retain_floor_ms=0, older_than_ms=2**62, retain_min=1)
-    table.remove_orphan_files(older_than_ms=2**62)
+    table.remove_orphan_files(older_than_ms=2**62, nobody_else_writes=True)
     catalog.load_table(name).scan().to_arrow()

@@ -178,7 +178,7 @@ def rows_after(base: Path) -> list[tuple[object, ...]] | None:
 
 
 def _remove_orphans(table: Table) -> None:
-    for path in table.remove_orphan_files(older_than_ms=FUTURE).paths:
+    for path in table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True).paths:
         assert not Path(path).exists()
 
 
@@ -197,7 +197,7 @@ def test_what_was_moved_away_and_linked_works(base: Path, moved: str, relative: 
     expected = sorted([*expected, (3, "a", 9)], key=repr)
     table.compact(full=True)
     expire(table)
-    table.remove_orphan_files(older_than_ms=FUTURE)
+    table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True)
     assert rows_of(opened(base)) == expected
     assert rows_of(opened(base), options={"scan.tag-name": "kept"}) == [(1, "a", 0), (2, "b", 0)]
     assert rows_of(opened(base, "t$branch_b")) == [(1, "a", 0), (2, "b", 0)]
@@ -264,7 +264,7 @@ def test_orphans_are_not_looked_for_while_history_lies_on_a_disk_that_is_not_the
 def test_cleaning_names_the_links_it_did_not_follow(base: Path) -> None:
     link = base / "warehouse/db.db/t/dt=zz"
     link.symlink_to(base / "outside")
-    assert opened(base).remove_orphan_files(older_than_ms=FUTURE).links == (str(link),)
+    assert opened(base).remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True).links == (str(link),)
 
 
 def test_a_file_with_two_hard_links_loses_only_the_name_in_the_table(base: Path) -> None:
@@ -273,7 +273,7 @@ def test_a_file_with_two_hard_links_loses_only_the_name_in_the_table(base: Path)
     live = next((base / "warehouse/db.db/t/dt=a/bucket-0").glob("data-*.parquet"))
     (base / "outside/kept").hardlink_to(live)
     expected, data = rows_of(opened(base)), live.read_bytes()
-    assert opened(base).remove_orphan_files(older_than_ms=FUTURE).paths == (str(inside),)
+    assert opened(base).remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True).paths == (str(inside),)
     assert rows_of(opened(base)) == expected
     catalog_of(base).drop_table("db.t")
     assert (outside.read_bytes(), (base / "outside/kept").read_bytes()) == (b"notes", data)

@@ -45,7 +45,7 @@ OPERATIONS: dict[str, Callable[[Table], object]] = {
     "compact": lambda t: t.compact(full=True),
     "analyze": lambda t: t.analyze(),
     "expire": lambda t: t.expire_snapshots(retain_max=1, retain_min=1, retain_floor_ms=0, older_than_ms=2**50),
-    "orphans": lambda t: t.remove_orphan_files(older_than_ms=2**50),
+    "orphans": lambda t: t.remove_orphan_files(older_than_ms=2**50, nobody_else_writes=True),
     "tag": lambda t: t.create_tag("x"),
     "delete tag": lambda t: t.delete_tag("kept"),
     "roll back": lambda t: t.rollback_to(1),

@@ -30,6 +30,7 @@ from table_format.errors import (
     OutcomeUnknownError,
     SnapshotNotFound,
 )
+from table_format.metastore.expiry.orphans import remove_orphan_files
 from table_format.model.schema_change import AddColumn, AlterColumnType, SetOption
 from table_format.model.types import BigIntType, VarCharType
 from tests.torture.jobs import extra_columns, is_wide, job_of, properties_of, rows_of
@@ -223,7 +224,7 @@ def keep_history(place: Place, sender: Connection) -> None:
                 case "expire":
                     table.expire_snapshots()
                 case "clean":
-                    table.remove_orphan_files(older_than_ms=int(time.time() * 1000) - ORPHANS_OLDER_THAN_MS)
+                    remove_orphan_files(table.store, table.options, grace_ms=ORPHANS_OLDER_THAN_MS)
 
     actor.go_on(step, rest_s=0.3)
 

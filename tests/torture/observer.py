@@ -93,7 +93,7 @@ class Observer:
                 table.delete_branch(name)
         table.expire_snapshots(retain_max=1, retain_min=1, retain_floor_ms=0, limit=1_000_000)
         now_ms = table.store.runtime.clock.now_ms()
-        table.remove_orphan_files(older_than_ms=now_ms + 60_000)
+        table.remove_orphan_files(older_than_ms=now_ms + 60_000, nobody_else_writes=True)
         reachable = Reachable(table)
         root = table.store.paths.root
         there = set(files_below(table.store.io, root))

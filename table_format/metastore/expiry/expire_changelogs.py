@@ -13,7 +13,7 @@ from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.expirable import ExpirableChangelogs
 from table_format.metastore.expiry.expire import expire
 from table_format.metastore.expiry.expiry_outcome import ExpiryOutcome
-from table_format.metastore.expiry.retention import RetentionOverrides
+from table_format.metastore.expiry.retention import ExpiryRange, Retention, RetentionOverrides
 from table_format.metastore.expiry.table_history import TableHistory
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
@@ -54,9 +54,25 @@ def expire_changelogs(
         CorruptionError: what must stay cannot be determined; nothing was deleted.
         OSError: the store failed; what was not deleted is deleted the next time.
     """
-    defaults, now_ms = options.expire, store.runtime.clock.now_ms()
     given = RetentionOverrides(retain_min=retain_min, retain_max=retain_max, older_than_ms=older_than_ms, limit=limit)
-    rules = given.over(
+    rules = _rules(options, given, store.runtime.clock.now_ms())
+    what = ExpirableChangelogs(TableHistory(store, options, snapshots, manifests), everything=everything)
+    return expire(what, rules, ChangelogExpiryReport, dry_run=dry_run)
+
+
+def expirable_changelogs(store: TableStore, options: TableOptions) -> ExpiryRange | None:
+    """The long-lived changelogs that the options let go now; ``None`` without any. Nothing is deleted.
+
+    Raises:
+        BadEncoding: a changelog or a consumer cannot be read.
+    """
+    rules = _rules(options, RetentionOverrides(), store.runtime.clock.now_ms())
+    return ExpirableChangelogs(TableHistory(store, options)).choose(rules)
+
+
+def _rules(options: TableOptions, given: RetentionOverrides, now_ms: int) -> Retention:
+    defaults = options.expire
+    return given.over(
         retain_min=defaults.changelog_num_retained_min,
         retain_max=defaults.changelog_num_retained_max,
         older_than_ms=now_ms - defaults.changelog_retained_ms,
@@ -64,5 +80,3 @@ def expire_changelogs(
         limit=defaults.limit,
         option=CHANGELOG_NUM_RETAINED_MIN.key,
     )
-    what = ExpirableChangelogs(TableHistory(store, options, snapshots, manifests), everything=everything)
-    return expire(what, rules, ChangelogExpiryReport, dry_run=dry_run)

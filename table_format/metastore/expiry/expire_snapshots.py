@@ -15,7 +15,7 @@ from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.expirable import ExpirableSnapshots
 from table_format.metastore.expiry.expire import expire
 from table_format.metastore.expiry.expiry_outcome import ExpiryOutcome
-from table_format.metastore.expiry.retention import RetentionOverrides, default_retain_floor_ms
+from table_format.metastore.expiry.retention import ExpiryRange, Retention, RetentionOverrides, default_retain_floor_ms
 from table_format.metastore.expiry.table_history import TableHistory
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.snapshot.changelog_store import KeptChanges
@@ -67,17 +67,31 @@ def expire_snapshots(
         OSError: the store failed; what was not deleted is deleted the next time.
     """
     now_ms = store.runtime.clock.now_ms()
-    given_floor_ms = optional_whole_number(retain_floor_ms, "retain_floor_ms")
-    floor_ms = default_retain_floor_ms(options.commit) if given_floor_ms is None else given_floor_ms
-    defaults = options.expire
+    floor_ms = optional_whole_number(retain_floor_ms, "retain_floor_ms")
     given = RetentionOverrides(retain_min=retain_min, retain_max=retain_max, older_than_ms=older_than_ms, limit=limit)
-    rules = given.over(
-        retain_min=defaults.num_retained_min,
-        retain_max=defaults.num_retained_max,
-        older_than_ms=now_ms - defaults.time_retained_ms,
-        floor_ms=now_ms - floor_ms + 1,
-        limit=defaults.limit,
-    )
+    rules = _rules(options, given, floor_ms, now_ms)
     what = ExpirableSnapshots(TableHistory(store, options, snapshots, manifests))
     report = partial(ExpiryReport, keeps_changelogs=what.kept_changes is not KeptChanges.NOTHING)
     return expire(what, rules, report, dry_run=dry_run, at_least=at_least)
+
+
+def expirable_snapshots(store: TableStore, options: TableOptions) -> ExpiryRange | None:
+    """The snapshots that the options let go now; ``None`` for a table without any. Nothing is deleted.
+
+    Raises:
+        BadEncoding: a snapshot or a consumer cannot be read.
+    """
+    rules = _rules(options, RetentionOverrides(), None, store.runtime.clock.now_ms())
+    return ExpirableSnapshots(TableHistory(store, options)).choose(rules)
+
+
+def _rules(options: TableOptions, given: RetentionOverrides, floor_ms: int | None, now_ms: int) -> Retention:
+    defaults = options.expire
+    kept_ms = default_retain_floor_ms(options.commit) if floor_ms is None else floor_ms
+    return given.over(
+        retain_min=defaults.num_retained_min,
+        retain_max=defaults.num_retained_max,
+        older_than_ms=now_ms - defaults.time_retained_ms,
+        floor_ms=now_ms - kept_ms + 1,
+        limit=defaults.limit,
+    )

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from table_format.errors import ConflictError
+from table_format.errors import ConflictError, InvalidInputError
 from table_format.io.file_io import FileStatus
 from table_format.io.paths import (
     TablePaths,
@@ -43,7 +43,11 @@ from table_format.model.schema import TableSchema
 from table_format.options.table_options import TableOptions
 
 GRACE_MS: Final = 24 * 3_600_000
-"""The age below which a file may belong to a commit that is still to come."""
+"""The age below which a file may belong to a commit that is still to come.
+
+A file is written long before its commit: unlike expiry, whose retain floor covers a commit that is being published,
+this has to cover the whole of a writer's work.
+"""
 
 _ROUNDS: Final = 16
 _BUCKET: Final = "bucket-"
@@ -78,19 +82,26 @@ class OrphanReport:
 
 
 def remove_orphan_files(
-    store: TableStore, options: TableOptions, *, older_than_ms: int | None = None, dry_run: bool = False
+    store: TableStore,
+    options: TableOptions,
+    *,
+    older_than_ms: int | None = None,
+    dry_run: bool = False,
+    grace_ms: int = GRACE_MS,
 ) -> OrphanReport:
-    """Delete the orphans last changed before ``older_than_ms`` (epoch time), or a day ago.
+    """Delete the orphans last changed before ``older_than_ms`` (epoch time), or longer ago than ``grace_ms``.
 
-    Give a later time only when no process writes: what a writer has written and not yet committed is no orphan.
+    What a writer has written and not yet committed looks like an orphan. So ``older_than_ms`` must be at least
+    ``grace_ms`` ago, which is longer than any writer takes; give 0 only when no other process writes.
 
     Raises:
+        InvalidInputError: ``older_than_ms`` is later than that; nothing was deleted.
         CorruptionError: what is reached cannot be determined; nothing was deleted.
         ConflictError: others commit faster than history can be read; nothing was deleted.
         OSError: the store failed; what was not deleted is found the next time.
     """
     given_ms = optional_whole_number(older_than_ms, "older_than_ms")
-    before_ms = store.runtime.clock.now_ms() - GRACE_MS if given_ms is None else given_ms
+    before_ms = _before(store, given_ms, grace_ms)
     schema = SchemaStore(store).latest()
     places = _Places(store, schema)
     candidates = [orphan for orphan, changed_ms in places.candidates() if changed_ms < before_ms]
@@ -103,6 +114,20 @@ def remove_orphan_files(
     if not dry_run:
         _delete(report, store, DataPaths(store, Partitions(schema, options)), places)
     return report
+
+
+def _before(store: TableStore, given_ms: int | None, grace_ms: int) -> int:
+    now_ms = store.runtime.clock.now_ms()
+    if given_ms is None:
+        return now_ms - grace_ms
+    if grace_ms and given_ms > now_ms - grace_ms:
+        message = (
+            f"{store.paths.root}: orphans older than {given_ms} would include files younger than {grace_ms} ms, which "
+            f"writers may be about to commit; give a time up to {now_ms - grace_ms}, or say that nobody else writes "
+            "(nobody_else_writes)"
+        )
+        raise InvalidInputError(message)
+    return given_ms
 
 
 def reached_names(store: TableStore, options: TableOptions, wanted: frozenset[str]) -> frozenset[str]:

@@ -60,6 +60,26 @@ def create_batch_tag(store: TableStore, options: TableOptions) -> str | None:
     return name
 
 
+def due_tags(store: TableStore, options: TableOptions) -> tuple[str, ...]:
+    """The names of the tags that are due by ``tag.automatic-creation``; nothing is made.
+
+    Raises:
+        CorruptionError: a snapshot or a tag cannot be read.
+        OSError: the store failed.
+    """
+    tags = TagStore(store)
+    if options.tags.automatic_creation == "batch":
+        snapshot = SnapshotStore(store).latest()
+        if snapshot is None:
+            return ()
+        name = options.tags.batch_customized_name or _name_of_day(snapshot, options.tags)
+        tag = tags.find(name)
+        return () if tag is not None and tag.snapshot.is_same(snapshot) else (name,)
+    if options.tags.automatic_creation == "none":
+        return ()
+    return tuple(name for name in _PeriodTags(store, options).due() if tags.find(name) is None)
+
+
 def is_automatic(name: str, options: TagOptions) -> bool:
     """Whether a tag of that name is one that commits by the clock or the watermark make."""
     if options.automatic_creation not in ("process-time", "watermark"):
@@ -82,6 +102,10 @@ class _PeriodTags:
     def create(self) -> tuple[str, ...]:
         return tuple(name for snapshot in self._new_snapshots() if (name := self._tag(snapshot)) is not None)
 
+    def due(self) -> Iterator[str]:
+        """The names that ``create`` would give, those that are there already included."""
+        return (name for snapshot in self._new_snapshots() if (name := self._due_name(snapshot)) is not None)
+
     def _new_snapshots(self) -> Iterator[Snapshot]:
         last = max(self._made(), key=lambda name: self._periods.time_of(name) or 0, default=None)
         if last is None:
@@ -103,7 +127,8 @@ class _PeriodTags:
     def _made(self) -> list[str]:
         return [name for name in self._tags.names() if self._periods.time_of(name) is not None]
 
-    def _tag(self, snapshot: Snapshot) -> str | None:
+    def _due_name(self, snapshot: Snapshot) -> str | None:
+        """The name that a snapshot is due to get, whose period counts as tagged from now on."""
         options, length_ms = self._options.tags, self._periods.length_ms
         time_ms = _time_of(snapshot, options)
         if time_ms is None:
@@ -113,11 +138,17 @@ class _PeriodTags:
         period = self._periods.last_ended(time_ms)
         if options.automatic_completion and self._due is not None:
             period = self._due
-        name = self._periods.name_of(period)
+        self._due = period + length_ms
+        return self._periods.name_of(period)
+
+    def _tag(self, snapshot: Snapshot) -> str | None:
+        name = self._due_name(snapshot)
+        if name is None:
+            return None
+        options = self._options.tags
         # A tag that is there already, or a snapshot that goes this moment, must not hold up those that follow.
         with suppress(AlreadyExistsError, SnapshotExpired):
             self._tags.create(name, snapshot, time_retained_ms=options.default_time_retained_ms)
-        self._due = period + length_ms
         _keep_newest(self._store, self._options, {n: self._tags.load(n) for n in self._made()})
         return name
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
 from table_format.spark.jobs.bucket_jobs import in_tasks
+from table_format.table.facts import TableFacts
 from table_format.table.table import Table
 from table_format.table.upkeep.redistribution import MAX_READERS
-from table_format.table.upkeep.rescale import PartitionRescale, rescale, rescale_work
+from table_format.table.upkeep.rescale import PartitionRescale, rescale, rescale_with_option, rescale_work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,14 +25,16 @@ def rescale_on_spark(
     *,
     partitions: Sequence[Mapping[str, object]] | None,
 ) -> tuple[Snapshot, ...]:
-    """Rescale partitions in Spark's tasks and commit the result; the snapshot made, if any.
+    """Rescale partitions in Spark's tasks and commit the result; the snapshots made.
 
     Raises:
         ConflictError: another commit changed one of the partitions meanwhile; nothing is visible.
     """
-    facts = table.current_facts
 
-    def perform(works: Sequence[PartitionRescale]) -> Iterator[CommitMessage]:
-        return in_tasks(spark, works, partial(rescale_work, facts))
+    def once(facts: TableFacts) -> tuple[Snapshot, ...]:
+        def perform(works: Sequence[PartitionRescale]) -> Iterator[CommitMessage]:
+            return in_tasks(spark, works, partial(rescale_work, facts))
 
-    return rescale(facts, bucket, partitions=partitions, perform=perform, shares=MAX_READERS)
+        return rescale(facts, bucket, partitions=partitions, perform=perform, shares=MAX_READERS)
+
+    return rescale_with_option(table, bucket, partitions, once)

@@ -6,13 +6,16 @@ from collections.abc import Mapping
 
 from table_format.errors import InvalidInputError
 from table_format.metastore.history import fast_forward as forwarding
+from table_format.metastore.history import rollback_plan as plans
 from table_format.metastore.history.branches import Branch, BranchStore, refuse_snapshot_without_tag
 from table_format.metastore.history.fast_forward import FastForwardReport
 from table_format.metastore.history.rollback import RollbackReport, find_snapshot, rollback
+from table_format.metastore.history.rollback_plan import CommitMatch, RollbackPlan
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.schema.schema_store import SchemaStore
-from table_format.model.arguments import flag, whole_number
+from table_format.model.arguments import flag, optional_text, texts_by_text, whole_number
 from table_format.model.identifier import MAIN_BRANCH, check_name
+from table_format.model.snapshot import Snapshot
 from table_format.options.declare import Operation
 from table_format.options.scan import FALLBACK_BRANCH
 from table_format.table.facts import HasFacts, TableFacts
@@ -94,11 +97,7 @@ def rollback_to(table: HasFacts, target: int | str) -> RollbackReport:
     """
     facts = table.current_facts
     facts.require(Operation.EXPIRE)
-    if isinstance(target, str):
-        snapshot = TagStore(facts.store).load(target).snapshot
-    else:
-        snapshot = find_snapshot(facts.store, target)
-    return rollback(facts.store, facts.options, snapshot)
+    return rollback(facts.store, facts.options, _target(facts, target))
 
 
 def rollback_to_timestamp(table: HasFacts, time_ms: int) -> RollbackReport:
@@ -109,8 +108,70 @@ def rollback_to_timestamp(table: HasFacts, time_ms: int) -> RollbackReport:
     """
     facts = table.current_facts
     facts.require(Operation.EXPIRE)
+    return rollback(facts.store, facts.options, _at_time(facts, time_ms))
+
+
+def rollback_before(
+    table: HasFacts,
+    *,
+    commit_user: str | None = None,
+    properties: Mapping[str, str] | None = None,
+    including_others: bool = False,
+) -> RollbackReport:
+    """Take back what a job did: make the snapshot before its first retained commit the latest; see ``rollback_to``.
+
+    Its commits are those of a user, those with all of some properties, or both. What others committed since would be
+    taken back too; that is refused unless ``including_others``. Compactions and ANALYZE change no row, so they count
+    for nothing.
+
+    Raises:
+        ConflictError: others changed rows since; the error names their snapshots, and nothing was changed.
+        SnapshotNotFound: no retained snapshot matches, or the table had no snapshot before.
+        SnapshotExpired: the snapshot before has been expired, and no tag keeps it.
+    """
+    flag(including_others, "including_others")
+    match = _match(commit_user, properties)
+    facts = table.current_facts
+    facts.require(Operation.EXPIRE)
+    plan = plans.plan_rollback_before(facts.store, match)
+    if not including_others:
+        plan.require_no_others(match)
+    return rollback(facts.store, facts.options, plan.target)
+
+
+def plan_rollback(table: HasFacts, target: int | str) -> RollbackPlan:
+    """What ``rollback_to`` would remove. Raises as it."""
+    facts = table.current_facts
+    return plans.plan_rollback(facts.store, _target(facts, target))
+
+
+def plan_rollback_to_timestamp(table: HasFacts, time_ms: int) -> RollbackPlan:
+    """What ``rollback_to_timestamp`` would remove. Raises as it."""
+    facts = table.current_facts
+    return plans.plan_rollback(facts.store, _at_time(facts, time_ms))
+
+
+def plan_rollback_before(
+    table: HasFacts, *, commit_user: str | None = None, properties: Mapping[str, str] | None = None
+) -> RollbackPlan:
+    """What ``rollback_before`` would remove, and which of it is of others. Raises as it, save for ``ConflictError``."""
+    return plans.plan_rollback_before(table.current_facts.store, _match(commit_user, properties))
+
+
+def _match(commit_user: str | None, properties: Mapping[str, str] | None) -> CommitMatch:
+    user = optional_text(commit_user, "commit_user")
+    return CommitMatch(user, texts_by_text(properties, "properties"))
+
+
+def _target(facts: TableFacts, target: int | str) -> Snapshot:
+    if isinstance(target, str):
+        return TagStore(facts.store).load(target).snapshot
+    return find_snapshot(facts.store, target)
+
+
+def _at_time(facts: TableFacts, time_ms: int) -> Snapshot:
     found = facts.snapshots.at_or_before(whole_number(time_ms, "time_ms"))
-    return rollback(facts.store, facts.options, find_snapshot(facts.store, found.id))
+    return find_snapshot(facts.store, found.id)
 
 
 def _refuse_in_use(facts: TableFacts, name: str, action: str) -> None:

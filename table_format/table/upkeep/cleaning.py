@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from table_format.metastore.expiry.expire_changelogs import ChangelogExpiryReport
 from table_format.metastore.expiry.expire_changelogs import expire_changelogs as _expire
-from table_format.metastore.expiry.orphans import OrphanReport
+from table_format.metastore.expiry.orphans import GRACE_MS, OrphanReport
 from table_format.metastore.expiry.orphans import remove_orphan_files as _remove
 from table_format.model.arguments import flag
 from table_format.options.declare import Operation
@@ -44,17 +44,23 @@ def expire_changelogs(
     )
 
 
-def remove_orphan_files(table: HasFacts, *, older_than_ms: int | None = None, dry_run: bool = False) -> OrphanReport:
+def remove_orphan_files(
+    table: HasFacts, *, older_than_ms: int | None = None, dry_run: bool = False, nobody_else_writes: bool = False
+) -> OrphanReport:
     """Delete files that nothing in any branch reaches: what crashes and failed deletions have left behind.
 
-    Only what was last changed before ``older_than_ms`` (epoch time), or a day ago, goes: give a later time only when
-    nobody writes. Symbolic links below the root of the table are neither followed nor deleted; the report names them.
+    Only what was last changed before ``older_than_ms`` (epoch time), or a day ago, goes. A time less than a day ago is
+    refused, because the files of writers at work are not reached either, unless ``nobody_else_writes``. Symbolic links
+    below the root of the table are neither followed nor deleted; the report names them.
 
     Raises:
+        InvalidInputError: ``older_than_ms`` is less than a day ago, and others may write; nothing was deleted.
         CorruptionError: what is reached cannot be determined; nothing was deleted.
         ConflictError: others go on committing too fast; nothing was deleted.
     """
     flag(dry_run, "dry_run")
+    flag(nobody_else_writes, "nobody_else_writes")
     facts = table.current_facts
     facts.require(Operation.EXPIRE)
-    return _remove(facts.store, facts.options, older_than_ms=older_than_ms, dry_run=dry_run)
+    grace_ms = 0 if nobody_else_writes and older_than_ms is not None else GRACE_MS
+    return _remove(facts.store, facts.options, older_than_ms=older_than_ms, dry_run=dry_run, grace_ms=grace_ms)

@@ -23,14 +23,17 @@ from table_format.limits import MAX_BUCKETS
 from table_format.metastore.references.expired_reads import on_latest
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
+from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model import arguments
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.manifest import ManifestEntry
 from table_format.model.schema import VALUE_KIND
+from table_format.model.schema_change import SetOption
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.model.split import DataSplit
-from table_format.options.bucket import DYNAMIC_OR_UNAWARE, POSTPONED
+from table_format.options.bucket import BUCKET, DYNAMIC_OR_UNAWARE, POSTPONED
 from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware
+from table_format.options.check import check_alterable
 from table_format.options.declare import Operation
 from table_format.table.facts import HasFacts, TableFacts
 from table_format.table.read.split_reader import read_split
@@ -63,14 +66,45 @@ def rescale_table(
     """Give partitions another number of buckets, in one OVERWRITE snapshot; all of them, or those with some values.
 
     Without ``bucket`` it is that of the table: after an ALTER of ``bucket`` this lets partitions be written again that
-    were written before. Partitions that have the number are left as they are. Later writes to a partition need the
-    option to say the same number; with postponed buckets they follow the partition.
+    were written before. Partitions that have the number are left as they are.
+
+    Without ``partitions`` the option ``bucket`` of the table is changed too, once the rows are rewritten. If the call
+    is interrupted, repeat it. With ``partitions`` the option stays, and later writes to these partitions need it to say
+    the same number; with postponed buckets they follow the partition.
 
     Raises:
         InvalidInputError: the table has no fixed number of buckets, or it is not told for a table that postpones them.
         ConflictError: another commit changed one of the partitions meanwhile; nothing is visible.
     """
-    return rescale(table.current_facts, bucket, partitions=partitions)
+    return rescale_with_option(table, bucket, partitions, lambda facts: rescale(facts, bucket, partitions=partitions))
+
+
+def rescale_with_option(
+    table: HasFacts,
+    bucket: int | None,
+    partitions: Sequence[Mapping[str, object]] | None,
+    rescale_once: Callable[[TableFacts], tuple[Snapshot, ...]],
+) -> tuple[Snapshot, ...]:
+    """Rescale by ``rescale_once`` and, where that was the whole table, change its option ``bucket``.
+
+    The rows come first: a conflict then leaves the table as it was. Until the option is changed, another writer may
+    add a partition with the old number; after that its commit is refused, so that one more round finds all of them.
+    """
+    facts = table.current_facts
+    made = rescale_once(facts)
+    if bucket is None or partitions is not None or not isinstance(facts.bucket_mode, Fixed):
+        return made
+    if not _alter_bucket(facts, bucket):
+        return made
+    return (*made, *rescale_once(table.current_facts))
+
+
+def _alter_bucket(facts: TableFacts, count: int) -> bool:
+    """Give the option ``bucket`` the number of buckets; whether it had another."""
+    require_same_table(facts.store)
+    before = facts.schema_store.latest()
+    changes = (SetOption(BUCKET.key, str(count)),)
+    return facts.schema_store.change(changes, check=check_alterable).id != before.id
 
 
 def rescale(
@@ -81,7 +115,7 @@ def rescale(
     perform: Performer | None = None,
     shares: int = 1,
 ) -> tuple[Snapshot, ...]:
-    """Rescale as ``rescale_table`` says; ``perform`` does the work, without it this process, side by side.
+    """Rewrite partitions as ``rescale_table`` says; ``perform`` does the work, without it this process, side by side.
 
     The new buckets that rows of one bucket may go to are work for so many ``shares``; each of them reads the bucket.
     """

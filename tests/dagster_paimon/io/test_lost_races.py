@@ -89,14 +89,14 @@ def test_an_asset_beside_a_writer_that_moves_the_hash_index_succeeds(catalog: Ca
     assert found(catalog) == [(1, "a"), (2, "b"), (3, "b"), (101, "other"), (102, "other"), (103, "other")]
     table = table_of(catalog)
     assert_sound(table, exact=True)
-    table.remove_orphan_files(older_than_ms=1 << 60)
+    table.remove_orphan_files(older_than_ms=1 << 60, nobody_else_writes=True)
     check_files(table)
 
 
 def test_the_files_of_the_attempts_that_lost_are_deleted(catalog: Catalog) -> None:
     output(catalog, ArrowWriter(rows(1)), "dagster:first:step")
     output(catalog, Overtaken(rows(2), others_add_keys(catalog, 2)))
-    report = table_of(catalog).remove_orphan_files(older_than_ms=1 << 60, dry_run=True)
+    report = table_of(catalog).remove_orphan_files(older_than_ms=1 << 60, dry_run=True, nobody_else_writes=True)
     assert not report.files
 
 
@@ -107,7 +107,7 @@ def test_a_stream_is_not_written_again_and_leaves_nothing(catalog: Catalog) -> N
         output(catalog, frame)
     assert frame.times == 1
     assert found(catalog) == [(1, "a"), (101, "other")]
-    assert not table_of(catalog).remove_orphan_files(older_than_ms=1 << 60, dry_run=True).files
+    assert not table_of(catalog).remove_orphan_files(older_than_ms=1 << 60, dry_run=True, nobody_else_writes=True).files
 
 
 def test_an_attempt_after_an_unknown_outcome_asks_before_it_writes(

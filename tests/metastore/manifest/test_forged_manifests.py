@@ -79,7 +79,7 @@ WORK: dict[str, Callable[[Table], object]] = {
     "partitions": lambda t: system_table(t, "partitions"),
     "tags": lambda t: (t.create_tag("x"), t.delete_tag("x")),
     "expire": lambda t: t.expire_snapshots(retain_floor_ms=0, older_than_ms=2**62, retain_min=1),
-    "orphans": lambda t: t.remove_orphan_files(older_than_ms=2**62, dry_run=True),
+    "orphans": lambda t: t.remove_orphan_files(older_than_ms=2**62, dry_run=True, nobody_else_writes=True),
 }
 
 

@@ -368,6 +368,6 @@ def test_index_files_nobody_names_are_orphans() -> None:
     path = table.store.paths.data_file("", entry.bucket, entry.file)
     stray = path.replace("data-", "data-0")
     table.store.io.create(stray + ".index", b"x")
-    found = table.remove_orphan_files(older_than_ms=1 << 60)
+    found = table.remove_orphan_files(older_than_ms=1 << 60, nobody_else_writes=True)
     assert list(found.paths) == [stray + ".index"]
     check_files(table)

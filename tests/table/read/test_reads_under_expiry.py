@@ -162,7 +162,7 @@ CHANGES: dict[str, Callable[[Table], Any]] = {
     "analyze": lambda t: t.analyze(["v"]),
     "expiry": expire,
     "creation of a tag": lambda t: t.create_tag("third", 3),
-    "orphans": lambda t: t.remove_orphan_files(older_than_ms=1 << 60, dry_run=True),
+    "orphans": lambda t: t.remove_orphan_files(older_than_ms=1 << 60, dry_run=True, nobody_else_writes=True),
 }
 
 

@@ -382,7 +382,7 @@ def test_expiry_deletes_the_replaced_index_and_keeps_the_data_file(warehouse: Wa
     assert data_files(warehouse, table) == read
     assert rows_of(table) == before
     check_files(table)
-    assert table.remove_orphan_files(older_than_ms=FUTURE).files == ()
+    assert table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True).files == ()
 
 
 def test_a_tag_keeps_the_old_index_until_it_is_deleted(warehouse: Warehouse) -> None:
@@ -393,7 +393,7 @@ def test_a_tag_keeps_the_old_index_until_it_is_deleted(warehouse: Warehouse) -> 
     table.rewrite_file_index()
     expire_all_but_the_last(table)
     assert index_files(warehouse, table) > old
-    assert table.remove_orphan_files(older_than_ms=FUTURE).files == ()
+    assert table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True).files == ()
     assert rows_of(table.copy({"scan.tag-name": "kept"})) == before
     table.delete_tag("kept")
     assert index_files(warehouse, table).isdisjoint(old)
@@ -410,7 +410,7 @@ def test_files_that_are_rewritten_and_then_compacted_away_go_with_both_their_ind
     expire_all_but_the_last(table)
     assert len(data_files(warehouse, table)) == len(index_files(warehouse, table)) == 1
     assert rows_of(table) == before
-    assert table.remove_orphan_files(older_than_ms=FUTURE).files == ()
+    assert table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True).files == ()
 
 
 def test_a_rollback_before_the_rewrite_brings_the_old_indexes_back(warehouse: Warehouse) -> None:
@@ -481,7 +481,7 @@ def test_in_any_history_nothing_that_is_needed_goes_and_nothing_else_stays(
         expire_all_but_the_last(table)
         table.expire_changelogs(everything=True)
     check_files(table)
-    assert table.remove_orphan_files(older_than_ms=FUTURE).files == ()
+    assert table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True).files == ()
 
 
 def test_a_file_with_values_that_an_index_cannot_hold_is_not_rewritten_again(warehouse: Warehouse) -> None:

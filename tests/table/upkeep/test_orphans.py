@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from table_format import Table
-from table_format.errors import ConflictError, MissingFile
+from table_format.errors import ConflictError, InvalidInputError, MissingFile
 from table_format.metastore.expiry.orphans import GRACE_MS, remove_orphan_files
 from tests.support.deletion_marks import live_data_files, mark_deleted, with_options
 from tests.support.metastore_table import MetastoreTable, a_table, committable, once
@@ -47,6 +47,34 @@ def clean(table: MetastoreTable, **arguments: bool | int):
     return remove_orphan_files(table.store, table.options, **arguments)
 
 
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize("age_ms", [0, -3_600_000, GRACE_MS - 1])
+def test_an_age_that_writers_at_work_may_have_is_refused(age_ms: int, dry_run: bool) -> None:
+    table = a_table(primary_keys=("k",))
+    table.append(table.file(1))
+    table.write(table.message(new_files=(table.file(2),)))
+    before = table.all_files()
+    table.clock.ms += 10
+    bound_ms = table.clock.ms - age_ms
+    with pytest.raises(InvalidInputError, match=rf"older than {bound_ms} .* up to {table.clock.ms - GRACE_MS}, or say"):
+        clean(table, older_than_ms=bound_ms, dry_run=dry_run)
+    assert table.all_files() == before
+
+
+def test_where_nobody_else_writes_any_age_may_go() -> None:
+    table = memory_warehouse().table()
+    paths = table.store.paths
+    table.store.io.create(paths.manifest("left"), b"?")
+    now_ms = table.store.runtime.clock.now_ms()
+    with pytest.raises(InvalidInputError, match="nobody_else_writes"):
+        table.remove_orphan_files(older_than_ms=now_ms + 60_000)
+    # Without a bound it is a day all the same.
+    assert table.remove_orphan_files(nobody_else_writes=True).paths == ()
+    assert table.remove_orphan_files(older_than_ms=now_ms + 60_000, nobody_else_writes=True).paths == (
+        paths.manifest("left"),
+    )
+
+
 def test_a_file_that_is_committed_meanwhile_stays() -> None:
     for verb, part in (("list", "/bucket-0"), ("list", "/snapshot"), ("list", "/tag"), ("list", "/branch")):
         table = a_table(primary_keys=("k",))
@@ -81,7 +109,7 @@ def test_nothing_goes_when_what_is_reached_cannot_be_read() -> None:
     snapshot = table.snapshots()[1]
     table.store.io.delete(table.store.paths.manifest(snapshot.delta_manifest_list))
     with pytest.raises(MissingFile, match=snapshot.delta_manifest_list):
-        table.remove_orphan_files(older_than_ms=FUTURE)
+        table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True)
     assert table.store.io.status(table.store.paths.manifest("left"))
 
 
@@ -96,12 +124,12 @@ def test_everything_of_tags_branches_consumers_and_changelogs_stays() -> None:
     table.reset_consumer("c", 3)
     before = set(files_below(table.store.io, table.store.paths.root))
     assert [p for p in before if "/changelog/changelog-" in p]
-    assert table.remove_orphan_files(older_than_ms=FUTURE).files == ()
+    assert table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True).files == ()
     table.delete_tag("t")
-    table.remove_orphan_files(older_than_ms=FUTURE)
+    table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True)
     check_files(table)
     table.delete_branch("b")
-    table.remove_orphan_files(older_than_ms=FUTURE)
+    table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True)
     check_files(table)
 
 
@@ -129,7 +157,7 @@ def test_what_does_not_lie_where_a_table_keeps_its_files_stays() -> None:
     ]
     for path in (*others, *ours):
         io.create(path, b"x")
-    report = table.remove_orphan_files(older_than_ms=FUTURE)
+    report = table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True)
     assert list(report.paths) == sorted(ours)
     assert report.bytes == len(ours)
     assert all(io.status(path) for path in others)
@@ -143,7 +171,7 @@ def test_a_temporary_file_on_a_real_disk_goes(tmp_path: Path) -> None:
     left = Path(table.store.paths.snapshot_directory) / ".snapshot-2.7f60.tmp"
     left.write_bytes(b"half of a snap")
     assert table.remove_orphan_files().files == ()
-    assert list(table.remove_orphan_files(older_than_ms=FUTURE).paths) == [str(left)]
+    assert list(table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True).paths) == [str(left)]
     assert not left.exists()
     check_files(table)
 
@@ -155,7 +183,7 @@ def test_index_files_beside_data_files_go_with_their_snapshot() -> None:
     first = mark_deleted(table, {live_data_files(table)[0].file_name: [0]})
     created.truncate()
     io = table.store.io
-    assert table.remove_orphan_files(older_than_ms=FUTURE).files == ()
+    assert table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True).files == ()
     assert all(io.status(path) for path in first)
     report = table.expire_snapshots(retain_min=1, retain_max=1, older_than_ms=FUTURE, retain_floor_ms=0)
     assert list(report.deletions.index_files) == first

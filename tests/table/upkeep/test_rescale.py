@@ -21,8 +21,9 @@ from table_format.errors import (
 )
 from table_format.model.commit import CommitMessage
 from table_format.model.schema_change import SetOption
-from table_format.model.snapshot import CommitKind
-from table_format.table.upkeep.rescale import PartitionRescale, rescale, rescale_work
+from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.table.facts import TableFacts
+from table_format.table.upkeep.rescale import PartitionRescale, rescale, rescale_with_option, rescale_work
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 
 PARTITIONED = {"primary_keys": ["id", "dt"], "partition_keys": ["dt"]}
@@ -245,10 +246,82 @@ def test_a_writer_that_began_before_the_rescale_is_refused(warehouse: Warehouse)
     messages = table.new_write().write(keyed([(3, "late", 3)]))
     table.rescale(4)
     commit = table.new_commit()
+    with pytest.raises(ConflictError, match=r"option 'bucket' changed from 2 to 4"):
+        commit.commit(messages)
+    commit.abort(messages)
+    assert (3, "a", 3) in rows_of(table)
+
+
+def test_a_writer_that_began_before_the_rescale_of_its_partition_is_refused(warehouse: Warehouse) -> None:
+    table = warehouse.table(**PARTITIONED, options={"bucket": "2"})
+    table.append(keyed([(i, "a", i) for i in range(10)]))
+    messages = table.new_write().write(keyed([(3, "a", -3)]))
+    table.rescale(4, partitions=[{"dt": "a"}])
+    commit = table.new_commit()
     with pytest.raises(ConflictError, match=r"new bucket num 2, but the previous bucket num is 4"):
         commit.commit(messages)
     commit.abort(messages)
     assert (3, "a", 3) in rows_of(table)
+
+
+def test_a_rescale_of_the_whole_table_changes_the_option_so_that_the_next_write_succeeds(warehouse: Warehouse) -> None:
+    table = warehouse.table(**PARTITIONED, options={"bucket": "2"})
+    held = warehouse.reopened(table)
+    table.append(keyed([(i, dt, i) for i in range(10) for dt in "ab"]))
+    table.rescale(3)
+    held.append(keyed([(3, "a", -3), (1, "c", 1)]))
+    assert warehouse.reopened(table).options.bucket.count == 3
+    assert totals(table) == {"dt=a": {3}, "dt=b": {3}, "dt=c": {3}}
+    assert (3, "a", -3) in rows_of(table)
+    assert table.rescale(3) == ()
+    assert len(table.facts.schema_store.ids()) == 2
+
+
+def test_a_rescale_of_single_partitions_leaves_the_option(warehouse: Warehouse) -> None:
+    table = warehouse.table(**PARTITIONED, options={"bucket": "2"})
+    table.append(keyed([(1, "a", 1)]))
+    table.rescale(3, partitions=[{"dt": "a"}])
+    assert warehouse.reopened(table).options.bucket.count == 2
+    with pytest.raises(BucketCountChanged):
+        table.append(keyed([(1, "a", 2)]))
+
+
+def test_a_table_without_rows_gets_the_number_of_buckets_too(warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "2"})
+    assert table.rescale(5) == ()
+    table.append(keyed([(1, "a", 1)]))
+    assert totals(table) == {"": {5}}
+
+
+def test_a_rescale_that_died_before_the_option_changed_is_repaired_by_its_repetition(warehouse: Warehouse) -> None:
+    table = warehouse.table(**PARTITIONED, options={"bucket": "2"})
+    table.append(keyed([(i, dt, i) for i in range(10) for dt in "ab"]))
+    rescale(table.facts, 3)  # all that had happened by then
+    with pytest.raises(BucketCountChanged):
+        table.append(keyed([(3, "a", -3)]))
+    assert table.rescale(3) == ()
+    table.append(keyed([(3, "a", -3)]))
+    assert (3, "a", -3) in rows_of(table)
+
+
+def test_a_partition_that_a_writer_adds_before_the_option_changes_is_rescaled_too(warehouse: Warehouse) -> None:
+    table = warehouse.table(**PARTITIONED, options={"bucket": "2"})
+    table.append(keyed([(1, "a", 1)]))
+    other = warehouse.reopened(table)
+    rounds: list[int] = []
+
+    def once(facts: TableFacts) -> tuple[Snapshot, ...]:
+        made = rescale(facts, 3)
+        if not rounds:
+            other.append(keyed([(2, "new", 2)]))
+        rounds.append(len(made))
+        return made
+
+    made = rescale_with_option(table, 3, None, once)
+    assert (rounds, [s.id for s in made]) == ([1, 1], [2, 4])
+    assert totals(table) == {"dt=a": {3}, "dt=new": {3}}
+    other.append(keyed([(3, "new", 3)]))
+    assert rows_of(table) == [(1, "a", 1), (2, "new", 2), (3, "new", 3)]
 
 
 def test_a_failure_leaves_no_file(warehouse: Warehouse) -> None:

@@ -1,0 +1,64 @@
+"""Procedures on partitions: dropping those that are old, and marking those that are complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import pyarrow as pa
+
+from table_format.procedures.arguments import (
+    COUNT,
+    DURATION,
+    FLAG,
+    OPTIONS,
+    PARTITIONS,
+    TEXT,
+    Argument,
+    choice,
+    required,
+)
+from table_format.procedures.declare import TABLE, Call, Procedure, Row, done
+
+_NOTHING: Final = "No expired partitions."
+
+
+def _expire_partitions(call: Call) -> Iterable[Row]:
+    report = call.table(options=call["options"]).expire_partitions(
+        dry_run=call["dry_run"],
+        expiration_time_ms=call["expiration_time"],
+        strategy=call["expire_strategy"],
+        timestamp_formatter=call["timestamp_formatter"],
+        timestamp_pattern=call["timestamp_pattern"],
+        max_num=call["max_expires"],
+    )
+    shown = (", ".join(f"{name}={value}" for name, value in found.spec.items()) for found in report.partitions)
+    return [(text,) for text in shown] or [(_NOTHING,)]
+
+
+EXPIRE_PARTITIONS: Final = Procedure(
+    "expire_partitions",
+    "Drop the partitions that are older than 'partition.expiration-time'.",
+    (
+        TABLE,
+        Argument("expiration_time", DURATION, "The age from which a partition goes; by default the table's option."),
+        Argument("timestamp_formatter", TEXT, "How times are written in partition values, such as 'yyyyMMdd'."),
+        Argument("timestamp_pattern", TEXT, "How a time is made of partition values, such as '$dt $hour:00:00'."),
+        Argument("expire_strategy", choice("values-time", "update-time"), "What the age of a partition is."),
+        Argument("max_expires", COUNT, "How many go at most."),
+        Argument("options", OPTIONS, "Dynamic options of the table."),
+        Argument("dry_run", FLAG, "Only tell what would be dropped.", default=False),
+    ),
+    _expire_partitions,
+    pa.schema([pa.field("expired_partitions", pa.string())]),
+)
+MARK_PARTITION_DONE: Final = Procedure(
+    "mark_partition_done",
+    "Mark partitions as complete, as 'partition.mark-done-action' says.",
+    (
+        TABLE,
+        required("partitions", PARTITIONS, "The partitions, by all of their columns."),
+        Argument("allow_empty", FLAG, "Whether a partition may have no rows.", default=False),
+    ),
+    done(lambda call: call.table().mark_partitions_done(call["partitions"], allow_empty=call["allow_empty"])),
+)

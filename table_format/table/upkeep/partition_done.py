@@ -1,0 +1,77 @@
+"""Partitions that are marked as complete for those who wait for them (Java ``SuccessFileMarkDoneAction``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from table_format.codecs.binary_row import serialize_row
+from table_format.codecs.success_json import decode_created, encode_success
+from table_format.errors import InvalidInputError, UnsupportedFeature
+from table_format.io.sound_files import read_file
+from table_format.metastore.references.expired_reads import on_latest
+from table_format.metastore.scan.file_plan import live_files
+from table_format.model.arguments import flag, mappings
+from table_format.options.partitions import MARK_DONE_ACTION
+from table_format.table.facts import HasFacts, TableFacts
+from table_format.table.rows.partition_values import partition_spec
+
+
+def mark_partitions_done(
+    table: HasFacts, partitions: Sequence[Mapping[str, object]], *, allow_empty: bool = False
+) -> tuple[str, ...]:
+    """Write the file ``_SUCCESS`` into the directories of partitions; its paths.
+
+    Each partition is given by the values of all partition columns. A partition without rows is refused, unless
+    ``allow_empty``: it may be the wrong one. A file that exists keeps the time at which it was made.
+
+    Raises:
+        InvalidInputError: there is no partition, or one lacks a column or has no rows; nothing was written.
+        UnsupportedFeature: ``partition.mark-done-action`` names something else.
+    """
+    flag(allow_empty, "allow_empty")
+    facts = table.current_facts
+    _require_success_file(facts)
+    wanted = [_key(facts, partition) for partition in mappings(partitions, "partitions")]
+    if not allow_empty:
+        _require_rows(facts, wanted)
+    return tuple(_mark(facts, facts.partitions.text(key)) for key in wanted)
+
+
+def _require_success_file(facts: TableFacts) -> None:
+    actions = facts.options.partitions.mark_done_action
+    if not MARK_DONE_ACTION.is_honoured(actions):
+        feature = f"'{MARK_DONE_ACTION.key}' = '{','.join(actions)}'"
+        message = f"{facts.name}: {feature} is not supported by this version; it carries out 'success-file'"
+        raise UnsupportedFeature(feature, message)
+
+
+def _key(facts: TableFacts, partition: Mapping[str, object]) -> bytes:
+    spec = partition_spec(facts.schema, partition)
+    keys = facts.schema.partition_keys
+    if not keys or len(spec) < len(keys):
+        message = f"{facts.name}: expected a value for each of the partition columns ({', '.join(keys)}), found {spec}"
+        raise InvalidInputError(message)
+    return serialize_row(facts.partitions.types, [spec[name] for name in keys])
+
+
+def _require_rows(facts: TableFacts, wanted: Sequence[bytes]) -> None:
+    plan = on_latest(
+        facts.snapshots, lambda latest: live_files(facts.manifests, latest, schema=facts.schema, schemas=facts.schemas)
+    )
+    present = {entry.partition for entry in plan.entries}
+    for key in wanted:
+        if key not in present:
+            shown = facts.partitions.shown(key)
+            message = f"{shown} of {facts.name} has no rows; correct it, or say that it may be empty (allow_empty)"
+            raise InvalidInputError(message)
+
+
+def _mark(facts: TableFacts, text: str) -> str:
+    path = facts.store.paths.success_file(text)
+    now_ms = facts.store.runtime.clock.now_ms()
+    try:
+        created_ms = decode_created(read_file(facts.store.io, path), path=path)
+    except FileNotFoundError:
+        created_ms = now_ms
+    facts.store.io.overwrite(path, encode_success(created_ms, now_ms))
+    return path

@@ -1,0 +1,230 @@
+"""Partitions that are dropped for their age (format chapter 10, section 11; Java ``NormalPartitionExpire``).
+
+Decide purely, then act: the partitions with what their files add up to are facts, and ``expired`` chooses. By values a
+partition goes with everything in it. By its last update it goes only if nobody has written to it since it was chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from table_format.errors import InvalidInputError
+from table_format.io.paths import partition_text
+from table_format.metastore.references.expired_reads import on_latest
+from table_format.metastore.scan.file_plan import live_files
+from table_format.model.arguments import flag
+from table_format.model.commit import Committable
+from table_format.model.manifest import ManifestEntry
+from table_format.model.partition_time import PartitionTimes
+from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
+from table_format.options.declare import Operation, Option, parse_value
+from table_format.options.partitions import (
+    EXPIRATION_MAX_NUM,
+    EXPIRATION_STRATEGY,
+    EXPIRATION_TIME,
+    TIMESTAMP_FORMATTER,
+    TIMESTAMP_PATTERN,
+    PartitionOptions,
+)
+from table_format.table.facts import HasFacts, TableFacts
+from table_format.table.write.batch_commit import expire_after_commit, fresh_user
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFacts:
+    """One partition and what its live files add up to.
+
+    ``values`` are texts by column, ``None`` for null. ``updated_ms`` is when its youngest file was written, in local
+    wall-clock time, ``None`` if no file says it. ``rows`` are physical rows, before any merge.
+    """
+
+    key: bytes
+    partition: str
+    values: Mapping[str, str | None]
+    rows: int
+    files: int
+    bytes: int
+    updated_ms: int | None = None
+    is_postponed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiredPartition:
+    """A partition that went, or would go. ``time_ms`` is the wall-clock time that decided."""
+
+    partition: str
+    spec: Mapping[str, str | None]
+    time_ms: int
+    rows: int
+    files: int
+    bytes: int
+
+    def __str__(self) -> str:
+        return f"{self.partition}: {self.rows} rows in {self.files} files"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionExpiryReport:
+    """What an expiry of partitions dropped, or would drop.
+
+    ``unreadable`` are partitions whose age is not known: their values are no time, or no file says when it was written.
+    They stay. ``left`` counts those that are old enough, and more than go at once.
+    """
+
+    partitions: tuple[ExpiredPartition, ...] = ()
+    snapshots: tuple[Snapshot, ...] = ()
+    dry_run: bool = False
+    unreadable: tuple[str, ...] = ()
+    left: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Physical rows of all dropped partitions."""
+        return sum(partition.rows for partition in self.partitions)
+
+    @property
+    def files(self) -> int:
+        """Files of all dropped partitions."""
+        return sum(partition.files for partition in self.partitions)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all dropped partitions."""
+        return sum(partition.bytes for partition in self.partitions)
+
+    def __str__(self) -> str:
+        verb = "would be dropped" if self.dry_run else "dropped"
+        return "\n".join([f"{len(self.partitions)} partitions {verb}, {self.rows} rows", *map(str, self.partitions)])
+
+
+def expired(
+    partitions: Iterable[PartitionFacts], options: PartitionOptions, *, local_now_ms: int
+) -> tuple[tuple[PartitionFacts, int], ...]:
+    """The partitions that are older than the options allow, in the order of their texts, each with its time.
+
+    Times are wall-clock times.
+    """
+    if options.expiration_time_ms is None:
+        return ()
+    oldest_ms = local_now_ms - options.expiration_time_ms
+    aged = ((partition, age_ms(partition, options)) for partition in partitions)
+    found = [(partition, time_ms) for partition, time_ms in aged if time_ms is not None and time_ms < oldest_ms]
+    return tuple(sorted(found, key=lambda item: item[0].partition))
+
+
+def age_ms(partition: PartitionFacts, options: PartitionOptions) -> int | None:
+    """The wall-clock time by which a partition is old or not; ``None`` if it is not known."""
+    if options.expiration_strategy == "update-time":
+        # Postponed rows are about to be given their buckets.
+        return None if partition.is_postponed else partition.updated_ms
+    values = {name: value for name, value in partition.values.items() if value is not None}
+    if len(values) < len(partition.values):
+        return None
+    return PartitionTimes(options.timestamp_pattern, options.timestamp_formatter).ms_of(values)
+
+
+def expire_partitions(
+    table: HasFacts,
+    *,
+    dry_run: bool = False,
+    expiration_time_ms: int | None = None,
+    strategy: str | None = None,
+    timestamp_formatter: str | None = None,
+    timestamp_pattern: str | None = None,
+    max_num: int | None = None,
+) -> PartitionExpiryReport:
+    """Drop the partitions that are older than ``partition.expiration-time``; arguments replace the table's options.
+
+    With the strategy ``values-time`` the age of a partition is that of the time in its values, with ``update-time``
+    that of its youngest file.
+
+    Raises:
+        InvalidInputError: the table has no partitions, or no age is given.
+        InvalidOption: an argument is not a legal value of its option.
+        ConflictError: with ``update-time`` another commit changed one of the partitions meanwhile; repeat.
+    """
+    flag(dry_run, "dry_run")
+    facts = table.current_facts
+    facts.require(Operation.WRITE)
+    given: tuple[tuple[Option[Any], int | str | None], ...] = (
+        (EXPIRATION_TIME, None if expiration_time_ms is None else f"{expiration_time_ms} ms"),
+        (EXPIRATION_STRATEGY, strategy),
+        (TIMESTAMP_FORMATTER, timestamp_formatter),
+        (TIMESTAMP_PATTERN, timestamp_pattern),
+        (EXPIRATION_MAX_NUM, max_num),
+    )
+    texts = {option.key: str(value) for option, value in given if value is not None}
+    for option, value in given:
+        if value is not None:
+            parse_value(option.key, option.parser, str(value))
+    options = facts.options.with_options(texts).partitions
+    _require_age(facts, options)
+    base, found = on_latest(facts.snapshots, lambda snapshot: (snapshot, tuple(partition_facts(facts, snapshot))))
+    local_now_ms = facts.store.runtime.clock.local_now_ms()
+    old = expired(found, options, local_now_ms=local_now_ms)
+    chosen = old[: options.expiration_max_num]
+    snapshots = () if dry_run or base is None else tuple(_drop(facts, options, base, [p for p, _ in chosen]))
+    return PartitionExpiryReport(
+        tuple(ExpiredPartition(p.partition, p.values, time, p.rows, p.files, p.bytes) for p, time in chosen),
+        snapshots,
+        dry_run,
+        tuple(sorted(p.partition for p in found if age_ms(p, options) is None)),
+        len(old) - len(chosen),
+    )
+
+
+def partition_facts(facts: TableFacts, snapshot: Snapshot | None) -> Iterator[PartitionFacts]:
+    """The partitions of a snapshot that have files."""
+    groups: dict[bytes, list[ManifestEntry]] = {}
+    for entry in live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas).entries:
+        groups.setdefault(entry.partition, []).append(entry)
+    for key, entries in groups.items():
+        times = [entry.file.creation_time for entry in entries]
+        yield PartitionFacts(
+            key=key,
+            partition=facts.partitions.text(key),
+            values=_texts(facts, key),
+            rows=sum(entry.file.row_count for entry in entries),
+            files=len(entries),
+            bytes=sum(entry.file.file_size for entry in entries),
+            updated_ms=None if None in times else max(time for time in times if time is not None),
+            is_postponed=any(entry.bucket < 0 for entry in entries),
+        )
+
+
+def _texts(facts: TableFacts, key: bytes) -> Mapping[str, str | None]:
+    """The values of a partition as SQL shows them: a date is a day, where the name of the directory has a number."""
+    texts: dict[str, str | None] = {}
+    for field, value in zip(facts.schema.partition_fields, facts.partitions.values(key), strict=True):
+        text = None if value is None else partition_text((field,), (value,), legacy=False).partition("=")[2]
+        texts[field.name] = None if text is None else unquote(text)
+    return texts
+
+
+def _require_age(facts: TableFacts, options: PartitionOptions) -> None:
+    if not facts.schema.partition_keys:
+        message = f"{facts.name} has no partitions that could expire"
+        raise InvalidInputError(message)
+    if options.expiration_time_ms is None:
+        message = f"{facts.name} has no '{EXPIRATION_TIME.key}'; set it, or give the age of partitions to drop"
+        raise InvalidInputError(message)
+
+
+def _drop(
+    facts: TableFacts, options: PartitionOptions, base: Snapshot, chosen: Sequence[PartitionFacts]
+) -> Iterator[Snapshot]:
+    size = options.expiration_batch_size or max(len(chosen), 1)
+    for batch in (chosen[first : first + size] for first in range(0, len(chosen), size)):
+        committer = facts.committer(fresh_user(facts))
+        if options.expiration_strategy == "update-time":
+            nothing = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=())
+            yield committer.rewrite(nothing, base, frozenset(partition.key for partition in batch))
+        else:
+            names = facts.schema.partition_keys
+            values = (facts.partitions.values(partition.key) for partition in batch)
+            yield from committer.drop_partitions([dict(zip(names, each, strict=True)) for each in values])
+    if chosen:
+        expire_after_commit(facts)
