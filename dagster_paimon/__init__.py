@@ -31,16 +31,24 @@ from dagster_paimon.maintenance.jobs import maintenance_jobs
 from dagster_paimon.maintenance.schedules import maintenance_schedules
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.resources.spark import SparkMode, SparkResource
-from dagster_paimon.sensors import compaction_pressure_sensor, missing_indexes_sensor, snapshot_sensor
+from dagster_paimon.sensors import (
+    PartitionColumn,
+    changed_partitions_sensor,
+    compaction_pressure_sensor,
+    missing_indexes_sensor,
+    snapshot_sensor,
+)
 
 __all__ = [
     "LakehouseCatalog",
     "PaimonIOManager",
+    "PartitionColumn",
     "SchemaEvolution",
     "SparkFrame",
     "SparkMode",
     "SparkResource",
     "WriteMode",
+    "changed_partitions_sensor",
     "compaction_pressure_sensor",
     "maintenance_jobs",
     "maintenance_schedules",
