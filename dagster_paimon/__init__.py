@@ -34,8 +34,12 @@ from dagster_paimon.resources.spark import SparkMode, SparkResource
 from dagster_paimon.sensors import (
     PartitionColumn,
     changed_partitions_sensor,
+    changelog_ready_sensor,
     compaction_pressure_sensor,
+    freshness_sensor,
     missing_indexes_sensor,
+    new_partitions_sensor,
+    run_failure_cleanup,
     snapshot_sensor,
 )
 
@@ -49,10 +53,14 @@ __all__ = [
     "SparkResource",
     "WriteMode",
     "changed_partitions_sensor",
+    "changelog_ready_sensor",
     "compaction_pressure_sensor",
+    "freshness_sensor",
     "maintenance_jobs",
     "maintenance_schedules",
     "missing_indexes_sensor",
+    "new_partitions_sensor",
+    "run_failure_cleanup",
     "snapshot_sensor",
     "table_checks",
 ]

@@ -97,7 +97,7 @@ class WriteSpec:
         )
 
 
-_KEYS: Final = ("table", "write_mode", "primary_key", "options", "comment", "comments", "partition_scope")
+_KEYS: Final = ("table", "write_mode", "primary_key", "options", "comment", "comments", "partition_scope", "freshness")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
