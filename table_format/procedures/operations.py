@@ -10,6 +10,7 @@ from table_format.catalog.protocol import Catalog
 from table_format.model.snapshot import Snapshot
 from table_format.table.table import Table
 from table_format.table.upkeep.index_rewrite import IndexRewriteReport
+from table_format.table.verify.report import VerifyReport
 
 Partitions = Sequence[Mapping[str, object]]
 
@@ -42,6 +43,10 @@ class Operations(Protocol):
         """Give files the indexes that the options declare; see ``Table.rewrite_file_index``."""
         ...
 
+    def verify(self, table: Table, *, depth: str, partitions: Partitions | None, repair: bool) -> VerifyReport:
+        """Check that files, metadata and rows agree; see ``Table.verify``."""
+        ...
+
 
 @dataclass(frozen=True)
 class InProcess:
@@ -68,3 +73,7 @@ class InProcess:
     def rewrite_file_index(self, table: Table, *, partitions: Partitions | None) -> IndexRewriteReport:
         """As ``Table.rewrite_file_index``."""
         return table.rewrite_file_index(partitions=partitions)
+
+    def verify(self, table: Table, *, depth: str, partitions: Partitions | None, repair: bool) -> VerifyReport:
+        """As ``Table.verify``."""
+        return table.verify(depth=depth, partitions=partitions, repair=repair)

@@ -27,6 +27,7 @@ from table_format.procedures.history import (
     TRIGGER_TAG_AUTOMATIC_CREATION,
 )
 from table_format.procedures.partitions import EXPIRE_PARTITIONS, MARK_PARTITION_DONE
+from table_format.procedures.verification import VERIFY
 from table_format.registry import Registry
 
 PROCEDURES: Final = Registry(
@@ -57,6 +58,7 @@ PROCEDURES: Final = Registry(
         ROLLBACK_BEFORE,
         RESET_CONSUMER,
         CLEAR_CONSUMERS,
+        VERIFY,
     ),
     name_of=lambda procedure: procedure.name,
 )

@@ -19,6 +19,7 @@ from table_format.spark.jobs.compact import compact_on_spark
 from table_format.spark.jobs.index_rewrite import rewrite_indexes_on_spark
 from table_format.spark.jobs.rescale import rescale_on_spark
 from table_format.spark.jobs.sort_compact import sort_compact_on_spark
+from table_format.spark.jobs.verify import verify_on_spark
 from table_format.spark.names import quoted
 from table_format.spark.read.expired_files import install_expiry_errors
 from table_format.spark.read.frames import frame_of
@@ -34,6 +35,7 @@ from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 from table_format.table.upkeep.compaction_report import CompactionReport
 from table_format.table.upkeep.index_rewrite import IndexRewriteReport
+from table_format.table.verify.report import VerifyReport
 from table_format.table.write.batch_commit import BatchCommit, CommitArguments
 from table_format.table.write.commit_retries import Messages, write_and_commit
 from table_format.table.write.turns import WriterTurns
@@ -226,6 +228,23 @@ class Lake:
             CorruptionError: a data file is missing or damaged.
         """
         return rewrite_indexes_on_spark(self.spark, self._data_table(name), partitions=partitions)
+
+    def verify(
+        self,
+        name: str,
+        *,
+        depth: str = "files",
+        partitions: Sequence[Mapping[str, object]] | None = None,
+        repair: bool = False,
+    ) -> VerifyReport:
+        """Check that files, metadata and rows of a table agree, with a task for each bucket.
+
+        See ``verify`` of the table.
+
+        Raises:
+            InvalidInputError: there is no such depth, or a partition names other columns.
+        """
+        return verify_on_spark(self.spark, self._data_table(name), depth=depth, partitions=partitions, repair=repair)
 
     def _data_table(self, name: str) -> Table:
         table = self.catalog.load_table(name)

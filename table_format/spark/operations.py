@@ -13,8 +13,10 @@ from table_format.spark.jobs.compact import compact_on_spark
 from table_format.spark.jobs.index_rewrite import rewrite_indexes_on_spark
 from table_format.spark.jobs.rescale import rescale_on_spark
 from table_format.spark.jobs.sort_compact import sort_compact_on_spark
+from table_format.spark.jobs.verify import verify_on_spark
 from table_format.table.table import Table
 from table_format.table.upkeep.index_rewrite import IndexRewriteReport
+from table_format.table.verify.report import VerifyReport
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,3 +48,7 @@ class OnSpark:
     def rewrite_file_index(self, table: Table, *, partitions: Partitions | None) -> IndexRewriteReport:
         """Give files the indexes that the options declare, in tasks."""
         return rewrite_indexes_on_spark(self.spark, table, partitions=partitions)
+
+    def verify(self, table: Table, *, depth: str, partitions: Partitions | None, repair: bool) -> VerifyReport:
+        """Check files with a task for each bucket."""
+        return verify_on_spark(self.spark, table, depth=depth, partitions=partitions, repair=repair)

@@ -47,6 +47,7 @@ from table_format.table.upkeep.partition_done import mark_partitions_done
 from table_format.table.upkeep.partition_expiry import expire_partitions
 from table_format.table.upkeep.rescale import rescale_table
 from table_format.table.upkeep.upkeep_facts import due_upkeep_of
+from table_format.table.verify.verify import verify_table
 from table_format.table.write.batch_commit import BatchCommit, CommitArguments, expire_after_commit, fresh_user
 from table_format.table.write.commit_retries import Messages, is_repeatable, write_and_commit
 from table_format.table.write.table_write import TableWrite
@@ -339,6 +340,7 @@ class Table:
         )
 
     due_upkeep = due_upkeep_of
+    verify = verify_table
 
     expire_partitions = expire_partitions
     mark_partitions_done = mark_partitions_done

@@ -279,3 +279,20 @@ def test_partitions_expire_and_are_marked_as_done(shop: Shop) -> None:
     assert rows_of(table) == [(2, "99990101", 1)]
     assert shop.call("mark_partition_done", partitions="dt=99990101") == [{"result": True}]
     assert "dt=99990101/_SUCCESS" in shop.warehouse.files(table)
+
+
+def test_a_verification_has_a_row_for_each_finding(shop: Shop) -> None:
+    table = shop.warehouse.table(partition_keys=["dt"])
+    table.append(keyed([(1, "a", 1), (2, "b", 1)]))
+    assert shop.call("verify", depth="rows") == []
+    hint = table.store.paths.latest_hint
+    shop.warehouse.io.overwrite(hint, b"7")
+    finding = {"severity": "warning", "check": "hint", "path": hint, "partition": "", "bucket": None}
+    expected = [{**finding, "expected": "1", "found": "7"}]
+    assert shop.call("verify", depth="metadata", repair="true") == expected
+    assert shop.call("verify", partitions="dt=a") == []
+    path = next(name for name in shop.warehouse.files(table) if name.startswith("dt=b"))
+    shop.warehouse.io.delete(f"{table.store.paths.root}/{path}")
+    assert shop.call("verify", partitions="dt=a") == []
+    [row] = shop.call("verify")
+    assert (row["severity"], row["check"], row["partition"], row["bucket"]) == ("error", "data file", "dt=b", 0)

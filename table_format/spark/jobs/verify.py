@@ -1,0 +1,68 @@
+"""Verification as a Spark job: each bucket in a task of its own, which opens its files; only findings travel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from table_format.model.arrow_calls import schema
+from table_format.spark.tasks.task_inputs import TaskInputs, numbers_in
+from table_format.spark.tasks.worker import Batches, map_in_workers
+from table_format.table.facts import TableFacts
+from table_format.table.table import Table
+from table_format.table.verify.report import Checked, Depth, Finding, Severity, VerifyReport
+from table_format.table.verify.verify import BucketWork, check_work, verify
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_DDL: Final = "checked string"
+_SCHEMA: Final = schema([("checked", pa.string())])
+
+
+def verify_on_spark(
+    spark: SparkSession,
+    table: Table,
+    *,
+    depth: str,
+    partitions: Sequence[Mapping[str, object]] | None,
+    repair: bool,
+) -> VerifyReport:
+    """Verify a table; the chain is read here, and the files of each bucket in a task."""
+    facts = table.current_facts
+
+    def perform(works: Sequence[BucketWork]) -> Iterator[Checked]:
+        numbers = spark.range(0, len(works), 1, len(works))
+        check = partial(_check, facts, TaskInputs.of(works), Depth.of(depth))
+        for row in map_in_workers(numbers, check, _DDL).collect():
+            yield decode_checked(row.checked)
+
+    return verify(facts, depth=depth, partitions=partitions, repair=repair, perform=perform)
+
+
+def _check(facts: TableFacts, works: TaskInputs[BucketWork], depth: Depth, numbers: Batches) -> Batches:
+    for number in numbers_in(numbers):
+        text = encode_checked(check_work(facts, works[number], depth))
+        yield pa.RecordBatch.from_arrays([pa.array([text], pa.string())], schema=_SCHEMA)
+
+
+def encode_checked(checked: Checked) -> str:
+    """What a task found, as text."""
+    return json.dumps(asdict(checked))
+
+
+def decode_checked(text: str) -> Checked:
+    """What a task found, again.
+
+    >>> found = Checked((Finding(Severity.ERROR, "size", "/t/f", "9 bytes", "8 bytes", "dt=a", 0),), 1, 5)
+    >>> decode_checked(encode_checked(found)) == found
+    True
+    """
+    members = json.loads(text)
+    findings = tuple(Finding(**{**each, "severity": Severity(each["severity"])}) for each in members["findings"])
+    return Checked(findings, members["files"], members["rows"])

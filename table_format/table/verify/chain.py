@@ -1,0 +1,249 @@
+"""The chain of one branch: schemas, snapshots, lists, manifests, and what tags, changelogs and consumers rely on.
+
+Each state is read as a reader would read it. What cannot be read, or contradicts what goes before it, is a finding. On
+the way every file is noted that something reaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+from table_format.errors import CorruptionError, TableFormatError
+from table_format.metastore.references.consumers import next_snapshots
+from table_format.metastore.references.snapshot_files import is_change
+from table_format.metastore.references.tag_store import TagStore
+from table_format.metastore.scan.file_plan import live_files
+from table_format.metastore.snapshot.changelog_store import ChangelogStore
+from table_format.metastore.snapshot.snapshot_store import last_run
+from table_format.model.bucket_id import BucketId
+from table_format.model.data_file import DataFileMeta
+from table_format.model.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
+from table_format.model.snapshot import Snapshot
+from table_format.table.facts import TableFacts
+from table_format.table.verify.report import Finding, Severity
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Chain:
+    """What was found on the chain of a branch.
+
+    ``files`` are all that something reaches, by bucket and name; ``live`` are the entries of the latest state, and
+    ``index`` its index files. ``index_files`` are those of all states, by name.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    snapshots: int = 0
+    manifests: set[str] = field(default_factory=set)
+    files: dict[BucketId, dict[str, DataFileMeta]] = field(default_factory=dict)
+    live: Sequence[ManifestEntry] = ()
+    index: Sequence[IndexManifestEntry] = ()
+    index_files: dict[str, IndexManifestEntry] = field(default_factory=dict)
+
+    def reach(self, entries: Iterable[ManifestEntry]) -> None:
+        """Note the files of entries."""
+        for entry in entries:
+            self.files.setdefault(entry.bucket_id, {})[entry.file.file_name] = entry.file
+
+
+def read_chain(facts: TableFacts) -> Chain:
+    """Read all that the branch of these facts consists of; raises ``OSError`` when the store fails."""
+    reader = _ChainReader(facts)
+    reader.read_schemas()
+    reader.read_snapshots()
+    reader.read_tags()
+    reader.read_changelogs()
+    reader.read_consumers()
+    return reader.chain
+
+
+class _ChainReader:
+    def __init__(self, facts: TableFacts) -> None:
+        self.chain = Chain()
+        self._facts = facts
+        self._paths = facts.store.paths
+        self._ids: Sequence[int] = facts.snapshots.listed_ids()
+        self._schema_ids: Sequence[int] = facts.schema_store.ids()
+        self._states: dict[int, Snapshot] = {}
+
+    # --- schemas ----------------------------------------------------------------------------------------------------
+
+    def read_schemas(self) -> None:
+        """Each schema can be read; their ids have no gap."""
+        for schema_id in self._schema_ids:
+            self._attempt("schema", partial(self._facts.schema_store.load, schema_id))
+        missing = sorted(set(range(max(self._schema_ids, default=-1) + 1)) - set(self._schema_ids))
+        for schema_id in missing:
+            self._note("schema", self._paths.schema(schema_id), "schemas without gap", "none", Severity.WARNING)
+
+    def _check_schema_id(self, schema_id: int, path: str, what: str) -> None:
+        if schema_id not in self._schema_ids:
+            self._note("schema", path, f"a schema of {what}", f"schema {schema_id}, which does not exist")
+
+    # --- states -----------------------------------------------------------------------------------------------------
+
+    def read_snapshots(self) -> None:
+        """Each retained snapshot, oldest first; of the last also how its files lie."""
+        retained = set(last_run(self._ids))
+        for snapshot_id in self._ids:
+            if snapshot_id not in retained:
+                path = self._paths.snapshot(snapshot_id)
+                self._note("history", path, "snapshots without gap", "a snapshot below a gap", Severity.WARNING)
+            snapshot = self._attempt("snapshot", partial(self._facts.snapshots.find, snapshot_id))
+            if snapshot is None:
+                continue
+            self._states[snapshot_id] = snapshot
+            self.chain.snapshots += 1
+            self._read_snapshot(snapshot, self._states.get(snapshot_id - 1))
+        if self._ids and self._ids[-1] in self._states:
+            self._read_latest(self._states[self._ids[-1]])
+
+    def _read_snapshot(self, snapshot: Snapshot, before: Snapshot | None) -> None:
+        path = self._paths.snapshot(snapshot.id)
+        self._check_schema_id(snapshot.schema_id, path, "the snapshot")
+        self._read_list(snapshot.base_manifest_list, snapshot.base_manifest_list_size)
+        deltas = self._read_list(snapshot.delta_manifest_list, snapshot.delta_manifest_list_size)
+        entries = [entry for manifest in deltas for entry in self._entries(manifest)]
+        if before is None:
+            self._read_state(snapshot)
+        else:
+            self.chain.reach(entry for entry in entries if entry.kind is FileKind.ADD)
+            self._check_times(snapshot, before, path)
+        self._check_counts(snapshot, before, entries, path)
+        self._read_rest(snapshot)
+        if snapshot.changelog_manifest_list is not None:
+            changes = self._read_list(snapshot.changelog_manifest_list, snapshot.changelog_manifest_list_size)
+            for manifest in changes:
+                self.chain.reach(self._entries(manifest))
+
+    def _read_state(self, snapshot: Snapshot) -> Sequence[ManifestEntry]:
+        """The live files of a state, which are reached."""
+        facts = self._facts
+
+        def read() -> Sequence[ManifestEntry]:
+            return live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas).entries
+
+        live = self._attempt("state", read) or ()
+        self.chain.reach(live)
+        return live
+
+    def _read_latest(self, snapshot: Snapshot) -> None:
+        self.chain.live = self._read_state(snapshot)
+        self.chain.index = self._attempt("index manifest", lambda: self._facts.manifests.index_entries(snapshot)) or ()
+        rows = sum(entry.file.row_count for entry in self.chain.live)
+        if snapshot.total_record_count is not None and rows != snapshot.total_record_count and self.chain.live:
+            path = self._paths.snapshot(snapshot.id)
+            self._note("record count", path, f"{snapshot.total_record_count} rows", f"{rows} rows", Severity.WARNING)
+
+    def _read_rest(self, snapshot: Snapshot) -> None:
+        """Index files and statistics."""
+        entries = self._attempt("index manifest", lambda: self._facts.manifests.index_entries(snapshot)) or ()
+        self.chain.index_files.update({entry.index_file.file_name: entry for entry in entries})
+        if snapshot.statistics is not None:
+            path = self._paths.statistics(snapshot.statistics)
+            if self._facts.store.io.status(path) is None:
+                self._note("statistics", path, f"the statistics of snapshot {snapshot.id}", "none", Severity.WARNING)
+
+    def _check_times(self, snapshot: Snapshot, before: Snapshot, path: str) -> None:
+        if snapshot.schema_id < before.schema_id:
+            expected, found = f"schema {before.schema_id} or later", f"schema {snapshot.schema_id}"
+            self._note("schema", path, expected, found, Severity.WARNING)
+
+    def _check_counts(
+        self, snapshot: Snapshot, before: Snapshot | None, entries: Sequence[ManifestEntry], path: str
+    ) -> None:
+        added = sum((1 if entry.kind is FileKind.ADD else -1) * entry.file.row_count for entry in entries)
+        recorded = snapshot.delta_record_count
+        if recorded is not None and recorded != added:
+            self._note("record count", path, f"{recorded} rows added", f"{added} rows added", Severity.WARNING)
+        if before is None or before.total_record_count is None or snapshot.total_record_count is None:
+            return
+        total = before.total_record_count + added
+        if total != snapshot.total_record_count:
+            expected = f"{snapshot.total_record_count} rows in all"
+            self._note("record count", path, expected, f"{total} rows in all", Severity.WARNING)
+
+    # --- what else keeps states -------------------------------------------------------------------------------------
+
+    def read_tags(self) -> None:
+        """The states that tags keep."""
+        tags = TagStore(self._facts.store)
+        for name in tags.names():
+            if tags.is_being_deleted(name):
+                continue
+            tag = self._attempt("tag", partial(tags.find, name))
+            if tag is None:
+                continue
+            known = self._states.get(tag.snapshot.id)
+            if known is None or not known.is_same(tag.snapshot):
+                self._check_schema_id(tag.snapshot.schema_id, self._paths.tag(name), "the tag")
+                self._read_state(tag.snapshot)
+                self._read_rest(tag.snapshot)
+
+    def read_changelogs(self) -> None:
+        """The changes that outlived their snapshots."""
+        changelogs = ChangelogStore(self._facts.store)
+        ids = changelogs.ids()
+        for number in ids:
+            changelog = self._attempt("changelog", partial(changelogs.find, number))
+            if changelog is None:
+                continue
+            if changelog.changelog_manifest_list is not None:
+                listed = (changelog.changelog_manifest_list, changelog.changelog_manifest_list_size)
+                for manifest in self._read_list(*listed):
+                    self.chain.reach(self._entries(manifest))
+            elif changelog.delta_manifest_list:
+                for manifest in self._read_list(changelog.delta_manifest_list, changelog.delta_manifest_list_size):
+                    entries = self._entries(manifest)
+                    self.chain.reach(e for e in entries if e.kind is FileKind.ADD and is_change(e))
+        run = last_run(self._ids)
+        missing = [number for number in range(ids[0], run[0]) if number not in ids] if ids and run else []
+        if missing:
+            path = self._paths.changelog(missing[0])
+            self._note("history", path, "changelogs up to the first snapshot", "a gap", Severity.WARNING)
+
+    def read_consumers(self) -> None:
+        """What consumers have still to read is there."""
+        found = self._attempt("consumer", lambda: next_snapshots(self._facts.store)) or {}
+        changelogs = ChangelogStore(self._facts.store).ids()
+        run = last_run(self._ids)
+        if not run:
+            return
+        earliest = min((*changelogs, run[0]))
+        for name, number in found.items():
+            if not earliest <= number <= run[-1] + 1:
+                expected = f"a snapshot from {earliest} to {run[-1] + 1}"
+                path = self._paths.consumer(name)
+                self._note("consumer", path, expected, f"snapshot {number}", Severity.WARNING)
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def _read_list(self, name: str, size: int | None) -> Sequence[ManifestFileMeta]:
+        """The manifests of a list; each is read once."""
+        listed = self._attempt("manifest list", lambda: self._facts.manifests.read_list(name, size=size)) or ()
+        for manifest in listed:
+            if manifest.file_name not in self.chain.manifests:
+                self.chain.manifests.add(manifest.file_name)
+                for schema_id in sorted({entry.file.schema_id for entry in self._entries(manifest)}):
+                    self._check_schema_id(schema_id, self._paths.manifest(manifest.file_name), "its files")
+        return listed
+
+    def _entries(self, manifest: ManifestFileMeta) -> Sequence[ManifestEntry]:
+        return self._attempt("manifest", lambda: self._facts.manifests.read(manifest)) or ()
+
+    def _attempt(self, check: str, read: Callable[[], T]) -> T | None:
+        try:
+            return read()
+        except CorruptionError as error:
+            found = str(error).removeprefix(f"{error.path}: ")
+            self._note(check, error.path, "a file that can be read", found)
+        except TableFormatError as error:
+            self._note(check, self._paths.root, "a file that can be read", str(error))
+        return None
+
+    def _note(self, check: str, path: str, expected: str, found: str, severity: Severity = Severity.ERROR) -> None:
+        self.chain.findings.append(Finding(severity, check, path, expected, found))

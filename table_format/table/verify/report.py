@@ -1,0 +1,140 @@
+"""What a verification finds: facts that each name a path, what was expected there, and what was found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+from table_format.errors import InvalidInputError
+from table_format.model.arguments import shown
+
+_SHOWN = 50
+
+
+class Severity(StrEnum):
+    """Whether reads go wrong."""
+
+    ERROR = "error"
+    """A read fails, or shows rows that are wrong."""
+    WARNING = "warning"
+    """Reads are right; something is not as it should be."""
+
+
+class Depth(IntEnum):
+    """How deep a verification looks; each depth includes those before it."""
+
+    METADATA = 1
+    """Snapshots, schemas, manifests, tags, branches, changelogs, consumers and hints. No data file is opened."""
+    FILES = 2
+    """Every file that metadata names: it is there, has its size and number of rows, and its indexes can be read."""
+    ROWS = 3
+    """Every row of the latest state: statistics, order, keys in their buckets, one row for each key, indexes."""
+
+    @classmethod
+    def of(cls, value: object) -> Depth:
+        """The depth of that name: 'metadata', 'files' or 'rows'.
+
+        >>> Depth.of("files").name
+        'FILES'
+
+        Raises:
+            InvalidInputError: there is none of that name.
+        """
+        if isinstance(value, Depth):
+            return value
+        if isinstance(value, str) and value.upper() in cls.__members__:
+            return cls[value.upper()]
+        message = f"depth: expected one of metadata, files and rows, found {shown(value)}"
+        raise InvalidInputError(message)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """One thing that is not as it should be. ``check`` is a short name for what was looked at.
+
+    ``partition`` is as it reads, such as ``dt=2026-01-01``; ``bucket`` is ``None`` where no bucket is concerned.
+    """
+
+    severity: Severity
+    check: str
+    path: str
+    expected: str
+    found: str
+    partition: str = ""
+    bucket: int | None = None
+
+    def __str__(self) -> str:
+        """One line.
+
+        >>> print(Finding(Severity.ERROR, "size", "/t/f", "9 bytes", "8 bytes", "dt=a", 0))
+        error: size of /t/f (dt=a, bucket 0): expected 9 bytes, found 8 bytes
+        """
+        place = [self.partition] if self.partition else []
+        place += [] if self.bucket is None else [f"bucket {self.bucket}"]
+        where = f" ({', '.join(place)})" if place else ""
+        return f"{self.severity}: {self.check} of {self.path}{where}: expected {self.expected}, found {self.found}"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """How much was looked at, and what was found there."""
+
+    findings: tuple[Finding, ...] = ()
+    files: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyReport:
+    """What a verification found, most serious first; the numbers say how much it looked at.
+
+    ``rows`` counts rows that were read. ``repaired`` names what was put right, which is among the findings too.
+    """
+
+    table: str
+    depth: Depth
+    findings: tuple[Finding, ...] = ()
+    snapshots: int = 0
+    manifests: int = 0
+    files: int = 0
+    rows: int = 0
+    repaired: tuple[str, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings for which a read fails or is wrong."""
+        return tuple(finding for finding in self.findings if finding.severity is Severity.ERROR)
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """The other findings."""
+        return tuple(finding for finding in self.findings if finding.severity is Severity.WARNING)
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether there is no error."""
+        return not self.errors
+
+    def __str__(self) -> str:
+        counts = Counter(finding.severity for finding in self.findings)
+        lines = [
+            f"{self.table}: {counts[Severity.ERROR]} errors, {counts[Severity.WARNING]} warnings in {self.snapshots} "
+            f"snapshots, {self.manifests} manifests, {self.files} files and {self.rows} rows "
+            f"({self.depth.name.lower()})"
+        ]
+        lines += [str(finding) for finding in self.findings[:_SHOWN]]
+        if len(self.findings) > _SHOWN:
+            lines.append(f"and {len(self.findings) - _SHOWN} more")
+        return "\n".join([*lines, *(f"repaired: {path}" for path in self.repaired)])
+
+
+def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Each finding once, errors first."""
+
+    def key(finding: Finding) -> tuple[bool, str, int, str, str]:
+        bucket = -1 if finding.bucket is None else finding.bucket
+        return finding.severity is Severity.WARNING, finding.partition, bucket, finding.check, finding.path
+
+    return tuple(sorted(set(findings), key=key))

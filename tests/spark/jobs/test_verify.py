@@ -1,0 +1,28 @@
+"""Verification in Spark's tasks: the findings of a process, and a task for each bucket."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spark.lakes import DATED, TestLake, jobs_of
+
+pytestmark = pytest.mark.spark
+
+DDL = "dt string, id long, v string"
+
+
+def test_tasks_find_what_this_process_finds(lake: TestLake) -> None:
+    lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",), bucket="2")
+    lake.write([(dt, number, "v") for dt in "ab" for number in range(20)], DDL)
+    reports = []
+    jobs = jobs_of(lake.spark, lambda: reports.append(lake.lake.verify("s.t", depth="rows")))
+    assert jobs == [[4]]
+    assert (reports[0].findings, reports[0].files, reports[0].rows) == ((), 4, 40)
+    table = lake.table()
+    victim = next(name for name in lake.files() if name.startswith("dt=b"))
+    table.store.io.delete(f"{table.store.paths.root}/{victim}")
+    report = lake.lake.verify("s.t", depth="rows")
+    assert report == lake.table().verify(depth="rows")
+    [finding] = report.errors
+    assert (finding.check, finding.partition) == ("data file", "dt=b")
+    assert lake.lake.verify("s.t", partitions=[{"dt": "a"}]).is_healthy
