@@ -22,7 +22,7 @@ Example::
 
 from __future__ import annotations
 
-from dagster_paimon.checks import table_checks
+from dagster_paimon.checks import TableCheck, table_checks
 from dagster_paimon.io.evolution import SchemaEvolution
 from dagster_paimon.io.frames import SparkFrame
 from dagster_paimon.io.io_manager import PaimonIOManager
@@ -42,6 +42,7 @@ from dagster_paimon.sensors import (
     run_failure_cleanup,
     snapshot_sensor,
 )
+from dagster_paimon.tables.freshness import freshness_policy
 
 __all__ = [
     "LakehouseCatalog",
@@ -51,10 +52,12 @@ __all__ = [
     "SparkFrame",
     "SparkMode",
     "SparkResource",
+    "TableCheck",
     "WriteMode",
     "changed_partitions_sensor",
     "changelog_ready_sensor",
     "compaction_pressure_sensor",
+    "freshness_policy",
     "freshness_sensor",
     "maintenance_jobs",
     "maintenance_schedules",
