@@ -16,9 +16,11 @@ with warnings.catch_warnings():
     from assets.landing import landing_assets
     from assets.mart import daily_revenue
     from assets.ods import orders_cdc, users_cdc
+    from assets.ops import table_health
+    from assets.totals import order_funnel, user_ltv
 
 PIPELINE: Final = (orders_cdc, users_cdc, orders, users, daily_revenue)
-TABLE_ASSETS: Final = (*PIPELINE, clicks_by_hour)
+TABLE_ASSETS: Final = (*PIPELINE, user_ltv, order_funnel, clicks_by_hour, table_health)
 
 
 def table_of(asset: dg.AssetsDefinition) -> str:

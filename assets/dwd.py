@@ -26,7 +26,13 @@ def _metadata(table: FeedTable) -> dict[str, Any]:
         "paimon/primary_key": [KEY_COLUMN[table]],
         # Partitioned in Dagster by day of arrival; the table itself is not.
         "paimon/partition_scope": "input",
-        "paimon/options": {"bucket": "2", "merge-engine": "deduplicate", "sequence.field": "lsn"},
+        "paimon/options": {
+            "bucket": "2",
+            "merge-engine": "deduplicate",
+            "sequence.field": "lsn",
+            # Marts follow the changes of these tables.
+            "changelog-producer": "lookup",
+        },
         "paimon/comments": {"lsn": "position in the source's log of the event that made the row"},
         "paimon/comment": f"The shop's {table} as they are now",
     }

@@ -23,6 +23,7 @@ Example::
 from __future__ import annotations
 
 from dagster_paimon.checks import TableCheck, table_checks
+from dagster_paimon.io.changes import Changes, changes_since_last_run
 from dagster_paimon.io.evolution import SchemaEvolution
 from dagster_paimon.io.frames import SparkFrame
 from dagster_paimon.io.io_manager import PaimonIOManager
@@ -42,9 +43,11 @@ from dagster_paimon.sensors import (
     run_failure_cleanup,
     snapshot_sensor,
 )
-from dagster_paimon.tables.freshness import freshness_policy
+from dagster_paimon.tables.freshness import Freshness
 
 __all__ = [
+    "Changes",
+    "Freshness",
     "LakehouseCatalog",
     "PaimonIOManager",
     "PartitionColumn",
@@ -56,8 +59,8 @@ __all__ = [
     "WriteMode",
     "changed_partitions_sensor",
     "changelog_ready_sensor",
+    "changes_since_last_run",
     "compaction_pressure_sensor",
-    "freshness_policy",
     "freshness_sensor",
     "maintenance_jobs",
     "maintenance_schedules",

@@ -25,6 +25,8 @@ from dagster_paimon.maintenance.requests import MAINTAINS_TAG
 from dagster_paimon.resources.java import JavaNotFound, default_launchers, find_java
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from jobs.demo_clicks import write_clicks
+from jobs.demo_indexes import TABLE as INDEXED_TABLE
+from jobs.demo_indexes import declare_indexes, one_customers_events, readings
 from jobs.demo_report import content_digest, print_summary
 
 DEMO_TAG: Final = "lakehouse/demo"
@@ -107,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     definitions = importlib.import_module("definitions")
     with dg.DagsterInstance.get() as instance:
         demo = DemoRun(
-            definitions.defs, instance, events=options.events, steps=8 if len(days) > SAME_SCHEMA_DAYS else 7
+            definitions.defs, instance, events=options.events, steps=10 if len(days) > SAME_SCHEMA_DAYS else 9
         )
         same = _run_steps(demo, lakehouse, days)
     print_summary(lakehouse, demo.done)
@@ -133,6 +135,8 @@ def _run_steps(demo: DemoRun, lakehouse: LakehouseCatalog, days: Sequence[str]) 
     print(f"      dwd.orders has {after.rows:,} rows, {verdict} (digest {before.digest[:12]}, {after.digest[:12]})")
 
     demo.run(f"mart of {_span(whole)}", "marts", days=whole)
+    demo.run("marts that follow the changes of orders, and the health of all tables", "follow_changes")
+    _index(demo, lakehouse)
     for table in ("dwd.orders", "dwd.users"):
         config = _op("compact", table=table, full=True)
         demo.run(f"full compaction of {table}", "compact_table", ops=config, maintains=table)
@@ -153,6 +157,21 @@ def _run_steps(demo: DemoRun, lakehouse: LakehouseCatalog, days: Sequence[str]) 
             )
     print(f"      {sum(evaluation.passed for evaluation in checked)} of {len(checked)} checks passed")
     return before == after
+
+
+def _index(demo: DemoRun, lakehouse: LakehouseCatalog) -> None:
+    """Declare indexes on a table that has history, give its files these indexes, and show what a query reads."""
+    declare_indexes(lakehouse)
+    demo.run(
+        f"file indexes for the files of {INDEXED_TABLE}, declared after they were written",
+        "rewrite_index_table",
+        ops=_op("rewrite_index", table=INDEXED_TABLE),
+        maintains=INDEXED_TABLE,
+    )
+    query = one_customers_events(lakehouse)
+    without, indexed = readings(lakehouse, query)
+    print(f"      {query}: without indexes {without}")
+    print(f"      {query}: with indexes    {indexed}")
 
 
 def prepare_environment(warehouse: Path) -> None:

@@ -26,6 +26,12 @@ marts: Final = dg.define_asset_job(
     description="Compute the marts of some days from `dwd`.",
 )
 
+follow_changes: Final = dg.define_asset_job(
+    "follow_changes",
+    selection=dg.AssetSelection.assets("mart/user_ltv", "mart/order_funnel", "ops/table_health"),
+    description="Bring the marts that follow changes up to date, and measure all tables; needs no Spark.",
+)
+
 all_checks: Final = dg.define_asset_job(
     "all_checks",
     selection=dg.AssetSelection.all_asset_checks(),

@@ -10,7 +10,7 @@ import dagster as dg
 from dagster_paimon.checks.base import CheckedTable, check_result, not_made, open_table, table_check
 from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
-from dagster_paimon.tables.freshness import FRESHNESS, FRESHNESS_CHECK, allowed_age, freshness_of
+from dagster_paimon.tables.data_age import FRESHNESS, FRESHNESS_CHECK, allowed_age, data_age
 from table_format.errors import InvalidInputError
 from table_format.model.snapshot import CommitKind, Snapshot
 from table_format.table.table import Table
@@ -77,7 +77,7 @@ def freshness(table: CheckedTable | str, *, allowed: timedelta | None = None) ->
         raise InvalidInputError(message)
 
     def judge(found: Table) -> dg.AssetCheckResult:
-        result = freshness_of(found.facts, limit, now_ms=found.store.runtime.clock.now_ms())
+        result = data_age(found.facts, limit, now_ms=found.store.runtime.clock.now_ms())
         return check_result(
             result.is_fresh,
             severity=dg.AssetCheckSeverity.WARN,

@@ -1,15 +1,17 @@
 """Assets as tables: an IO manager that appends, upserts or overwrites by what an asset's metadata says.
 
 Metadata of an asset: ``partition_expr``, ``paimon/write_mode``, ``paimon/primary_key``, ``paimon/options``,
-``paimon/comment``, ``paimon/comments``, ``paimon/table``, ``paimon/partition_scope``. Of an input: ``columns``,
-``paimon/read`` (``snapshot:3``, ``tag:t1``, ``timestamp:2026-01-31 12:00:00``), ``paimon/open_end``. The annotation of
-a parameter says as what it is loaded: Spark DataFrame, ``pa.Table`` or ``pa.RecordBatchReader``.
+``paimon/comment``, ``paimon/comments``, ``paimon/table``, ``paimon/partition_scope``, ``paimon/properties`` (of the
+snapshot). Of an input: ``columns``, ``paimon/read`` (``snapshot:3``, ``tag:t1``, ``timestamp:2026-01-31 12:00:00``),
+``paimon/open_end``. The annotation of a parameter says as what it is loaded: Spark DataFrame, ``pa.Table`` or
+``pa.RecordBatchReader``.
 """
 
 # Annotations are not postponed here: Dagster looks at the type of `lakehouse` and `spark` itself.
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import dagster as dg
@@ -83,7 +85,7 @@ class PaimonIOManager(dg.ConfigurableIOManager):
                 self.lakehouse.catalog(),
                 spec,
                 writer_of(obj, self.spark, context.log.info),
-                _committer(context, partitions, consumed),
+                _committer(context, partitions, consumed, spec.properties),
                 partitions=partitions,
                 evolution=self.schema_evolution,
                 create=self.create_tables,
@@ -159,9 +161,11 @@ def _step(context: dg.InputContext | dg.OutputContext) -> tuple[str, str]:
     return context.step_context.run_id, context.step_context.step.key
 
 
-def _committer(context: dg.OutputContext, partitions: tuple[str, ...], consumed: Mapping[str, int]) -> Committer:
+def _committer(
+    context: dg.OutputContext, partitions: tuple[str, ...], consumed: Mapping[str, int], properties: Mapping[str, str]
+) -> Committer:
     step = context.step_context
-    return committer(
+    found = committer(
         step.dagster_run,
         step.instance,
         step=step.step.key,
@@ -169,6 +173,7 @@ def _committer(context: dg.OutputContext, partitions: tuple[str, ...], consumed:
         partitions=partitions,
         consumed=consumed,
     )
+    return replace(found, properties={**properties, **found.properties})
 
 
 def _record_metadata(context: dg.OutputContext, report: Report, own: Mapping[str, Any]) -> None:

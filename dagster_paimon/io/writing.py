@@ -8,7 +8,7 @@ repeated when another writer won a race that writing again repairs, as for ``Tab
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
@@ -55,6 +55,7 @@ class WriteSpec:
     options: Mapping[str, str]
     comment: str | None
     comments: Mapping[str, str]
+    properties: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, table: str, metadata: Mapping[str, Any], default_mode: WriteMode) -> WriteSpec:
@@ -94,10 +95,21 @@ class WriteSpec:
             options={str(k): str(v) for k, v in options.items()},
             comment=comment,
             comments=arguments.texts_by_text(metadata.get("paimon/comments"), f"{table}: paimon/comments"),
+            properties=arguments.texts_by_text(metadata.get("paimon/properties"), f"{table}: paimon/properties"),
         )
 
 
-_KEYS: Final = ("table", "write_mode", "primary_key", "options", "comment", "comments", "partition_scope", "freshness")
+_KEYS: Final = (
+    "table",
+    "write_mode",
+    "primary_key",
+    "options",
+    "comment",
+    "comments",
+    "partition_scope",
+    "properties",
+    "freshness",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from dagster_paimon.reporting.metadata import data_version
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors.requested_runs import now_ms
 from dagster_paimon.sensors.table_assets import asset_of_table
-from dagster_paimon.tables.freshness import FRESHNESS, FRESHNESS_CHECK, allowed_age, freshness_of
+from dagster_paimon.tables.data_age import FRESHNESS, FRESHNESS_CHECK, allowed_age, data_age
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format.errors import TableNotFound
 
@@ -49,7 +49,7 @@ def freshness_sensor(
             if limit is None:
                 continue
             try:
-                found = freshness_of(lakehouse.table(table).facts, limit, now_ms=now)
+                found = data_age(lakehouse.table(table).facts, limit, now_ms=now)
             except TableNotFound:
                 continue
             version = data_version(found.snapshot).value if found.snapshot else "none"

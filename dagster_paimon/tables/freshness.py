@@ -1,94 +1,82 @@
-"""How old the data of a table may be, and how old it is."""
+"""How fresh a table has to be, in the words of a materialized table, as a freshness policy and a schedule of Dagster.
+
+``FRESHNESS = INTERVAL '1' HOUR`` means that the table is never more than an hour behind its sources. As with Flink's
+materialized tables in full refresh mode, the interval becomes a cron expression, so it has to divide an hour or a day
+evenly.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 import dagster as dg
 
 from table_format.errors import InvalidInputError
-from table_format.model.snapshot import CommitKind, Snapshot
-from table_format.options.values import duration
-from table_format.table.facts import TableFacts
 
-FRESHNESS: Final = "paimon/freshness"
-"""Metadata of an asset: how old the data of its table may be, such as ``36 h`` or ``PT36H``."""
-
-FRESHNESS_CHECK: Final = "freshness"
-"""The check that the check of a table and the freshness sensor both report."""
+_INTERVAL: Final = re.compile(r"\s*(?:INTERVAL\s+)?'?(\d+)'?\s+(SECOND|MINUTE|HOUR|DAY)S?\s*", re.IGNORECASE)
+_SECONDS: Final = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86_400}
+_LEAST_SECONDS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """The last commit that wrote rows, and how old it may be; ``age`` is ``None`` where there is none."""
+    """How far a table may be behind. ``interval`` is a whole number of minutes, hours or a day."""
 
-    snapshot: Snapshot | None
-    age: timedelta | None
-    allowed: timedelta
+    interval: timedelta
+    cron: str
+
+    @classmethod
+    def of(cls, interval: str) -> Freshness:
+        """The freshness of an SQL interval of minutes, hours or one day.
+
+        Raises:
+            InvalidInputError: it is no interval, or none that a cron expression can say.
+
+        >>> Freshness.of("INTERVAL '30' MINUTE").cron, Freshness.of("INTERVAL '1' DAY").cron
+        ('*/30 * * * *', '0 0 * * *')
+        """
+        found = _INTERVAL.fullmatch(interval)
+        if found is None:
+            message = f"freshness '{interval}': expected an interval such as INTERVAL '1' HOUR"
+            raise InvalidInputError(message)
+        seconds = int(found[1]) * _SECONDS[found[2].upper()]
+        return cls(timedelta(seconds=seconds), _cron(seconds, interval))
 
     @property
-    def is_fresh(self) -> bool:
-        """Whether the data is as new as it has to be. A table without data is not."""
-        return self.age is not None and self.age <= self.allowed
+    def policy(self) -> dg.FreshnessPolicy:
+        """The table fails to be fresh when its last materialization is older than two intervals; one is a warning.
 
-    def __str__(self) -> str:
-        allowed = duration.show(int(self.allowed.total_seconds() * 1000))
-        if self.snapshot is None or self.age is None:
-            return f"no commit has written rows; they may be {allowed} old"
-        written = datetime.fromtimestamp(self.snapshot.time_millis / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        verdict = "within" if self.is_fresh else "more than"
-        return f"snapshot {self.snapshot.id} wrote rows at {written}, {verdict} {allowed} ago"
+        A refresh that begins in time ends after it, so one interval alone would be reported at each refresh.
+        """
+        return dg.FreshnessPolicy.time_window(fail_window=2 * self.interval, warn_window=self.interval)
 
-    def metadata(self) -> dict[str, Any]:
-        """The numbers for the UI; the age is a plot."""
-        return {
-            "allowed_age_seconds": self.allowed.total_seconds(),
-            **({} if self.age is None else {"age_seconds": round(self.age.total_seconds(), 1)}),
-            **({} if self.snapshot is None else {"paimon/snapshot_id": self.snapshot.id}),
-        }
+    @property
+    def automation_condition(self) -> dg.AutomationCondition[Any]:
+        """Refresh at each tick of the interval by which a source has changed, and when the table is missing."""
+        tick: dg.AutomationCondition[Any] = dg.AutomationCondition.cron_tick_passed(self.cron)
+        return (
+            tick.since_last_handled()
+            & (dg.AutomationCondition.any_deps_updated().since_last_handled() | dg.AutomationCondition.missing())
+            & ~dg.AutomationCondition.any_deps_missing()
+            & ~dg.AutomationCondition.in_progress()
+        )
 
 
-def freshness_of(facts: TableFacts, allowed: timedelta, *, now_ms: int) -> Freshness:
-    """How fresh a table is. Compactions and statistics make no data newer."""
-    for snapshot_id in range(facts.snapshots.latest_id() or 0, 0, -1):
-        snapshot = facts.snapshots.find(snapshot_id)
-        if snapshot is None:
-            break
-        if snapshot.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE):
-            return Freshness(snapshot, timedelta(milliseconds=max(now_ms - snapshot.time_millis, 0)), allowed)
-    return Freshness(None, None, allowed)
-
-
-def allowed_age(metadata: Mapping[str, Any]) -> timedelta | None:
-    """How old the data may be, as the metadata of an asset says; ``None`` where it does not.
-
-    >>> allowed_age({"paimon/freshness": "36 h"}), allowed_age({})
-    (datetime.timedelta(days=1, seconds=43200), None)
-
-    Raises:
-        InvalidInputError: the value is no duration.
-    """
-    value = metadata.get(FRESHNESS)
-    if isinstance(value, dg.MetadataValue):
-        value = value.value
-    if value is None:
-        return None
-    try:
-        return timedelta(milliseconds=duration.parse(str(value)))
-    except ValueError as error:
-        message = f"{FRESHNESS} '{value}': expected {duration.accepts}"
-        raise InvalidInputError(message) from error
-
-
-def freshness_policy(interval: str) -> dg.FreshnessPolicy:
-    """Dagster's policy for the same interval; it looks at materializations, and not at the table.
-
-    >>> freshness_policy("36 h").fail_window.to_timedelta()
-    datetime.timedelta(days=1, seconds=43200)
-    """
-    allowed = allowed_age({FRESHNESS: interval})
-    assert allowed is not None  # noqa: S101 - it was given
-    return dg.FreshnessPolicy.time_window(fail_window=allowed)
+def _cron(seconds: int, interval: str) -> str:
+    minutes, rest = divmod(seconds, _LEAST_SECONDS)
+    if minutes and not rest:
+        if minutes < 60 and 60 % minutes == 0:
+            return f"*/{minutes} * * * *"
+        hours, rest = divmod(minutes, 60)
+        if not rest and hours < 24 and 24 % hours == 0:
+            return f"0 */{hours} * * *"
+        if minutes == 24 * 60:
+            return "0 0 * * *"
+    message = (
+        f"freshness '{interval}': expected minutes that divide an hour, hours that divide a day, or one day, "
+        "since a refresh is a run at fixed times"
+    )
+    raise InvalidInputError(message)

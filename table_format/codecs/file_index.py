@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from table_format.errors import BadEncoding, LimitExceeded, Truncated
 from table_format.limits import MAX_FILE_INDEX_HEAD_BYTES
@@ -27,6 +27,7 @@ _MAGIC: Final = 1493475289347502
 _VERSION: Final = 1
 _NOWHERE: Final = -1
 
+_KEPT_NAMES: Final = 1024
 _KEPT_HEADS: Final = 256
 _MAX_KEPT_BYTES: Final = 4096
 """Files with the same columns and settings mostly have the same head: so many of them are decoded once."""
@@ -44,6 +45,8 @@ class IndexPlace:
         """Whether there is nothing to read."""
         return self.start == _NOWHERE
 
+
+_Found = TypeVar("_Found")
 
 IndexPlaces: TypeAlias = Mapping[str, Mapping[str, IndexPlace]]
 """By column, and there by type of index."""
@@ -112,6 +115,10 @@ def decode_head(head: bytes, *, path: str) -> IndexPlaces:
         raise BadEncoding(path, f"the head of the file index cannot be decoded: {error}") from error
 
 
+_name = lru_cache(maxsize=_KEPT_NAMES)(text_of_modified_utf8)
+"""Of columns and of types: the files of a table have the same ones."""
+
+
 @lru_cache(maxsize=_KEPT_HEADS)
 def _kept_head(head: bytes) -> IndexPlaces:
     return _decode_head(head)
@@ -127,7 +134,7 @@ def _decode_head(head: bytes) -> IndexPlaces:
         if at > len(head):
             message = f"a name of {length} bytes goes beyond its end"
             raise ValueError(message)
-        return text_of_modified_utf8(head[start:at])
+        return _name(head[start:at])
 
     def number() -> int:
         nonlocal at
@@ -138,13 +145,52 @@ def _decode_head(head: bytes) -> IndexPlaces:
             raise ValueError(message)
         return int(value)
 
+    def place() -> IndexPlace:
+        found = IndexPlace(number(), number())
+        if found.length < 0 or (found.is_empty and found.length):
+            message = f"an index of {found.length} bytes at {found.start} cannot be"
+            raise ValueError(message)
+        return found
+
     found: dict[str, dict[str, IndexPlace]] = {}
     for _ in range(number()):
-        of_column = found.setdefault(text(), {})
+        of_column: dict[str, IndexPlace] = {}
+        _put_once(found, text(), of_column)
         for _ in range(number()):
-            index_type = text()
-            of_column[index_type] = IndexPlace(number(), number())
+            _put_once(of_column, text(), place())
+    end = number() + at
+    if end != len(head):
+        message = f"it ends at {end} of {len(head)} bytes"
+        raise ValueError(message)
     return found
+
+
+def _put_once(found: dict[str, _Found], name: str, value: _Found) -> None:
+    if name in found:
+        message = f"{name!r} is there twice"
+        raise ValueError(message)
+    found[name] = value
+
+
+def check_places(places: IndexPlaces, *, head_length: int, size: int, path: str) -> None:
+    """Compare the places with a whole container: indexes follow each other from the head to the end.
+
+    An index whose place or length is wrong would otherwise be read from bytes of another one.
+
+    Raises:
+        Truncated: the last one goes beyond the end.
+        BadEncoding: there is a gap, an overlap, or something behind the last one.
+    """
+    end = head_length
+    each = (place for of_column in places.values() for place in of_column.values() if not place.is_empty)
+    for place in sorted(each, key=lambda place: (place.start, place.length)):
+        if place.start != end:
+            raise BadEncoding(path, f"an index of the file index is said to begin at {place.start}, expected {end}")
+        end += place.length
+    if end > size:
+        raise Truncated(path, expected_bytes=end, found_bytes=size)
+    if end < size:
+        raise BadEncoding(path, f"the file index has {size} bytes, and its indexes end at {end}")
 
 
 def _in_java_order(names: Iterable[str]) -> list[str]:

@@ -31,6 +31,9 @@ from table_format.model.types import DataField
 
 _BUFFER_BYTES: Final = 1 * MIB
 
+_MIN_PAGED_BYTES: Final = 256 * 1024
+"""A smaller file is decoded sooner than its pages are found."""
+
 _MAX_SHARE_OF_PAGES: Final = 0.6
 """Of larger shares of a row group Arrow reads the whole sooner than we pick the pages."""
 
@@ -128,7 +131,7 @@ class ParquetFileReader:
     def _is_worth_pages(self, paged: PagedFile, group: int, fields: Sequence[DataField], rows: Positions) -> bool:
         """Whether the pages that hold the rows are few enough among all pages of these columns."""
         names = {f.name for f in fields}
-        if not all(map(paged.is_flat, names)):
+        if self._source.size() < _MIN_PAGED_BYTES or not all(map(paged.is_flat, names)):
             return False
         columns = [paged.pages(group, name) for name in names]
         needed = sum(column.bytes_of(column.holding(rows)) for column in columns)

@@ -16,12 +16,12 @@ from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from table_format.codecs.content_name import check_content, states_content
-from table_format.codecs.file_index import IndexPlace, IndexPlaces, decode_head, head_length
-from table_format.errors import BadEncoding, CorruptionError, LimitExceeded, Truncated
-from table_format.io.sound_files import opened_file
+from table_format.codecs.file_index import IndexPlace, IndexPlaces, check_places, decode_head, head_length
+from table_format.errors import BadEncoding, CorruptionError, LimitExceeded, MissingFile
+from table_format.io.file_io import FileIO
+from table_format.io.sound_files import opened_file, read_file
 from table_format.io.table_store import TableStore
 from table_format.kernels.file_index import INDEX_TYPES
 from table_format.kernels.file_index.bitmap import BitmapReader
@@ -30,11 +30,12 @@ from table_format.kernels.file_index.conditions import Condition, SoughtValues, 
 from table_format.kernels.file_index.empty import EmptyIndex
 from table_format.kernels.file_index.payload import Payload
 from table_format.kernels.file_index.protocol import IndexReader, IndexType
+from table_format.kernels.file_index.range_bitmap import RangeBitmapReader
 from table_format.kernels.file_index.results import UNKNOWN, IndexResult, Leaf, Skip, evaluate, narrowed
 from table_format.limits import MAX_FILE_INDEX_BYTES
 from table_format.model.arrow_calls import read_at
 from table_format.model.data_file import DataFileMeta
-from table_format.model.file_index import BITMAP, BSI
+from table_format.model.file_index import BITMAP, BSI, RANGE_BITMAP
 from table_format.model.predicate import And, Compare, CompareOp, In, Literal, Or, Predicate, columns_of
 from table_format.model.schema import TableSchema
 from table_format.model.types import (
@@ -58,14 +59,28 @@ Read: TypeAlias = Callable[[int, int], bytes]
 class FileIndexes:
     """The indexes of the data files of one table, for filters over columns of ``read_schema``.
 
-    ``schemas`` holds the schema of every file by id. A condition is prepared once for all files.
+    ``schemas`` holds the schema of every file by id. A condition is prepared once for all files. Of what was read of
+    index files, up to ``kept_bytes`` is kept, and not read again.
     """
 
-    def __init__(self, store: TableStore, schemas: Mapping[int, TableSchema], read_schema: TableSchema) -> None:
+    def __init__(
+        self,
+        store: TableStore,
+        schemas: Mapping[int, TableSchema],
+        read_schema: TableSchema,
+        *,
+        kept_bytes: int = 0,
+    ) -> None:
         self._store = store
         self._schemas = schemas
         self._read_schema = read_schema
+        self._kept: dict[str, _Container] = {}
+        self._free_bytes = kept_bytes
         self._conditions: dict[Leaf, tuple[DataField, Condition | None]] = {}
+
+    def __reduce__(self) -> tuple[type[FileIndexes], tuple[object, ...]]:
+        # What is kept stays in its process.
+        return FileIndexes, (self._store, self._schemas, self._read_schema)
 
     def condition(self, leaf: Leaf) -> tuple[DataField, Condition | None]:
         """The column of the read schema that a condition is on, and the condition as indexes evaluate it."""
@@ -104,12 +119,24 @@ class FileIndexes:
             yield FileIndex(self, _container(file.embedded_file_index, path), schema, file)
             return
         path = self._store.paths.file_in_bucket(partition_text, bucket, name)
+        if path in self._kept:
+            yield FileIndex(self, self._kept[path], schema, file)
+            return
+        if states_content(path):
+            data = _checked(self._store.io, path)
+            container = _container(data, path)
+            self._keep(container, len(data))
+            yield FileIndex(self, container, schema, file)
+            return
         with opened_file(self._store.io, path) as source:
-            if states_content(path):
-                yield FileIndex(self, _container(_checked(source, path), path), schema, file)
-                return
             container = _opened(lambda start, length: read_at(source, length, start), source.size(), path)
             yield FileIndex(self, container, schema, file)
+
+    def _keep(self, container: _Container, size: int) -> None:
+        # Several threads may come here; they keep a few bytes too many at most.
+        if size <= self._free_bytes:
+            self._free_bytes -= size
+            self._kept[container.path] = container
 
 
 def has_index(file: DataFileMeta) -> bool:
@@ -118,9 +145,11 @@ def has_index(file: DataFileMeta) -> bool:
 
 
 def names_of_indexes(
-    store: TableStore, partition_text: str, bucket: int, file: DataFileMeta
+    store: TableStore, partition_text: str, bucket: int, file: DataFileMeta, *, checks_content: bool = False
 ) -> frozenset[tuple[str, str]]:
-    """The indexes that a file has, each by its column, or key of a map column, and its type; only the head is read.
+    """The indexes that a file has, each by its column, or key of a map column, and its type.
+
+    Only the head is read. With ``checks_content`` the whole file is, where its name states its content.
 
     Raises:
         CorruptionError: they are missing or damaged.
@@ -132,6 +161,8 @@ def names_of_indexes(
     if name is None:
         return frozenset()
     path = store.paths.file_in_bucket(partition_text, bucket, name)
+    if checks_content and states_content(path):
+        return _pairs(_container(_checked(store.io, path), path))
     with opened_file(store.io, path) as source:
         return _pairs(_opened(lambda start, length: read_at(source, length, start), source.size(), path))
 
@@ -237,6 +268,16 @@ class FileIndex:
         readers = self._readers_of(field, lambda index_type: index_type.declaration.identifier == BITMAP)
         return next((reader for _, reader in readers if isinstance(reader, BitmapReader)), None)
 
+    def ranking(self, field: DataField) -> BsiReader | RangeBitmapReader | None:
+        """The bit slices or ranks of a column, which find the rows with the largest keys; errors as before."""
+        readers = self._readers_of(field, lambda index_type: index_type.declaration.identifier in (BSI, RANGE_BITMAP))
+        return next((reader for _, reader in readers if isinstance(reader, BsiReader | RangeBitmapReader)), None)
+
+    @property
+    def row_count(self) -> int:
+        """The rows of the data file."""
+        return self._row_count
+
     @property
     def is_orc(self) -> bool:
         """Whether the data file is an ORC file."""
@@ -301,12 +342,14 @@ def _index_file(file: DataFileMeta) -> str | None:
     return next((name for name in file.extra_files if name.endswith(INDEX_SUFFIX)), None)
 
 
-def _checked(source: pa.NativeFile, path: str) -> bytes:
+def _checked(io: FileIO, path: str) -> bytes:
     """The whole file, whose name states its content."""
-    size = source.size()
-    if size > MAX_FILE_INDEX_BYTES:
-        raise LimitExceeded(path, f"a file index of {size} bytes is longer than {MAX_FILE_INDEX_BYTES}")
-    data: bytes = source.read()
+    try:
+        data = read_file(io, path)
+    except FileNotFoundError as error:
+        raise MissingFile(path) from error
+    if len(data) > MAX_FILE_INDEX_BYTES:
+        raise LimitExceeded(path, f"a file index of {len(data)} bytes is longer than {MAX_FILE_INDEX_BYTES}")
     check_content(data, path=path)
     return data
 
@@ -328,7 +371,5 @@ def _opened(read: Read, size: int, path: str) -> _Container:
     if length > size:
         raise BadEncoding(path, f"the head of the file index is said to have {length} bytes, the whole has {size}")
     places = decode_head(known(0, length), path=path)
-    ends = [place.start + place.length for column in places.values() for place in column.values() if not place.is_empty]
-    if ends and max(ends) > size:
-        raise Truncated(path, expected_bytes=max(ends), found_bytes=size)
+    check_places(places, head_length=length, size=size, path=path)
     return _Container(places, known, size, path)

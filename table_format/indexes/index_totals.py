@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pyroaring import BitMap
+from pyroaring import BitMap, FrozenBitMap
 
 from table_format.indexes.file_index import FileIndex
 from table_format.kernels.file_index.conditions import are_kept_by_orc
@@ -27,16 +27,22 @@ _MAX_MICRO_PRECISION: Final = 6
 
 
 def index_totals(
-    index: FileIndex, row_count: int, condition: Predicate | None, deleted: BitMap | None, wanted: Wanted
+    index: FileIndex,
+    row_count: int,
+    condition: Predicate | None,
+    deleted: BitMap | None,
+    wanted: Wanted,
+    *,
+    selected: FrozenBitMap | None = None,
 ) -> Groups | None:
     """The totals of the rows that meet the condition and are not deleted; ``None`` where the indexes do not say.
 
-    ``row_count`` is the number of rows of the file; ``condition`` of ``None`` is met by all.
+    ``row_count`` is the number of rows of the file; ``condition`` of ``None`` is met by all, or by those ``selected``.
 
     Raises:
         CorruptionError: an index that had to be read is damaged.
     """
-    chosen: BitMap | None = None
+    chosen: BitMap | None = None if selected is None else BitMap(selected)
     if condition is not None:
         match index.evaluate(condition):
             case Skip():
@@ -61,7 +67,7 @@ def _by_group(
         return None
     if not wanted.columns:
         counts, nulls = reader.group_counts(rows)
-        values = _values(index, [key for key, _ in counts], group_by)
+        values = exact_values(index, [key for key, _ in counts], group_by)
         if values is None:
             return None
         groups = ({value: GroupTotals(count)} for value, (_, count) in zip(values, counts, strict=True))
@@ -69,7 +75,7 @@ def _by_group(
     if reader.key_count > _MAX_GROUPS:
         return None
     found = reader.groups(rows)
-    values = _values(index, [key for key, _ in found], group_by)
+    values = exact_values(index, [key for key, _ in found], group_by)
     if values is None:
         return None
     parts: list[Groups] = []
@@ -106,11 +112,11 @@ def _numbers(index: FileIndex, rows: BitMap | None, field: DataField) -> ColumnT
     if reader is None:
         return None
     found = reader.aggregate(rows)
-    extremes = _values(index, [found.minimum, found.maximum], field)
+    extremes = exact_values(index, [found.minimum, found.maximum], field)
     return None if extremes is None else ColumnTotals(found.count, found.total, *extremes)
 
 
-def _values(index: FileIndex, keys: Sequence[Key | None], field: DataField) -> list[InternalValue] | None:
+def exact_values(index: FileIndex, keys: Sequence[Key | None], field: DataField) -> list[InternalValue] | None:
     """The values of keys; ``None`` where a key is not exactly the value that a reader of the data file gets."""
     if isinstance(field.type, AnyTimestampType) and field.type.precision > _MAX_MICRO_PRECISION:
         return None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Final
 
 from table_format.errors import InvalidData
+from table_format.model.ticks import position
 from table_format.model.types import (
     AnyTimestampType,
     BooleanType,
@@ -18,6 +20,7 @@ from table_format.model.types import (
     FloatingType,
     FloatType,
     IntegerType,
+    InternalValue,
     TextType,
     TimeType,
     VarBinaryType,
@@ -90,6 +93,17 @@ def has_bit_slices(data_type: DataType) -> bool:
     (True, False)
     """
     return isinstance(data_type, (*_TICKED, DecimalType))
+
+
+def bit_slices_hold(value: InternalValue, data_type: DataType) -> bool:
+    """Whether an index of bit slices can hold a value: its magnitude has to be an integer of 64 bits.
+
+    >>> from table_format.model.types import BigIntType
+    >>> bit_slices_hold(2**63 - 1, BigIntType()), bit_slices_hold(-(2**63), BigIntType())
+    (True, False)
+    """
+    tick = position(value, data_type).tick if isinstance(value, Decimal) else value
+    return not isinstance(tick, int) or -(2**63) < tick < 2**63
 
 
 def has_range_bitmap(data_type: DataType) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from table_format.catalog.load import load_catalog
 from table_format.catalog.protocol import Catalog
-from table_format.errors import InvalidInputError
+from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.kernels.sort_keys import OrderStrategy
 from table_format.limits import MAX_INT
 from table_format.model.arguments import name_or_names, optional_whole_number
@@ -21,14 +21,18 @@ from table_format.spark.jobs.rescale import rescale_on_spark
 from table_format.spark.jobs.sort_compact import sort_compact_on_spark
 from table_format.spark.jobs.verify import verify_on_spark
 from table_format.spark.names import quoted
+from table_format.spark.read.aggregates import aggregate_on_spark
 from table_format.spark.read.expired_files import install_expiry_errors
+from table_format.spark.read.first_rows import first_rows_of
 from table_format.spark.read.frames import frame_of
 from table_format.spark.redaction import mask_secrets
 from table_format.spark.source.data_source import PaimonDataSource
 from table_format.spark.system import system_frame
 from table_format.spark.tasks.code_shipping import ship_code
 from table_format.spark.write.frames import with_constants, write_frame
+from table_format.table.read.aggregates import ROW_COUNT, Aggregates, row_count
 from table_format.table.read.filters import bound_filter
+from table_format.table.read.order_by import row_limit
 from table_format.table.read.scan import shown_schema
 from table_format.table.rows.partition_values import partition_spec
 from table_format.table.system.table import SystemTable
@@ -76,30 +80,69 @@ class Lake:
         *,
         columns: Sequence[str] | None = None,
         filter: str | Predicate | None = None,
+        order_by: str | Sequence[str] | None = None,
+        limit: int | None = None,
         **options: str,
     ) -> DataFrame:
         """The rows of a table, planned now and read when Spark runs the frame.
 
         A ``filter`` given here prunes partitions, buckets and files before Spark sees them; conditions put on the frame
         later are pushed by Spark into the files that need no merge. ``options`` are dynamic options such as
-        ``**{"scan.snapshot-id": "3"}``. System tables, ``db.t$files`` or ``sys.tables``, are read in the same way.
+        ``**{"scan.snapshot-id": "3"}``. With ``limit`` only files are read that can hold one of so many rows, the first
+        of ``order_by`` or any, as by ``scan`` of the table. System tables, ``db.t$files`` or ``sys.tables``, are read
+        in the same way.
 
         Raises:
             NotFoundError: the table, a column, or the snapshot or tag named by the options does not exist.
             InvalidFilter: the filter cannot be parsed or does not fit the columns.
+            InvalidInputError: the limit is negative, the order has none, or cannot be parsed.
+            UnsupportedFeature: a limit of a system table.
         """
         opened = self.catalog.load_table(name)
+        first = row_limit(order_by, limit)
         if isinstance(opened, SystemTable):
+            if first is not None:
+                feature = "limit= of a system table"
+                raise UnsupportedFeature(feature)
             return system_frame(self.spark, opened, columns=columns, filter=filter, options=options)
         table = opened.copy(options)
         schema = shown_schema(table.facts)
         predicate = bound_filter(filter, schema.fields)
         wanted = schema.field_names if columns is None else name_or_names(columns, "columns")
         needed = columns_of(predicate) if predicate is not None else frozenset()
-        hidden = tuple(sorted(needed.difference(wanted)))
-        plan = table.scan(columns=(*wanted, *hidden), filter=predicate).plan()
+        columns = (*wanted, *sorted(needed.difference(wanted)))
+        plan = table.scan(columns, predicate, order_by=order_by, limit=limit).plan()
         frame = frame_of(self.spark, table.facts, plan)
-        return frame.select(*(quoted(name) for name in wanted)) if hidden else frame
+        if first is not None:
+            frame = first_rows_of(frame, first)
+        return frame.select(*(quoted(name) for name in wanted)) if len(plan.fields) > len(wanted) else frame
+
+    def aggregate(
+        self,
+        name: str,
+        aggregates: Mapping[str, tuple[str, str]],
+        *,
+        group_by: str | None = None,
+        filter: str | Predicate | None = None,
+        **options: str,
+    ) -> Aggregates:
+        """Functions of the rows that a filter selects, with the result of ``aggregate`` of a scan.
+
+        Files are not opened where their metadata or their indexes have the result. Spark's tasks read the others, and
+        the indexes where they are many. ``options`` are dynamic options.
+
+        Raises:
+            InvalidInputError: a function that does not exist, or a name that is there twice.
+            NotFoundError: the table, a column, or the snapshot or tag named by the options does not exist.
+            UnsupportedFeature: the type of a column does not have the function.
+            CorruptionError: a file that had to be read is missing or damaged.
+        """
+        table = self._data_table(name).copy(options)
+        return aggregate_on_spark(self.spark, table, aggregates, group_by=group_by, filter=filter)
+
+    def count(self, name: str, *, filter: str | Predicate | None = None, **options: str) -> int:
+        """The number of rows that the filter selects; errors as for ``aggregate``."""
+        return row_count(self.aggregate(name, ROW_COUNT, filter=filter, **options))
 
     def write(
         self,

@@ -32,6 +32,7 @@ from table_format.options.table_options import TableOptions
 from table_format.secrets import masked_repr
 from table_format.table.changes import row_actions
 from table_format.table.facts import TableFacts
+from table_format.table.read.order_by import row_limit
 from table_format.table.read.scan import Scan, columns_argument
 from table_format.table.read.stream import StreamScan
 from table_format.table.rows.input import Rows
@@ -137,14 +138,24 @@ class Table:
         columns: Sequence[str] | None = None,
         filter: str | Predicate | None = None,
         options: Mapping[str, str] | None = None,
+        *,
+        order_by: str | Sequence[str] | None = None,
+        limit: int | None = None,
     ) -> Scan:
         """A reading of some columns (all without) and of the rows a filter selects (SQL text or a predicate).
 
+        With ``limit`` so many rows at most: the first of ``order_by``, which is what follows ORDER BY in SQL, or any
+        without it. As in Spark null is first in an ascending order and last in a descending one, unless NULLS FIRST
+        or NULLS LAST is given; NaN is larger than all numbers. Files that cannot hold one of the rows are left out.
+
+        >>> table.scan(order_by="price DESC NULLS LAST", limit=10).to_arrow()  # doctest: +SKIP
+
         Raises:
             InvalidOption, UnsupportedFeature: an option is not acceptable; see ``copy``.
+            InvalidInputError: the limit is negative, the order has none, or cannot be parsed.
         """
         facts = self.facts if options is None else self.copy(options).facts
-        return Scan(facts, columns_argument(columns), filter)
+        return Scan(facts, columns_argument(columns), filter, limit=row_limit(order_by, limit))
 
     def stream(
         self,

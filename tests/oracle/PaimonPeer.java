@@ -61,6 +61,7 @@ import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.table.source.Split;
 import org.apache.paimon.table.source.StreamTableScan;
+import org.apache.paimon.table.source.TableRead;
 import org.apache.paimon.types.ArrayType;
 import org.apache.paimon.types.DataField;
 import org.apache.paimon.types.DataType;
@@ -203,6 +204,10 @@ public class PaimonPeer {
         if (request.hasNonNull("equal")) {
             builder.withFilter(equalities(request.get("equal"), type));
         }
+        boolean filters = request.hasNonNull("filter");
+        if (filters) {
+            builder.withFilter(condition(request.get("filter"), new PredicateBuilder(type), type));
+        }
         ObjectNode answer = NODES.objectNode();
         ArrayNode columns = answer.putArray("columns");
         ArrayNode rows = answer.putArray("rows");
@@ -213,8 +218,9 @@ public class PaimonPeer {
             files += ((DataSplit) split).dataFiles().size();
             raw += ((DataSplit) split).rawConvertible() ? 1 : 0;
             IOManager spill = IOManager.create(System.getProperty("java.io.tmpdir"));
+            TableRead read = builder.newRead().withIOManager(spill);
             try (RecordReaderIterator<InternalRow> records =
-                    new RecordReaderIterator<>(builder.newRead().withIOManager(spill).createReader(split))) {
+                    new RecordReaderIterator<>((filters ? read.executeFilter() : read).createReader(split))) {
                 while (records.hasNext()) {
                     rows.add(fromRow(records.next(), type));
                 }
@@ -234,6 +240,43 @@ public class PaimonPeer {
             each.add(builder.equal(column, toValue(item.getValue(), type.getTypeAt(column))));
         });
         return PredicateBuilder.and(each);
+    }
+
+    /** A condition as [operator, column, value...], or as ["and" or "or", condition...]. */
+    private static Predicate condition(JsonNode node, PredicateBuilder builder, RowType type) {
+        String operator = node.get(0).asText();
+        if (operator.equals("and") || operator.equals("or")) {
+            List<Predicate> parts = new ArrayList<>();
+            IntStream.range(1, node.size()).forEach(i -> parts.add(condition(node.get(i), builder, type)));
+            return operator.equals("and") ? PredicateBuilder.and(parts) : PredicateBuilder.or(parts);
+        }
+        int column = type.getFieldIndex(node.get(1).asText());
+        List<Object> values = new ArrayList<>();
+        IntStream.range(2, node.size()).forEach(i -> values.add(toValue(node.get(i), type.getTypeAt(column))));
+        switch (operator) {
+            case "=":
+                return builder.equal(column, values.get(0));
+            case "<>":
+                return builder.notEqual(column, values.get(0));
+            case "<":
+                return builder.lessThan(column, values.get(0));
+            case "<=":
+                return builder.lessOrEqual(column, values.get(0));
+            case ">":
+                return builder.greaterThan(column, values.get(0));
+            case ">=":
+                return builder.greaterOrEqual(column, values.get(0));
+            case "IN":
+                return builder.in(column, values);
+            case "NOT IN":
+                return builder.notIn(column, values);
+            case "IS NULL":
+                return builder.isNull(column);
+            case "IS NOT NULL":
+                return builder.isNotNull(column);
+            default:
+                throw new IllegalArgumentException("unknown operator " + operator);
+        }
     }
 
     /** A batch read of a table or system table, with the kind of each row. */

@@ -49,6 +49,12 @@ class PaimonPeer:
         """The rows of a table in which columns have these values, and others that lie in the files read for them."""
         return self._call("read", warehouse, table, options=options or {}, equal=equal)["rows"]
 
+    def read_where(
+        self, warehouse: Path, table: str, condition: list[Any], options: dict[str, str] | None = None
+    ) -> list[list[Any]]:
+        """The rows that meet a condition: ``[operator, column, value...]`` or ``["and", condition...]``."""
+        return self._call("read", warehouse, table, options=options or {}, filter=condition)["rows"]
+
     def changes(self, warehouse: Path, table: str, options: dict[str, str] | None = None) -> list[list[Any]]:
         """Rows of a batch read of a table or system table, each ``[kind, values]``."""
         return self._call("changes", warehouse, table, options=options or {})["rows"]

@@ -22,8 +22,14 @@ def stored_slices(numbers: npt.NDArray[np.int64], present: Mask, count: int) -> 
     >>> [len(slice) for slice in stored_slices(np.array([5, 3]), np.array([True, True]), 3)]
     [20, 18, 18]
     """
-    numbers = np.where(present, numbers, 0)
-    return [stored_mask(((numbers >> np.int64(bit)) & 1).astype(np.bool_)) for bit in range(count)]
+    numbers = np.where(present, numbers, 0).astype("<i8", copy=False)
+    # Byte by byte: masks of single bytes are much cheaper than shifts of whole numbers.
+    parts = numbers.view(np.uint8).reshape(-1, 8)
+    slices = []
+    for first_bit in range(0, count, 8):
+        part = np.ascontiguousarray(parts[:, first_bit // 8])
+        slices += [stored_mask(part & np.uint8(1 << bit)) for bit in range(min(8, count - first_bit))]
+    return slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,34 @@ class BitSlices:
         if rows is None:
             return sum(len(self.slice_of(bit)) << bit for bit in range(self.count))
         return sum(rows.intersection_cardinality(self.slice_of(bit)) << bit for bit in range(self.count))
+
+    def best(self, rows: BitMap, count: int, *, largest: bool) -> BitMap:
+        """Those ``count`` of these rows that have the largest numbers, or the smallest; all where there are not more.
+
+        Of rows with the last number, any are taken. Each of the rows has a number.
+        """
+        chosen, rest = BitMap(), rows
+        for bit in reversed(range(self.count)):
+            left = count - len(chosen)
+            if not left or not rest:
+                break
+            slice_ = self.slice_of(bit)
+            better = rest & slice_ if largest else rest - slice_
+            if len(better) > left:
+                rest = better
+            else:
+                chosen |= better
+                rest = rest - better
+        return chosen | rest[: count - len(chosen)]
+
+    def numbers(self, rows: BitMap) -> npt.NDArray[np.int64]:
+        """The number of each of these rows, in ascending order of the rows; 0 where a row has none."""
+        places = np.array(rows, np.int64)
+        found = np.zeros(len(places), np.int64)
+        for bit in range(self.count):
+            having = np.array(self.slice_of(bit) & rows, np.int64)
+            found[np.searchsorted(places, having)] |= np.int64(1 << bit)
+        return found
 
     def smallest(self, rows: BitMap) -> int:
         """The smallest number of these rows, of which there is at least one and each has a number."""

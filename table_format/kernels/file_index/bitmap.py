@@ -25,7 +25,7 @@ from table_format.kernels.file_index.hash_map_order import hash_map_order
 from table_format.kernels.file_index.keys import Key, KeyFormat, key_format, sort_order
 from table_format.kernels.file_index.payload import Payload
 from table_format.kernels.file_index.results import UNKNOWN, IndexResult
-from table_format.kernels.file_index.row_bitmaps import bitmap_of, read_rows, stored_length, stored_rows
+from table_format.kernels.file_index.row_bitmaps import RowSets, bitmap_of, read_rows, stored_length
 from table_format.model.file_index import keeps_keys
 from table_format.model.types import DataType
 from table_format.options.index_types import BITMAPS, IndexDeclaration
@@ -70,19 +70,21 @@ class _Places:
         rows, ends = found.rows_by_key()
         starts = np.append(0, ends[:-1])
         counts = ends - starts
-        nulls = stored_rows(rows[: ends[0]]) if counts[0] else b""
+        # Every key has rows; the set of nulls alone can be empty.
+        sets, first = RowSets(rows, ends if counts[0] else ends[1:]), int(counts[0] > 0)
+        nulls = sets.stored(0) if counts[0] else b""
         is_inline = counts[0] == 1
         parts = [] if is_inline else [nulls]
         # Java writes the length of the bitmap of nulls also where there is none for a single row.
         self.null = ((-1 - int(rows[0]) if is_inline else 0), len(nulls)) if counts[0] else None
-        counts, starts, ends = counts[1:], starts[1:], ends[1:]
+        counts, starts = counts[1:], starts[1:]
         self.offsets = np.full(len(counts), -1, np.int64)
         self.lengths = np.full(len(counts), NO_LENGTH, np.int64)
         is_single = counts == 1
         self.offsets[is_single] -= rows[starts[is_single]]
         at = sum(map(len, parts))
         for key in order[~is_single[order]].tolist():
-            bitmap = stored_rows(rows[starts[key] : ends[key]])
+            bitmap = sets.stored(first + key)
             parts.append(bitmap)
             self.offsets[key], self.lengths[key] = at, len(bitmap)
             at += len(bitmap)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from table_format.kernels.file_index.conditions import KeyRange
 from table_format.kernels.file_index.keys import Ints, Key, KeyFormat, ascend
 from table_format.kernels.file_index.payload import Payload
+from table_format.kernels.file_index.row_bitmaps import check_bitmap_begins
 
 VERSION_1: Final = 1
 VERSION_2: Final = 2
@@ -152,6 +153,7 @@ class _Decoder:
         entries = self._entries(key_count, self._stored, 1)
         offsets = np.concatenate([entries.offsets, np.array([null[0]] if null else [], np.int64)])
         begins = np.unique(offsets[offsets >= 0])
+        self._check_body(begins)
         ends = np.append(begins[1:], self._payload.length - self._at)
         lengths = np.full(len(offsets), NO_LENGTH, np.int64)
         lengths[offsets >= 0] = ends[np.searchsorted(begins, offsets[offsets >= 0])] - offsets[offsets >= 0]
@@ -163,9 +165,21 @@ class _Decoder:
         first_keys = ordered.keys[:1]
         return Directory(row_count, key_count, null, first_keys, lambda _: ordered, self._at)
 
+    def _check_body(self, begins: Ints) -> None:
+        """With another number of entries, or another flag of nulls, bitmaps would begin elsewhere."""
+        if not len(begins):
+            if self._at != self._payload.length:
+                message = f"its keys end at {self._at}, and it has {self._payload.length} bytes and no bitmap"
+                raise self._payload.damaged(message)
+            return
+        if begins[0] != 0:
+            message = f"its first bitmap is said to be at {begins[0]} of the body"
+            raise self._payload.damaged(message)
+        check_bitmap_begins(self._payload, self._at)
+
     def _version_2(self, row_count: int, key_count: int, null: tuple[int, int] | None) -> Directory:
         count = self._int()
-        if count < 0 or count > key_count:
+        if count < 0 or count > key_count or (key_count and not count):
             message = f"{count} blocks of {key_count} keys"
             raise self._payload.damaged(message)
         heads = self._entries(count, self._stored, 1)
@@ -217,13 +231,19 @@ class _Decoder:
 
     def _text_entries(self, count: int, numbers: int) -> Entries:
         keys: list[Key] = []
-        found: list[tuple[int, ...]] = []
-        form = struct.Struct(f">{numbers}i")
+        found: list[bytes] = []
+        data, at, width = self._data, self._at, numbers * _INT.size
         for _ in range(count):
-            key, self._at = self._stored.decoded(self._data, self._at)
-            keys.append(key)
-            found.append(self._unpacked(form))
-        return _entries(keys, np.array(found, np.int64).reshape(-1, numbers))
+            start = at + _INT.size
+            end = start + _INT.unpack_from(data, at)[0]
+            at = end + width
+            if not start <= end or at > len(data):
+                message = f"a key at {start} ends at {end}, not within {len(data)} bytes"
+                raise ValueError(message)
+            keys.append(data[start:end])
+            found.append(data[end:at])
+        self._at = at
+        return _entries(keys, np.frombuffer(b"".join(found), ">i4").astype(np.int64).reshape(-1, numbers))
 
     def _int(self) -> int:
         return self._unpacked(_INT)[0]

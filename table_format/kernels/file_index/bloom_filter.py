@@ -35,6 +35,9 @@ _MAX_HASH_FUNCTIONS: Final = 4096
 
 _BLOCK_HASHES: Final = 65_536
 
+_MAX_FLAGS: Final = 1 << 25
+"""Bits of a filter that is kept as bytes while its values come in."""
+
 
 class BloomBuilder:
     """The filter of one column while its values come in."""
@@ -47,18 +50,25 @@ class BloomBuilder:
         """
         bits, self._hash_count = bloom_size(items, fpp)
         self._type = data_type
-        self._bits = np.zeros(bits // 8, np.uint8)
+        self._bit_count = bits
+        # A byte for each bit while it is not too large: setting bytes takes a fraction of the time.
+        self._flags = np.zeros(bits, np.bool_) if bits <= _MAX_FLAGS else None
+        self._bits = np.zeros(0 if self._flags is not None else bits // 8, np.uint8)
 
     def add(self, column: pa.Array) -> None:
         """Take the values of the next rows, an array of the column's ``arrow_type`` with its nulls."""
         hashes = fast_hashes(column, self._type)
         for start in range(0, len(hashes), _BLOCK_HASHES):
-            for position in _positions(hashes[start : start + _BLOCK_HASHES], self._hash_count, 8 * len(self._bits)):
-                np.bitwise_or.at(self._bits, position >> 3, _BIT[position & 7])
+            for position in _positions(hashes[start : start + _BLOCK_HASHES], self._hash_count, self._bit_count):
+                if self._flags is not None:
+                    self._flags[position.astype(np.intp)] = True
+                else:
+                    np.bitwise_or.at(self._bits, position >> 3, _BIT[position & 7])
 
     def finish(self) -> bytes:
         """The bytes of the filter."""
-        return self._hash_count.to_bytes(_COUNT_BYTES, "big") + self._bits.tobytes()
+        bits = self._bits if self._flags is None else np.packbits(self._flags, bitorder="little")
+        return self._hash_count.to_bytes(_COUNT_BYTES, "big") + bits.tobytes()
 
 
 _BIT: Final = (1 << np.arange(8)).astype(np.uint8)
@@ -142,6 +152,7 @@ def _positions(hashes: UInt64s, count: int, bits: int) -> list[npt.NDArray[np.in
         combined += step
         # The sign, spread over all bits, inverts what is negative.
         position = combined ^ (combined >> 31)
-        position %= np.int32(bits)
+        # The remainder: numpy divides many numbers at a time, but takes remainders one by one.
+        position -= position // np.int32(bits) * np.int32(bits)
         found.append(position)
     return found

@@ -6,7 +6,7 @@ The values that are not negative have their slices, and the magnitudes of the ne
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,7 +18,7 @@ from pyroaring import BitMap
 from table_format.kernels.aggregates.buffers import numbers, validity
 from table_format.kernels.file_index.bit_slices import BitSlices, stored_slices
 from table_format.kernels.file_index.conditions import Condition, KeyRange, SoughtValues, selected_rows
-from table_format.kernels.file_index.keys import Ints, have_keys, keys_of
+from table_format.kernels.file_index.keys import Ints, Key, have_keys, keys_of
 from table_format.kernels.file_index.payload import Payload
 from table_format.kernels.file_index.results import IndexResult
 from table_format.kernels.file_index.row_bitmaps import Mask, read_rows, stored_length, stored_mask
@@ -142,6 +142,22 @@ class BsiReader:
         above, below = rows & self._positive.rows, rows & self._negative.rows
         total = self._positive.total(above) - self._negative.total(below)
         return NumberAggregates(len(rows), total, self._minimum(above, below), self._maximum(above, below))
+
+    @property
+    def not_null(self) -> BitMap:
+        """The rows that have a value; not to be changed."""
+        return self._not_null
+
+    def best_rows(self, rows: BitMap, count: int, *, largest: bool) -> Iterator[tuple[list[int], list[Key]]]:
+        """The rows with the largest keys, or the smallest, and their keys, in no order: ``count`` of ``rows`` at most.
+
+        Each of the rows has a value.
+        """
+        for magnitudes, sign in ((self._positive, 1), (self._negative, -1))[:: 1 if largest else -1]:
+            found = magnitudes.slices.best(rows & magnitudes.rows, count, largest=largest == (sign > 0))
+            count -= len(found)
+            keys = sign * (magnitudes.slices.numbers(found) + magnitudes.smallest)
+            yield list(found), keys.tolist()
 
     def _minimum(self, above: BitMap, below: BitMap) -> int | None:
         if below:

@@ -111,6 +111,24 @@ class Dictionary:
         """The code of the first key that is larger; the cardinality when there is none."""
         return self._place(key, is_after=True)
 
+    def keys_at(self, codes: Sequence[int]) -> list[Key]:
+        """The keys of these codes.
+
+        Raises:
+            CorruptionError: there is no such code, or what had to be decoded is damaged.
+        """
+        known = {code: self._key_at(code) for code in set(codes)}
+        return [known[code] for code in codes]
+
+    def _key_at(self, code: int) -> Key:
+        if not 0 <= code < self._cardinality:
+            message = f"a row has the code {code}, and there are {self._cardinality} keys"
+            raise self._payload.damaged(message)
+        first_keys, chunks, _ = self._chunks
+        number = bisect_right(chunks, code, key=lambda chunk: chunk.code) - 1
+        place = code - chunks[number].code
+        return self._keys_of(number)[place - 1] if place else first_keys[number]
+
     def _place(self, key: Key, *, is_after: bool) -> int:
         first_keys, chunks, _ = self._chunks
         number = bisect_right(first_keys, key) - 1

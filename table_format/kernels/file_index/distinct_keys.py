@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from table_format.kernels.aggregates.buffers import numbers, validity
 from table_format.kernels.file_index.keys import Ints, keys_of
@@ -15,7 +16,7 @@ from table_format.model.arrow_calls import arrow_array
 from table_format.model.types import DataType, TextType
 
 _FEW_KEYS = (1 << 16) - 1
-"""Places of so many keys are sorted by their two bytes."""
+"""Places of so many keys fit into two bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +38,24 @@ class DistinctKeys:
         >>> DistinctKeys(pa.array([7, 8]), np.array([0, 1, -1], np.int32)).ends_with_new_key
         True
         """
-        present = self.codes[self.codes >= 0]
-        last = len(self.keys) - 1
-        return len(present) > 0 and bool(present[-1] == last) and int(np.count_nonzero(present == last)) == 1
+        with_last_key = np.flatnonzero(self.codes == len(self.keys) - 1)
+        if not len(self.keys) or len(with_last_key) != 1:
+            return False
+        return bool((self.codes[with_last_key[0] + 1 :] < 0).all())
 
-    def rows_by_key(self) -> tuple[npt.NDArray[Any], Ints]:
+    def rows_by_key(self) -> tuple[Ints, Ints]:
         """All rows, those with null first and then key by key, and where the rows of each key end.
 
         >>> DistinctKeys(pa.array([7, 8]), np.array([0, -1, 1, 0], np.int32)).rows_by_key()
         (array([1, 0, 3, 2]), array([1, 3, 4]))
         """
         places = self.codes + 1
-        narrow = places.astype(np.uint16) if len(self.keys) < _FEW_KEYS else places
-        return np.argsort(narrow, kind="stable"), np.cumsum(np.bincount(places, minlength=len(self.keys) + 1))
+        ends = np.cumsum(np.bincount(places, minlength=len(self.keys) + 1))
+        if len(self.keys) < _FEW_KEYS:
+            # Arrow counts them, which numpy does not.
+            order: Ints = pc.array_sort_indices(arrow_array(places.astype(np.uint16))).to_numpy().view(np.int64)
+            return order, ends
+        return np.argsort(places, kind="stable"), ends
 
 
 class DistinctKeysBuilder:

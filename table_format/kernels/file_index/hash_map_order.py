@@ -34,16 +34,17 @@ def hash_map_order(found: DistinctKeys, data_type: DataType, stored: KeyFormat) 
     hashes = java_hashes(_as_java_holds(keys, data_type, stored))
     assert hashes is not None  # noqa: S101 - these types have hashes of their values
     spreads = spread(hashes)
+    ends_with_new_key = found.ends_with_new_key
     if len(keys) <= _FEW:
         order = HashOrder()
         for place, spread_hash in enumerate(spreads.tolist()):
             order.compute(place, spread_hash)
-        if len(keys) and not found.ends_with_new_key:
+        if len(keys) and not ends_with_new_key:
             # The table also grows when a key is looked up that is there.
             order.compute(0, int(spreads[0]))
         return np.array(list(order), np.int64)
     capacity = _FIRST_CAPACITY
-    while 4 * (len(keys) - found.ends_with_new_key) > 3 * capacity:
+    while 4 * (len(keys) - ends_with_new_key) > 3 * capacity:
         capacity *= 2
     buckets = spreads & np.uint32(capacity - 1)
     # ``computeIfAbsent`` inserts at the head of a bucket.

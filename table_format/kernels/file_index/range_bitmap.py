@@ -7,7 +7,7 @@ bytes of the dictionary); the dictionary, which ranks keys; and the slices of th
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -109,8 +109,25 @@ class RangeBitmapReader:
         """
         return np.array([bool(self._codes(KeyRange(key, key))) for key in values.keys], np.bool_)
 
-    def _not_null(self) -> BitMap:
+    @property
+    def not_null(self) -> BitMap:
+        """The rows that have a value; not to be changed."""
         return BitMap() if self._bounds is None else self._slices.rows
+
+    def best_rows(self, rows: BitMap, count: int, *, largest: bool) -> Iterator[tuple[list[int], list[Key]]]:
+        """The rows with the largest keys, or the smallest, and their keys, in no order: ``count`` of ``rows`` at most.
+
+        Each of the rows has a value.
+
+        Raises:
+            CorruptionError: what had to be decoded is damaged.
+        """
+        if rows:
+            found = self._slices.slices.best(rows, count, largest=largest)
+            yield list(found), self._dictionary.keys_at(self._slices.slices.numbers(found).tolist())
+
+    def _not_null(self) -> BitMap:
+        return self.not_null
 
     def _within(self, keys: KeyRange) -> BitMap:
         codes = self._codes(keys)

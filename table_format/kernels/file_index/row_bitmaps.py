@@ -21,11 +21,13 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 _COOKIE: Final = 12346
 _COOKIE_WITH_RUNS: Final = 12347
+_COOKIE_BYTES: Final = 4
 _CHUNK: Final = 1 << 16
 """Rows of one container."""
 _ARRAY_ROWS: Final = 4096
 """A container of more rows is a bitmap."""
 _BITMAP_BYTES: Final = 8192
+_FEW_CONTAINERS: Final = 16
 _OFFSETS_FROM: Final = 4
 """Containers from which on a bitmap with runs has offsets."""
 _ONE: Final = np.uint64(1)
@@ -53,8 +55,61 @@ def stored_rows(rows: npt.NDArray[Any]) -> bytes:
     return bytes(bitmap.serialize())
 
 
-def stored_mask(mask: Mask) -> bytes:
-    """The stored form of the rows at which a mask is true.
+class RowSets:
+    """Many sets of positions, stored one by one; together they are made much faster than each alone.
+
+    ``rows`` has the positions of the first set in ascending order, then those of the next one; ``ends`` is where each
+    ends. No set is empty.
+
+    >>> RowSets(np.array([5, 0, 3]), np.array([1, 3])).stored(1) == stored_rows(np.array([0, 3]))
+    True
+    """
+
+    def __init__(self, rows: npt.NDArray[Any], ends: Ints) -> None:
+        self._lows = rows.astype("<u2")
+        chunks = rows >> 16
+        is_start = np.ones(len(rows), np.bool_)
+        is_start[1:] = chunks[1:] != chunks[:-1]
+        is_start[ends[:-1]] = True
+        starts = np.flatnonzero(is_start)
+        sizes = np.diff(starts, append=len(rows))
+        begins_run = is_start
+        begins_run[1:] |= rows[1:] != rows[:-1] + 1
+        runs = np.add.reduceat(begins_run, starts, dtype=np.int64) if len(starts) else sizes
+        self._has_runs = _are_shorter_as_runs(runs, sizes)
+        self._is_array = ~self._has_runs & (sizes <= _ARRAY_ROWS)
+        self._chunks, self._sizes, self._bounds = chunks[starts], sizes, [*starts.tolist(), len(rows)]
+        self._containers = [0, *np.searchsorted(starts, ends).tolist()]
+        firsts, counts = np.array(self._containers[:-1], np.int64), np.diff(self._containers)
+        self._are_arrays = np.logical_and.reduceat(self._is_array, firsts).tolist() if len(ends) else []
+        # What sets of arrays alone are made of, for all of them.
+        self._all_lows = self._lows.tobytes()
+        self._described = np.stack([self._chunks, sizes - 1], axis=1).astype("<u2").tobytes()
+        self._offsets = (2 * starts + np.repeat(8 + 8 * counts - 2 * starts[firsts], counts)).astype("<u4").tobytes()
+
+    def stored(self, number: int) -> bytes:
+        """The stored form of one set."""
+        first, last = self._containers[number], self._containers[number + 1]
+        if not self._are_arrays[number]:
+            bodies = [self._body(container) for container in range(first, last)]
+            return _assembled(self._chunks[first:last], self._sizes[first:last], self._has_runs[first:last], bodies)
+        containers, rows = slice(4 * first, 4 * last), slice(2 * self._bounds[first], 2 * self._bounds[last])
+        head = struct.pack("<II", _COOKIE, last - first)
+        return b"".join([head, self._described[containers], self._offsets[containers], self._all_lows[rows]])
+
+    def _body(self, container: int) -> bytes:
+        lows = self._lows[self._bounds[container] : self._bounds[container + 1]]
+        if self._has_runs[container]:
+            return _runs(lows.astype(np.int64))
+        if self._is_array[container]:
+            return lows.tobytes()
+        mask = np.zeros(_CHUNK, np.bool_)
+        mask[lows] = True
+        return np.packbits(mask, bitorder="little").tobytes()
+
+
+def stored_mask(mask: Mask | npt.NDArray[np.uint8]) -> bytes:
+    """The stored form of the rows at which a mask is true, or not 0.
 
     >>> stored_mask(np.array([True, False, False, True])) == stored_rows(np.array([0, 3]))
     True
@@ -67,7 +122,7 @@ def stored_mask(mask: Mask) -> bytes:
     before = words << _ONE
     before[:, 1:] |= words[:, :-1] >> _LAST
     runs = np.bitwise_count(words & ~before).sum(axis=1, dtype=np.int64)
-    has_runs = 2 + 4 * runs < np.where(sizes <= _ARRAY_ROWS, 2 * sizes, _BITMAP_BYTES)
+    has_runs = _are_shorter_as_runs(runs, sizes)
     chunks = np.flatnonzero(sizes).tolist()
     bodies = []
     for chunk in chunks:
@@ -77,6 +132,12 @@ def stored_mask(mask: Mask) -> bytes:
             rows = np.flatnonzero(mask[chunk * _CHUNK : (chunk + 1) * _CHUNK])
             bodies.append(_runs(rows) if has_runs[chunk] else rows.astype("<u2").tobytes())
     return _assembled(np.array(chunks, np.int64), sizes[chunks], has_runs[chunks], bodies)
+
+
+def _are_shorter_as_runs(runs: Ints, sizes: Ints) -> Mask:
+    """Of containers with so many runs and rows, which are stored as runs."""
+    found: Mask = 2 + 4 * runs < np.where(sizes <= _ARRAY_ROWS, 2 * sizes, _BITMAP_BYTES)
+    return found
 
 
 def _runs(rows: npt.NDArray[np.int64]) -> bytes:
@@ -99,6 +160,18 @@ def _assembled(chunks: Ints, sizes: Ints, has_runs: Mask, bodies: list[bytes]) -
         offsets = len(head) + 4 * count + np.cumsum(lengths) - lengths
         head += offsets.astype("<u4").tobytes()
     return b"".join([head, *bodies])
+
+
+def check_bitmap_begins(payload: Payload, at: int) -> None:
+    """Look at the first bytes of a stored bitmap.
+
+    Raises:
+        BadEncoding: none begins there.
+    """
+    cookie = int.from_bytes(payload.read(at, _COOKIE_BYTES), "little")
+    if cookie != _COOKIE and cookie & 0xFFFF != _COOKIE_WITH_RUNS:
+        message = f"no bitmap at {at}: it begins with {cookie:#x}"
+        raise payload.damaged(message)
 
 
 def stored_length(data: bytes, at: int, payload: Payload) -> int:
@@ -136,11 +209,16 @@ def _stored_length(data: bytes, at: int) -> int:
     if count > _CHUNK:
         message = f"{count} containers are more than a bitmap can have"
         raise ValueError(message)
-    sizes = np.frombuffer(data, "<u2", 2 * count, end)[1::2].astype(np.int64) + 1
+    described = end
     end += 4 * count
     if not is_run or count >= _OFFSETS_FROM:
         end += 4 * count
-    lengths = np.where(sizes <= _ARRAY_ROWS, 2 * sizes, _BITMAP_BYTES)
+    if not is_run and count <= _FEW_CONTAINERS:
+        # Most bitmaps of a file: arrays would take longer.
+        sizes = struct.unpack(f"<{2 * count}H", _part(data, described, 4 * count))[1::2]
+        return end - at + sum(2 * size + 2 if size < _ARRAY_ROWS else _BITMAP_BYTES for size in sizes)
+    numbers = np.frombuffer(data, "<u2", 2 * count, described)[1::2].astype(np.int64) + 1
+    lengths = np.where(numbers <= _ARRAY_ROWS, 2 * numbers, _BITMAP_BYTES)
     if not is_run:
         return int(lengths.sum()) + end - at
     for run, length in zip(is_run, lengths.tolist(), strict=True):

@@ -1,11 +1,12 @@
 """xxHash64 with seed 0 of every value of a column of text or bytes.
 
-Values shorter than a stripe of 32 bytes are hashed together, step by step, in numpy; the hash of a longer one is a call
-of the C library, whose cost its length makes up for.
+Values of one length, and values shorter than a stripe of 32 bytes, are hashed together, step by step, in numpy; the
+hash of any other is a call of the C library, whose cost its length makes up for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow as pa
 import xxhash
 
 from table_format.kernels.row_words import BytesWords, UInt64s, column_words
+from table_format.model.arrow_calls import frombuffer
 from table_format.model.types import VarBinaryType, VarCharType
 
 _STRIPE: Final = 32
@@ -23,6 +25,10 @@ _P2: Final = np.uint64(0xC2B2AE3D27D4EB4F)
 _P3: Final = np.uint64(0x165667B19E3779F9)
 _P4: Final = np.uint64(0x85EBCA77C2B2AE63)
 _P5: Final = np.uint64(0x27D4EB2F165667C5)
+_LANE_SEEDS: Final = (np.uint64(0x60EA27EEADC0B5D6), _P2, np.uint64(0), np.uint64(0x61C8864E7A143579))
+"""``_P1 + _P2``, ``_P2``, 0 and ``-_P1``."""
+_MAX_EQUAL: Final = 4096
+"""Longer values are hashed faster by calls."""
 _FEW_ROWS: Final = 64
 """Array operations on fewer rows than this cost more than calls."""
 
@@ -36,10 +42,61 @@ def xxhash64(column: pa.Array) -> UInt64s:
     data_type = VarCharType() if pa.types.is_string(column.type) else VarBinaryType()
     hashes = np.empty(len(column), np.uint64)
     for start in range(0, len(column), _BLOCK_ROWS):
-        words = column_words(data_type, column.slice(start, _BLOCK_ROWS))
-        assert isinstance(words, BytesWords)  # noqa: S101 - that is what text and bytes become
-        hashes[start : start + _BLOCK_ROWS] = _hash_block(words)
+        block = column.slice(start, _BLOCK_ROWS)
+        found = _hash_equal(block) if len(block) >= _FEW_ROWS else None
+        if found is None:
+            words = column_words(data_type, block)
+            assert isinstance(words, BytesWords)  # noqa: S101 - that is what text and bytes become
+            found = _hash_block(words)
+        hashes[start : start + _BLOCK_ROWS] = found
     return hashes
+
+
+def _hash_equal(column: pa.Array) -> UInt64s | None:
+    """The hashes of values that all have the same length; ``None`` where they do not, or are very long."""
+    _, offset_buffer, data_buffer = column.buffers()
+    offsets = frombuffer(offset_buffer, np.int32, len(column) + 1, column.offset * 4)
+    length = int(offsets[1] - offsets[0])
+    if not 0 < length <= _MAX_EQUAL or not (np.diff(offsets) == length).all():
+        return None
+    data = frombuffer(data_buffer, np.uint8, len(column) * length, int(offsets[0]))
+
+    def part(at: int, size: int) -> UInt64s:
+        """So many bytes from there on in each value, as a number."""
+        return np.ndarray((len(column),), f"<u{size}", data, at, (length,)).astype(np.uint64)
+
+    hashes, at = _stripes(part, length) if length >= _STRIPE else (np.full(len(column), _P5), 0)
+    hashes += np.uint64(length)
+    while at + 8 <= length:
+        hashes = _rotated(hashes ^ _round(part(at, 8)), 27) * _P1 + _P4
+        at += 8
+    if at + 4 <= length:
+        hashes = _rotated(hashes ^ (part(at, 4) * _P1), 23) * _P2 + _P3
+        at += 4
+    for rest in range(at, length):
+        hashes = _rotated(hashes ^ (part(rest, 1) * _P5), 11) * _P1
+    return _mixed(hashes)
+
+
+def _stripes(part: Callable[[int, int], UInt64s], length: int) -> tuple[UInt64s, int]:
+    """The hashes of the whole stripes of values of one length, and where these end."""
+    end = length - length % _STRIPE
+    lanes = []
+    for lane, seed in enumerate(_LANE_SEEDS):
+        state = part(8 * lane, 8) * _P2 + seed
+        for at in range(8 * lane + _STRIPE, end, _STRIPE):
+            state = _rotated(state, 31) * _P1 + part(at, 8) * _P2
+        lanes.append(_rotated(state, 31) * _P1)
+    hashes = sum(
+        (_rotated(lane, bits) for lane, bits in zip(lanes[1:], (7, 12, 18), strict=True)), _rotated(lanes[0], 1)
+    )
+    for lane_state in lanes:
+        hashes = (hashes ^ _round(lane_state)) * _P1 + _P4
+    return hashes, end
+
+
+def _round(words: UInt64s) -> UInt64s:
+    return _rotated(words * _P2, 31) * _P1
 
 
 def _hash_block(words: BytesWords) -> UInt64s:
@@ -70,8 +127,7 @@ def _hash_short(words: BytesWords) -> UInt64s:
         rows = _rows(lengths >= count)
         if rows is None:
             break
-        mixed = _rotated(words.loads(at[rows]) * _P2, 31) * _P1
-        hashes[rows] = _rotated(hashes[rows] ^ mixed, 27) * _P1 + _P4
+        hashes[rows] = _rotated(hashes[rows] ^ _round(words.loads(at[rows])), 27) * _P1 + _P4
         at[rows] += 8
     rows = _rows((lengths & 4) != 0)
     if rows is not None:
@@ -85,6 +141,11 @@ def _hash_short(words: BytesWords) -> UInt64s:
         byte = words.loads(at[rows]) & np.uint64(0xFF)
         hashes[rows] = _rotated(hashes[rows] ^ (byte * _P5), 11) * _P1
         at[rows] += 1
+    return _mixed(hashes)
+
+
+def _mixed(hashes: UInt64s) -> UInt64s:
+    """The last step, in place."""
     hashes ^= hashes >> np.uint64(33)
     hashes *= _P2
     hashes ^= hashes >> np.uint64(29)

@@ -6,25 +6,22 @@ columns. Rows of deletion vectors are taken out by their positions. All other fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
 
-import pyarrow as pa
-from pyroaring import BitMap
+from pyroaring import BitMap, FrozenBitMap
 
 from table_format.errors import ColumnNotFound, InvalidInputError, UnsupportedFeature
-from table_format.indexes.deletion_vectors import vectors_of
 from table_format.indexes.file_index import FileIndex, FileIndexes, has_index
 from table_format.indexes.index_totals import index_totals
-from table_format.kernels.predicate import in_partition, normalise
 from table_format.kernels.totals import ColumnTotals, Groups, GroupTotals, Wanted, totals_of, united
 from table_format.kernels.values import array_of
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.model.arguments import name_or_names, shown, text
 from table_format.model.data_file import DataFileMeta
-from table_format.model.predicate import Literal, Predicate
-from table_format.model.split import DataSplit, SplitContent
+from table_format.model.predicate import Predicate
+from table_format.model.split import DataSplit
 from table_format.model.ticks import decimal_of
 from table_format.model.types import (
     NESTED,
@@ -37,13 +34,18 @@ from table_format.model.types import (
     TimeType,
 )
 from table_format.table.facts import TableFacts
+from table_format.table.read.fallback_branch import read_planned
+from table_format.table.read.known_rows import PlannedRows, is_read_as_stored
 from table_format.table.read.plan import Plan
 from table_format.table.read.split_reader import read_in_order
+from table_format.table.read.splits import with_files
 
 COUNT: Final = "count"
 SUM: Final = "sum"
 EXTREMES: Final = ("min", "max")
 ALL_ROWS: Final = "*"
+ROW_COUNT: Final = {"rows": (COUNT, ALL_ROWS)}
+"""The aggregate that ``row_count`` reads."""
 _FUNCTIONS: Final = (COUNT, SUM, *EXTREMES)
 
 _ADDED: Final = (IntegerType, DecimalType)
@@ -136,6 +138,7 @@ class Aggregates:
 
     ``rows`` are mappings by name: one row, or one for each group. ``files_by_row_count`` were answered by the number
     of rows that the metadata records, ``files_by_index`` by their indexes; the data files of both were not opened.
+    ``tasks`` is how many tasks of Spark worked on them beside the driver.
     """
 
     aggregation: Aggregation
@@ -144,45 +147,102 @@ class Aggregates:
     files_by_row_count: int
     files_by_index: int
     files_read: int
+    tasks: int = 0
 
     def explain(self) -> str:
         """The plan, and how many of its files were answered without being opened."""
+        in_tasks = f"; in {self.tasks} Spark tasks and the driver" if self.tasks else ""
         return (
             f"{self.plan.explain()}\n  aggregate  {self.aggregation}: {self.files_by_row_count} files by recorded row "
-            f"counts, {self.files_by_index} by their indexes, {self.files_read} read"
+            f"counts, {self.files_by_index} by their indexes, {self.files_read} read{in_tasks}"
         )
 
     def __str__(self) -> str:
         return self.explain()
 
 
-def aggregated(
-    facts: TableFacts, plan: Plan, aggregation: Aggregation, read: Callable[[DataSplit], Generator[pa.RecordBatch]]
-) -> Aggregates:
+def row_count(found: Aggregates) -> int:
+    """The number of rows that ``ROW_COUNT`` gave."""
+    (row,) = found.rows
+    return cast("int", row["rows"])
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The totals of the rows of some files, and of how many files each kind of source told them."""
+
+    groups: Groups
+    files_by_row_count: int = 0
+    files_by_index: int = 0
+    files_read: int = 0
+
+    def plus(self, others: Iterable[Totals]) -> Totals:
+        """Of these files and others."""
+        everything = [self, *others]
+        return Totals(
+            united(each.groups for each in everything),
+            sum(each.files_by_row_count for each in everything),
+            sum(each.files_by_index for each in everything),
+            sum(each.files_read for each in everything),
+        )
+
+
+def aggregated(facts: TableFacts, plan: Plan, aggregation: Aggregation) -> Aggregates:
     """The aggregates of the rows of a plan, which has the columns of the aggregation.
 
     Raises:
         CorruptionError: a file that had to be read is missing or damaged.
         SnapshotExpired: the snapshot was expired meanwhile.
     """
-    wanted = aggregation.wanted
+    return aggregates_of(plan, aggregation, totals_of_splits(facts, plan, aggregation.wanted, plan.splits))
+
+
+def aggregates_of(plan: Plan, aggregation: Aggregation, totals: Totals, *, tasks: int = 0) -> Aggregates:
+    """The result that the totals of all files make; ``tasks`` of Spark worked some of them out."""
+    return Aggregates(
+        aggregation,
+        plan,
+        aggregation.rows(totals.groups),
+        totals.files_by_row_count,
+        totals.files_by_index,
+        totals.files_read,
+        tasks,
+    )
+
+
+def totals_of_splits(facts: TableFacts, plan: Plan, wanted: Wanted, splits: Sequence[DataSplit]) -> Totals:
+    """The totals of splits of a plan, whose files are read where nothing else tells them; raises as ``aggregated``."""
+    known, rest = known_totals(facts, plan, wanted, splits)
+    batches = read_in_order(rest, lambda split: read_planned(facts, plan, split))
+    groups = united(totals_of(batch, wanted) for batch in batches)
+    files_read = sum(len(split.before_files) + len(split.files) for split in rest)
+    return known.plus([Totals(groups, files_read=files_read)])
+
+
+def known_totals(
+    facts: TableFacts, plan: Plan, wanted: Wanted, splits: Sequence[DataSplit]
+) -> tuple[Totals, list[DataSplit]]:
+    """The totals of the files that need not be opened, and splits of the others.
+
+    Raises:
+        CorruptionError: a deletion vector is missing or damaged.
+        SnapshotExpired: the snapshot was expired meanwhile.
+    """
     known: list[Groups] = []
     rest: list[DataSplit] = []
     by_row_count = by_index = 0
     sources = {id(part): _FileTotals(part.facts or facts, part, wanted) for part in _parts(plan)}
-    ids = {snapshot_id for split in plan.splits for snapshot_id in split.snapshot_ids}
+    ids = {snapshot_id for split in splits for snapshot_id in split.snapshot_ids}
     with explaining_expiry(facts.store, *sorted(ids)):
-        for split in plan.splits:
+        for split in splits:
             found = list(sources[id(plan.part_of(split))].of_split(split))
             known += [each.groups for each in found if each is not None]
             by_index += sum(each is not None and each.is_by_index for each in found)
             by_row_count += sum(each is not None and not each.is_by_index for each in found)
             unknown = [place for place, each in enumerate(found) if each is None]
             if unknown:
-                rest.append(_only(split, unknown))
-    known += [united(totals_of(batch, wanted) for batch in read_in_order(rest, read))]
-    files_read = sum(len(split.before_files) + len(split.files) for split in rest)
-    return Aggregates(aggregation, plan, aggregation.rows(united(known)), by_row_count, by_index, files_read)
+                rest.append(with_files(split, unknown))
+    return Totals(united(known), by_row_count, by_index), rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,37 +260,41 @@ class _FileTotals:
         self._facts = facts
         self._plan = plan
         self._wanted = wanted
-        self._condition = None if plan.predicate is None else normalise(plan.predicate)
-        self._indexes = FileIndexes(facts.store, facts.schemas, plan.schema)
+        self._rows = PlannedRows(facts, plan)
+        self._indexes = plan.indexes or FileIndexes(facts.store, facts.schemas, plan.schema)
 
     def of_split(self, split: DataSplit) -> Iterator[_Known | None]:
         """The totals of each file of a split, ``None`` for one that has to be read."""
-        if not split.raw_convertible or split.content is not SplitContent.STATE:
+        if not is_read_as_stored(split):
             yield from (None for _ in split.files)
             return
-        partitions, condition = self._facts.partitions, self._condition
-        if condition is not None:
-            # Whatever a filter says of partition keys holds for all rows of a partition, or for none.
-            condition = in_partition(condition, partitions.fields, partitions.values(split.partition))
-        condition = None if condition == Literal(True) else condition
-        deletions = vectors_of(self._facts.store.io, split.files, split.deletion_files)
+        condition, deletions = self._rows.condition(split), self._rows.deletions(split)
         for file in split.files:
             vector = None if deletions is None else deletions.of(file)
+            selected = None if condition is None else self._plan.exact_rows.get(file.file_name)
             if condition is None and self._wanted == Wanted():
                 rows = file.row_count - (0 if vector is None else vector.cardinality)
                 yield _Known({None: GroupTotals(rows)}, is_by_index=False)
+            elif selected is not None and self._wanted == Wanted():
+                rows = len(selected) if vector is None else len(selected - BitMap(vector.positions))
+                yield _Known({None: GroupTotals(rows)}, is_by_index=True)
             elif self._plan.pruning.may_read_indexes and has_index(file):
                 deleted = None if vector is None else BitMap(vector.positions)
-                found = self._of_indexes(split, file, condition, deleted)
+                found = self._of_indexes(split, file, condition if selected is None else None, selected, deleted)
                 yield None if found is None else _Known(found, is_by_index=True)
             else:
                 yield None
 
     def _of_indexes(
-        self, split: DataSplit, file: DataFileMeta, condition: Predicate | None, deleted: BitMap | None
+        self,
+        split: DataSplit,
+        file: DataFileMeta,
+        condition: Predicate | None,
+        selected: FrozenBitMap | None,
+        deleted: BitMap | None,
     ) -> Groups | None:
         def totals(index: FileIndex) -> Groups | None:
-            return index_totals(index, file.row_count, condition, deleted, self._wanted)
+            return index_totals(index, file.row_count, condition, deleted, self._wanted, selected=selected)
 
         text_of_partition = self._facts.partitions.text(split.partition)
         return self._indexes.evaluated(text_of_partition, split.bucket, file, totals, None)
@@ -238,18 +302,6 @@ class _FileTotals:
 
 def _parts(plan: Plan) -> tuple[Plan, ...]:
     return (plan,) if plan.fallback is None else (plan, plan.fallback)
-
-
-def _only(split: DataSplit, places: Sequence[int]) -> DataSplit:
-    """The split with some of its files; all of them where they are merged."""
-    if len(places) == len(split.files):
-        return split
-    return replace(
-        split,
-        files=tuple(split.files[place] for place in places),
-        deletion_files=tuple(split.deletion_files[place] for place in places) if split.deletion_files else (),
-        selections=tuple(split.selections[place] for place in places) if split.selections else (),
-    )
 
 
 def _aggregate(fields: Sequence[DataField], name: str, wanted: tuple[str, str]) -> Aggregate:

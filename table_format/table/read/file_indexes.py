@@ -7,25 +7,26 @@ a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from pyroaring import FrozenBitMap
 
 from table_format.indexes.file_index import FileIndex, FileIndexes, has_index, may_help
-from table_format.io.local import LocalFileIO
 from table_format.kernels.file_index.results import UNKNOWN, IndexResult, Rows, Skip
+from table_format.kernels.predicate import in_partition
 from table_format.model.manifest import ManifestEntry
+from table_format.model.predicate import Predicate, columns_of
 from table_format.pruning.pruning import IndexVerdict, Pruning
 from table_format.table.facts import TableFacts
-
-_THREADS: Final = 8
-_MIN_READS_FOR_THREADS: Final = 8
+from table_format.table.read.index_reads import of_each_index
 
 _MAX_SHARE_OF_ROWS: Final = 0.5
 """Rows that an index selects of a file; where there are more, reading all of them is as quick."""
+
+_MAX_KEPT_BYTES: Final = 32 * 2**20
+"""Of what was read of indexes, and of sets of rows: so much is kept for what the scan asks of the indexes later."""
 
 _Verdict: TypeAlias = IndexVerdict[IndexResult]
 """Which keys, and which stored rows, of a file the filter can select."""
@@ -41,6 +42,10 @@ class IndexResults:
     """They hold no stored row that the filter selects, and need not be read where nothing is merged with them."""
     selections: Mapping[str, FrozenBitMap] = field(default_factory=dict)
     """The positions of the only rows that the filter can select, where nothing is merged with the file."""
+    exact: Mapping[str, FrozenBitMap] = field(default_factory=dict)
+    """The positions of just those rows that the filter selects, where nothing is merged with the file."""
+    indexes: FileIndexes | None = None
+    """What the indexes were read with; it keeps some of what was read."""
 
 
 def index_results(facts: TableFacts, pruning: Pruning, entries: Sequence[ManifestEntry]) -> IndexResults:
@@ -52,36 +57,68 @@ def index_results(facts: TableFacts, pruning: Pruning, entries: Sequence[Manifes
     indexed = [entry for entry in entries if has_index(entry.file)]
     if condition is None or not indexed or not may_help(condition, pruning.schema):
         return IndexResults()
-    indexes = FileIndexes(facts.store, facts.schemas, pruning.schema)
-
-    def verdict(index: FileIndex) -> _Verdict:
-        return pruning.index_verdict(index.evaluate, unknown=UNKNOWN)
+    indexes = FileIndexes(facts.store, facts.schemas, pruning.schema, kept_bytes=_MAX_KEPT_BYTES)
+    decided = _DecidedByPartition(facts)
 
     def judged(entry: ManifestEntry) -> _Verdict:
+        def verdict(index: FileIndex) -> _Verdict:
+            return pruning.index_verdict(
+                lambda part: index.evaluate(decided.rest(part, entry.partition)), unknown=UNKNOWN
+            )
+
         text = facts.partitions.text(entry.partition)
         return indexes.evaluated(text, entry.bucket, entry.file, verdict, IndexVerdict(by_key=UNKNOWN, by_row=UNKNOWN))
 
-    # Local files are sooner read one after the other: threads would take turns.
-    is_local = isinstance(facts.store.io, LocalFileIO)
-    verdicts = list(map(judged, indexed)) if is_local else _side_by_side(judged, indexed)
+    verdicts = of_each_index(facts.store.io, judged, indexed)
     pairs = list(zip(indexed, verdicts, strict=True))
+    found_rows = {
+        entry.file.file_name: (entry.file.row_count, found.by_row, FrozenBitMap(found.by_row.positions))
+        for entry, found in pairs
+        if isinstance(found.by_row, Rows)
+    }
     return IndexResults(
         frozenset(entry.file.file_name for entry, found in pairs if isinstance(found.by_key, Skip)),
         frozenset(entry.file.file_name for entry, found in pairs if isinstance(found.by_row, Skip)),
         {
-            entry.file.file_name: FrozenBitMap(found.by_row.positions)
-            for entry, found in pairs
-            if isinstance(found.by_row, Rows)
-            and len(found.by_row.positions) <= _MAX_SHARE_OF_ROWS * entry.file.row_count
+            name: positions
+            for name, (row_count, _, positions) in found_rows.items()
+            if len(positions) <= _MAX_SHARE_OF_ROWS * row_count
         },
+        dict(
+            _of_bounded_size(
+                (name, row_count, positions)
+                for name, (row_count, rows, positions) in found_rows.items()
+                if rows.is_exact
+            )
+        ),
+        indexes,
     )
 
 
-def _side_by_side(judged: Callable[[ManifestEntry], _Verdict], entries: Sequence[ManifestEntry]) -> list[_Verdict]:
-    """The verdicts in order; where files have to be read, some wait while others do."""
-    width = -(-len(entries) // _THREADS)
-    if sum(entry.file.embedded_file_index is None for entry in entries) < _MIN_READS_FOR_THREADS:
-        return list(map(judged, entries))
-    shares = [entries[start : start + width] for start in range(0, len(entries), width)]
-    with ThreadPoolExecutor(len(shares), "file-index") as pool:
-        return [verdict for found in pool.map(lambda share: list(map(judged, share)), shares) for verdict in found]
+class _DecidedByPartition:
+    """Conditions with those on partition keys decided, by partition."""
+
+    def __init__(self, facts: TableFacts) -> None:
+        self._partitions = facts.partitions
+        self._names = frozenset(field.name for field in facts.partitions.fields)
+        self._known: dict[tuple[Predicate, bytes], Predicate] = {}
+
+    def rest(self, condition: Predicate, partition: bytes) -> Predicate:
+        """What is left of a condition in a partition."""
+        if not self._names & columns_of(condition):
+            return condition
+        key = condition, partition
+        if key not in self._known:
+            values = self._partitions.values(partition)
+            self._known[key] = in_partition(condition, self._partitions.fields, values)
+        return self._known[key]
+
+
+def _of_bounded_size(found: Iterable[tuple[str, int, FrozenBitMap]]) -> Iterator[tuple[str, FrozenBitMap]]:
+    """Sets of rows by file name, as many as may be kept."""
+    total = 0
+    for name, row_count, positions in found:
+        # Two bytes for each row, or a bit for each row of the file.
+        total += min(2 * len(positions), row_count // 8)
+        if total <= _MAX_KEPT_BYTES:
+            yield name, positions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from table_format.indexes.file_index import Evidence, FileIndex, FileIndexes, has_index, may_help
@@ -35,9 +35,16 @@ class FileNote:
 
 
 def file_notes(
-    facts: TableFacts, pruning: Pruning, candidates: Sequence[ManifestEntry], splits: Sequence[DataSplit]
+    facts: TableFacts,
+    pruning: Pruning,
+    candidates: Sequence[ManifestEntry],
+    splits: Sequence[DataSplit],
+    left_out: Mapping[str, str],
 ) -> Iterator[FileNote]:
-    """A note on each candidate of a plan of one state, whose indexes are read again for it. Raises ``OSError``."""
+    """A note on each candidate of a plan of one state, whose indexes are read again for it. Raises ``OSError``.
+
+    ``left_out`` says why the limit of the scan left out files, by their names.
+    """
     is_merged = {file.file_name: not split.raw_convertible for split in splits for file in split.files}
     indexes = FileIndexes(facts.store, facts.schemas, pruning.schema)
     idle = _why_not(pruning)
@@ -45,6 +52,9 @@ def file_notes(
         file, text = entry.file, facts.partitions.text(entry.partition)
         path = facts.store.paths.data_file(text, entry.bucket, file)
         merged = is_merged.get(file.file_name)
+        if merged is None and file.file_name in left_out:
+            yield FileNote(path, file.row_count, is_read=False, selected=0, indexes=(), reason=left_out[file.file_name])
+            continue
         if idle is not None or not has_index(file):
             yield _note(path, file, merged, reason=idle or "it has no index")
             continue

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pyroaring import FrozenBitMap
+
+from table_format.formats.newer_schemas import refuse_newer
+from table_format.indexes.file_index import FileIndexes
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.scan.file_plan import PlanCounts
 from table_format.model.manifest import ManifestEntry
 from table_format.model.predicate import Predicate
+from table_format.model.row_order import RowLimit
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 from table_format.model.split import DataSplit, DeletionFile, SplitContent
@@ -20,6 +26,20 @@ from table_format.table.read.filters import filter_text
 from table_format.table.read.row_groups import RowGroupCounts, row_group_counts
 
 
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """What a limit left out of a plan: why, by file name, of ``files``.
+
+    ``bound`` is a condition that the first rows meet, and that was added to ``filter`` for it.
+    """
+
+    limit: RowLimit
+    files: int
+    left_out: Mapping[str, str]
+    filter: Predicate | None
+    bound: Predicate | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """The splits of one scan of one snapshot; ``str(plan)`` explains them.
@@ -29,7 +49,9 @@ class Plan:
     the snapshots whose changes, instead of a state, are read. ``facts`` is the table, for what is explained by reading.
     ``candidates`` are the files that indexes and statistics were to choose from: of a plan of a state only.
     ``fallback`` is the plan of the splits that come from the fallback branch, which are among ``splits``. ``pruning``
-    is the filter of the scan.
+    is the filter of the scan. ``exact_rows`` are the positions of the rows that the filter selects in files whose
+    indexes say just that, by file name, where nothing is merged with the file; ``indexes`` is what they were read with.
+    ``limited`` says what the limit of the scan left out.
     """
 
     table: str
@@ -44,6 +66,9 @@ class Plan:
     facts: TableFacts | None = field(default=None, repr=False, compare=False)
     fallback: Plan | None = None
     candidates: tuple[ManifestEntry, ...] = field(default=(), repr=False, compare=False)
+    exact_rows: Mapping[str, FrozenBitMap] = field(default_factory=dict, repr=False, compare=False)
+    indexes: FileIndexes | None = field(default=None, repr=False, compare=False)
+    limited: Limited | None = None
 
     @property
     def predicate(self) -> Predicate | None:
@@ -75,7 +100,20 @@ class Plan:
     def without_splits(self) -> Plan:
         """What all tasks need to know, each of which gets a split."""
         fallback = None if self.fallback is None else self.fallback.without_splits
-        return replace(self, splits=(), fallback=fallback, candidates=())
+        return replace(self, splits=(), fallback=fallback, candidates=(), exact_rows={}, indexes=None, limited=None)
+
+    def showing(self, columns: Sequence[str]) -> Plan:
+        """The same plan with other columns.
+
+        Raises:
+            ColumnNotFound: a column does not exist.
+            SchemaChanged: files were written under a newer schema, and the older one would cut values of a column.
+        """
+        fields = self.schema.select(columns)
+        newer = (schema for schema_id, schema in sorted(self.schemas.items()) if schema_id > self.schema.id)
+        refuse_newer(newer, self.schema, fields, where=self.table, rewriting=False)
+        fallback = None if self.fallback is None else self.fallback.showing(columns)
+        return replace(self, fields=fields, fallback=fallback)
 
     @property
     def file_count(self) -> int:
@@ -120,7 +158,8 @@ class Plan:
             return ()
         with explaining_expiry(self.facts.store, self.snapshot.id):
             own = tuple(split for split in self.splits if split.branch is None) if self.fallback else self.splits
-            notes = tuple(file_notes(self.facts, self.pruning, self.candidates, own))
+            left_out = {} if self.limited is None else self.limited.left_out
+            notes = tuple(file_notes(self.facts, self.pruning, self.candidates, own, left_out))
         return notes if self.fallback is None else (*notes, *self.fallback.file_notes())
 
     def explain(self, *, row_groups: bool = False, files: bool = False) -> str:
@@ -158,9 +197,12 @@ class Plan:
             changes = ", ".join(map(str, self.changes_of)) or "none"
             yield f"changes of {self.table}, snapshots {changes}, schema {self.schema.id}"
         yield f"  columns    {', '.join(f.name for f in self.fields) or 'none'}"
-        if self.predicate is not None:
-            yield f"  filter     {filter_text(self.predicate)}"
+        filter = self.predicate if self.limited is None else self.limited.filter
+        if filter is not None:
+            yield f"  filter     {filter_text(filter)}"
         yield from self._pruning(self.counts)
+        if self.limited is not None:
+            yield from self._limit(self.limited)
         merged = sum(not split.raw_convertible and split.content is not SplitContent.CHANGES for split in self.splits)
         yield (
             f"  splits     {len(self)}: {len(self) - merged} read as they are, {merged} merged; "
@@ -174,11 +216,25 @@ class Plan:
         ]
         if chosen:
             rows, stored = map(sum, zip(*chosen, strict=True))
-            yield f"  selected   {rows} of {stored} rows in {len(chosen)} files by their indexes"
+            yield f"  selected   {rows} of {stored} rows in {len(chosen)} files by {self._choosers}"
         if self.deletion_files:
             known = [file.range.cardinality for file in self.deletion_files if file.range.cardinality is not None]
             least = "" if len(known) == len(self.deletion_files) else "at least "
             yield f"  deleted    {least}{sum(known)} rows in {len(self.deletion_files)} files"
+
+    @property
+    def _choosers(self) -> str:
+        """What chose rows of files."""
+        return "their indexes" if self.limited is None else "their indexes or the limit"
+
+    @staticmethod
+    def _limit(limited: Limited) -> Iterator[str]:
+        bound = "" if limited.bound is None else f", bound {filter_text(limited.bound)}"
+        yield f"  limit      {limited.limit}{bound}"
+        reasons = Counter(limited.left_out.values())
+        yield _stage(
+            "files", limited.files, *((reason.removeprefix("left out by "), n) for reason, n in sorted(reasons.items()))
+        )
 
     @staticmethod
     def _pruning(counts: PlanCounts) -> Iterator[str]:

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import cast
 
 import pyarrow as pa
 
 from table_format.errors import UnsupportedFeature
+from table_format.kernels.first_rows import first_rows
 from table_format.metastore.references.expired_reads import retry_if_expired
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arguments import name_or_names
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.predicate import Predicate
+from table_format.model.row_order import RowLimit
 from table_format.model.schema import TableSchema
 from table_format.model.split import DataSplit
+from table_format.model.types import DataField
 from table_format.options.declare import Operation
 from table_format.options.startup import StartupMode, startup_mode
 from table_format.table.facts import TableFacts
-from table_format.table.read.aggregates import Aggregates, Aggregation, aggregated
+from table_format.table.read.aggregates import ROW_COUNT, Aggregates, Aggregation, aggregated, row_count
 from table_format.table.read.fallback_branch import read_planned, with_fallback
 from table_format.table.read.incremental import incremental_plan
+from table_format.table.read.limit import limited
+from table_format.table.read.order_by import check_order
 from table_format.table.read.plan import Plan
 from table_format.table.read.split_reader import read_in_order
 from table_format.table.read.state_plan import state_plan
@@ -36,7 +41,8 @@ class Scan(ArrowRows):
 
     ``columns`` of ``None`` means all; ``filter`` is SQL text or a predicate. With ``levels`` only what lies on these
     levels is read. ``min_level`` is the lowest level that is read, by default what readers of the table see: 0 shows
-    all that was committed, also where level 0 waits for a compaction.
+    all that was committed, also where level 0 waits for a compaction. ``limit`` is how many rows are wanted, and in
+    which order.
     """
 
     facts: TableFacts
@@ -44,13 +50,16 @@ class Scan(ArrowRows):
     filter: str | Predicate | None = None
     levels: frozenset[int] | None = None
     min_level: int | None = None
+    limit: RowLimit | None = None
 
     @cached_property
     def _plan(self) -> Plan:
         return _make_plan(self)
 
     def plan(self) -> Plan:
-        """The splits to read.
+        """The splits to read; with a limit those that its rows are in, perhaps beside others.
+
+        The plan shows the columns of the scan, and after them those of ``order_by`` that it has not.
 
         Raises:
             NotFoundError: the snapshot or tag, or a column, does not exist; ``SnapshotExpired`` where it did.
@@ -62,15 +71,23 @@ class Scan(ArrowRows):
         return self._plan
 
     def read(self, split: DataSplit) -> Generator[pa.RecordBatch]:
-        """The rows of one split of the plan."""
+        """The rows of one split of the plan, with its columns; what ``limit`` cuts off is cut off by ``to_batches``."""
         return read_planned(self.facts, self._plan, split)
 
     def to_batches(self, *, threads: int | None = None) -> Generator[pa.RecordBatch]:
-        """The rows in batches, with bounded memory; in the order of the splits.
+        """The rows in batches, with bounded memory; in the order of the splits, or that of ``order_by``.
 
-        ``threads`` bounds how many splits are read side by side; 1 reads on the caller's thread.
+        ``threads`` bounds how many splits are read side by side; 1 reads on the caller's thread. For ``order_by`` about
+        twice as many rows are held as ``limit`` says.
         """
-        return read_in_order(self._plan.splits, self.read, threads=threads)
+        batches = read_in_order(self._plan.splits, self.read, threads=threads)
+        return batches if self.limit is None else self._first(batches, self.limit)
+
+    def _first(self, batches: Generator[pa.RecordBatch], limit: RowLimit) -> Generator[pa.RecordBatch]:
+        names = [field.name for field in self._fields]
+        with closing(batches):
+            for batch in first_rows(batches, limit):
+                yield batch.select(names)
 
     def to_reader(self, *, threads: int | None = None) -> pa.RecordBatchReader:
         """The rows as an Arrow stream with its schema."""
@@ -94,27 +111,52 @@ class Scan(ArrowRows):
         Raises:
             InvalidInputError: a function that does not exist, or a name that is there twice.
             ColumnNotFound: a column does not exist.
-            UnsupportedFeature: the type of a column does not have the function.
+            UnsupportedFeature: the type of a column does not have the function, or the scan has a limit.
             CorruptionError: a file that had to be read is missing or damaged.
         """
+        return aggregated(self.facts, *self.aggregation(aggregates, group_by=group_by))
+
+    def aggregation(
+        self, aggregates: Mapping[str, tuple[str, str]], *, group_by: str | None = None
+    ) -> tuple[Plan, Aggregation]:
+        """The plan of an aggregation, which shows the columns it reads, and the aggregation; errors as above."""
+        if self.limit is not None:
+            feature = "an aggregate of a scan with limit="
+            raise UnsupportedFeature(feature)
         schema = shown_schema(self.facts)
         aggregation = Aggregation.of(schema.fields, aggregates, group_by)
-        columns = aggregation.columns or _one_column(schema)
-        scan = replace(self, columns=columns)
-        return aggregated(self.facts, scan.plan(), aggregation, scan.read)
+        return self._plan.showing(aggregation.columns or _one_column(schema)), aggregation
 
     def count(self) -> int:
         """The number of rows that the filter selects; errors as for ``aggregate``."""
-        (row,) = self.aggregate({"n": ("count", "*")}).rows
-        return cast("int", row["n"])
+        return row_count(self.aggregate(ROW_COUNT))
 
     @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of the rows."""
-        return arrow_schema(self._plan.fields)
+        return arrow_schema(self._fields)
+
+    @property
+    def _fields(self) -> tuple[DataField, ...]:
+        fields = self._plan.fields
+        return fields if self.columns is None else fields[: len(self.columns)]
 
 
 def _make_plan(scan: Scan) -> Plan:
+    facts, limit = scan.facts, scan.limit
+    if limit is None:
+        return _whole_plan(scan)
+    check_order(limit.order, shown_schema(facts).fields)
+    columns = scan.columns
+    if columns is not None:
+        hidden = dict.fromkeys(ordered.column for ordered in limit.order if ordered.column not in columns)
+        columns = (*columns, *hidden)
+    whole = replace(scan, columns=columns, limit=None)
+    # A snapshot that is expired before the indexes were read is planned again, as before.
+    return retry_if_expired(lambda: limited(facts, _whole_plan(whole), limit))
+
+
+def _whole_plan(scan: Scan) -> Plan:
     facts = scan.facts
     require_same_table(facts.store)
     facts.require(Operation.READ)

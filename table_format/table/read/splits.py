@@ -7,6 +7,7 @@ each file counts at least the cost of opening it. The order is by partition, buc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TypeAlias, TypeVar
 
@@ -76,6 +77,18 @@ def make_splits(
             for piece, is_raw in pieces
         )
     return tuple(splits)
+
+
+def with_files(split: DataSplit, places: Sequence[int]) -> DataSplit:
+    """The split with some of its files, given by their places; their rows are read as they are stored."""
+    if len(places) == len(split.files):
+        return split
+    return replace(
+        split,
+        files=tuple(split.files[place] for place in places),
+        deletion_files=tuple(split.deletion_files[place] for place in places) if split.deletion_files else (),
+        selections=tuple(split.selections[place] for place in places) if split.selections else (),
+    )
 
 
 def deletion_files_of(

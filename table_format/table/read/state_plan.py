@@ -110,4 +110,6 @@ def _state_plan(
         counts=counts,
         schemas={schema_id: facts.schemas[schema_id] for schema_id in needed},
         candidates=tuple(entries),
+        exact_rows=indexed.exact,
+        indexes=indexed.indexes,
     )

@@ -20,10 +20,12 @@ from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
 from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
-from table_format.model.file_index import column_of, map_key_of
+from table_format.model.file_index import BSI, bit_slices_hold, column_of, map_key_of
 from table_format.model.snapshot import Snapshot
 from table_format.options.check_file_index import indexed_type
+from table_format.pruning.file_bounds import FileBounds
 from table_format.table.facts import TableFacts
+from table_format.table.read.index_reads import of_each_index
 
 
 @dataclass(frozen=True)
@@ -35,19 +37,25 @@ class DeclaredIndexes:
     def of_file(self, file: DataFileMeta) -> tuple[ColumnIndex, ...]:
         """The indexes that a data file should have."""
         declared = self._of_schema(file.schema_id)
-        if file.write_cols is None:
-            return declared
-        return tuple(index for index in declared if index.column in file.write_cols)
+        if file.write_cols is not None:
+            declared = tuple(index for index in declared if index.column in file.write_cols)
+        return tuple(index for index in declared if not self._is_impossible(index, file))
 
-    def differ(self, bucket_id: BucketId, file: DataFileMeta) -> bool:
-        """Whether a file has other indexes than it should, or damaged ones; at most the head of a file is read."""
-        return not self.has(bucket_id, file, {(index.name, index.index_type) for index in self.of_file(file)})
+    def differ(self, bucket_id: BucketId, file: DataFileMeta, *, checks_content: bool = False) -> bool:
+        """Whether a file has other indexes than it should, or damaged ones.
 
-    def has(self, bucket_id: BucketId, file: DataFileMeta, wanted: Set[tuple[str, str]]) -> bool:
+        At most the head of an index file is read; with ``checks_content`` all of it, where its name states its content.
+        """
+        wanted = {(index.name, index.index_type) for index in self.of_file(file)}
+        return not self.has(bucket_id, file, wanted, checks_content=checks_content)
+
+    def has(
+        self, bucket_id: BucketId, file: DataFileMeta, wanted: Set[tuple[str, str]], *, checks_content: bool = False
+    ) -> bool:
         """Whether a file has just these indexes, each given by its column and type, and none is damaged."""
-        text = self.facts.partitions.text(bucket_id.partition)
+        text, store = self.facts.partitions.text(bucket_id.partition), self.facts.store
         try:
-            return names_of_indexes(self.facts.store, text, bucket_id.bucket, file) == wanted
+            return names_of_indexes(store, text, bucket_id.bucket, file, checks_content=checks_content) == wanted
         except CorruptionError:
             return False
 
@@ -66,6 +74,24 @@ class DeclaredIndexes:
 
     @cached_property
     def _by_schema(self) -> dict[int, tuple[ColumnIndex, ...]]:
+        return {}
+
+    def _is_impossible(self, index: ColumnIndex, file: DataFileMeta) -> bool:
+        """Whether the statistics of a file show a value that the index cannot hold, so that it need not be tried."""
+        if index.index_type != BSI or map_key_of(index.name) is not None:
+            return False
+        bounds = self._bounds_of(file.schema_id, index.column).of_values(file).get(index.column)
+        extremes = () if bounds is None else (bounds.minimum, bounds.maximum)
+        return any(value is not None and not bit_slices_hold(value, index.data_type) for value in extremes)
+
+    def _bounds_of(self, schema_id: int, column: str) -> FileBounds:
+        key = schema_id, column
+        if key not in self._bounds:
+            self._bounds[key] = FileBounds(self.facts.schemas[schema_id], self.facts.schemas, [column])
+        return self._bounds[key]
+
+    @cached_property
+    def _bounds(self) -> dict[tuple[int, str], FileBounds]:
         return {}
 
     def _index(self, schema_id: int, kind: str, column: str) -> ColumnIndex | None:
@@ -108,5 +134,9 @@ def index_coverage(facts: TableFacts) -> IndexCoverage:
     plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=FileFilter())
     entries = [entry for entry in plan.entries if entry.bucket >= 0]
     declared = DeclaredIndexes(facts)
-    lacking = (e for e in entries if declared.differ(e.bucket_id, e.file))
-    return IndexCoverage(len(entries), dict(Counter(facts.partitions.text(e.partition).strip("/") for e in lacking)))
+    # The indexes of each schema are worked out before threads ask for them.
+    for entry in entries:
+        declared.of_file(entry.file)
+    differ = of_each_index(facts.store.io, lambda entry: declared.differ(entry.bucket_id, entry.file), entries)
+    lacking = (entry.partition for entry, lacks in zip(entries, differ, strict=True) if lacks)
+    return IndexCoverage(len(entries), dict(Counter(facts.partitions.text(each).strip("/") for each in lacking)))

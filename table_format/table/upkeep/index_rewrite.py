@@ -214,7 +214,7 @@ def rewrite_work(facts: TableFacts, work: IndexRewrite) -> tuple[CommitMessage, 
         conflict_if_replaced(facts, work.partition, work.bucket),
     ):
         for file in work.files:
-            if not declared.differ(work.bucket_id, file):
+            if not declared.differ(work.bucket_id, file, checks_content=True):
                 continue
             after = _with_indexes(facts, declared, work, file, made)
             if after != file:
@@ -258,7 +258,8 @@ def _with_indexes(
         return reader.read(work.partition, work.bucket, file, [stored.field(column)])
 
     payloads = build_indexes(declared.of_file(file), read)
-    if declared.has(work.bucket_id, file, {(name, kind) for name, kinds in payloads.items() for kind in kinds}):
+    made_now = {(name, kind) for name, kinds in payloads.items() for kind in kinds}
+    if declared.has(work.bucket_id, file, made_now, checks_content=True):
         return file  # the other indexes cannot hold a value of their column
     if not payloads:
         return bare

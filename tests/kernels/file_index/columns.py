@@ -19,8 +19,8 @@ from table_format.kernels.file_index.results import IndexResult, Leaf, evaluate,
 from table_format.kernels.predicate import matches
 from table_format.kernels.values import values_of
 from table_format.model.arrow_types import arrow_schema, arrow_type
+from table_format.model.file_index import bit_slices_hold
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Not, Or, Predicate, columns_of
-from table_format.model.ticks import position
 from table_format.model.types import (
     DataField,
     DataType,
@@ -87,7 +87,7 @@ def is_held(index: str, data_type: DataType, value: Any) -> bool:
     """Whether an index over a column with that value can be made."""
     if index != "bsi" or value is None:
         return True
-    return -(2**63) < (position(value, data_type).tick if isinstance(value, Decimal) else value) < 2**63
+    return bit_slices_hold(value, data_type)
 
 
 def column_values(data_type: DataType) -> st.SearchStrategy[list[Any]]:

@@ -175,3 +175,15 @@ def test_types_without_a_hash_are_told() -> None:
     with pytest.raises(InvalidData):
         fast_hashes(pa.array([True]), BooleanType())
     assert list(INDEX_TYPES) == list(DECLARED_INDEXES)
+
+
+def test_a_large_filter_has_the_bits_that_a_small_one_would_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    column = pa.array(np.arange(3000) * 7919)
+    made = []
+    for largest in (0, 1 << 25):
+        monkeypatch.setattr("table_format.kernels.file_index.bloom_filter._MAX_FLAGS", largest)
+        builder = BloomBuilder(BigIntType(), items=5000, fpp=0.01)
+        builder.add(column.slice(0, 1000))
+        builder.add(column.slice(1000))
+        made.append(builder.finish())
+    assert made[0] == made[1]

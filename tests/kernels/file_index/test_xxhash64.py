@@ -31,3 +31,10 @@ def test_many_values_of_all_short_lengths_are_hashed_together() -> None:
 def test_text_is_hashed_by_its_utf8_bytes() -> None:
     texts = ["", "ä", "\U0001f600" * 9, "x" * 31, "x" * 32] * 30
     assert xxhash64(pa.array(texts)).tolist() == expected([text.encode() for text in texts])
+
+
+def test_values_of_one_length_are_hashed_together_whatever_it_is() -> None:
+    rng = random.Random(5)
+    for length in (1, 3, 4, 7, 8, 12, 20, 31, 32, 33, 36, 63, 64, 71, 100, 4096, 4097):
+        values = [rng.randbytes(length) for _ in range(70)]
+        assert xxhash64(pa.array([b"x", *values], pa.binary()).slice(1)).tolist() == expected(values)

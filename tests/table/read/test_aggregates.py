@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from table_format import Table
 from table_format.errors import ColumnNotFound, InvalidInputError, MissingFile, UnsupportedFeature
+from table_format.io.memory import MemoryFileIO
 from table_format.model.schema_change import AlterColumnType, RenameColumn, SetOption
 from table_format.model.types import BigIntType
 from table_format.table.read.aggregates import Aggregates
 from tests.support.reachable import files_below
-from tests.support.tables import Warehouse, memory_warehouse
+from tests.support.tables import Warehouse, memory_warehouse, warehouse_on
 
 COLUMNS = pa.schema(
     [
@@ -350,3 +351,30 @@ def test_what_cannot_be_computed_is_refused_by_name(
     _, table = table_of("append")
     with pytest.raises(error, match=message):
         table.scan().aggregate(wanted, group_by=group_by)
+
+
+class CountingReads(MemoryFileIO):
+    """A store that notes the index files that are opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        if path.endswith(".index"):
+            self.opened.append(path)
+        return super().open_input(path)
+
+
+def test_indexes_that_the_plan_has_read_are_not_read_again() -> None:
+    io = CountingReads()
+    table = warehouse_on(io).table(schema=COLUMNS, options={**INDEXED, "file-index.in-manifest-threshold": "0 b"})
+    for n in range(10):
+        table.append(data([{"id": 4 * n + k, "color": COLORS[k], "n": k} for k in range(4)]))
+    scan = table.scan(filter="color = 'red'")
+    scan.plan()
+    assert len(io.opened) == len(set(io.opened)) == 10
+    assert scan.count() == 20
+    assert scan.aggregate({"total": ("sum", "n")}, group_by="color").rows == ({"color": "red", "total": 30},)
+    assert table.scan(filter="color = 'red'", order_by="n DESC", limit=1).to_arrow()["n"].to_pylist() == [3]
+    assert len(io.opened) == 20

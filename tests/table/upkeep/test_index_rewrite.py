@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
@@ -12,15 +13,17 @@ import pytest
 
 from table_format import Schema, Table
 from table_format.errors import CorruptionError
+from table_format.io.memory import MemoryFileIO
 from table_format.model.schema_change import RemoveOption, RenameColumn, SetOption
 from table_format.model.snapshot import CommitKind
 from table_format.table.facts import TableFacts
+from table_format.table.read.index_reads import INDEX_THREADS
 from table_format.table.upkeep.declared_indexes import index_coverage
 from table_format.table.upkeep.index_rewrite import IndexRewrite, outcomes_of, rewrite_indexes
 from tests.golden.test_file_indexes import payloads, stored_and_made
 from tests.support.deletion_marks import live
 from tests.support.reachable import check_files
-from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
+from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of, warehouse_on
 
 BESIDE = {"file-index.in-manifest-threshold": "1 b"}
 NO_STATISTICS = {"metadata.stats-mode": "none"}
@@ -120,6 +123,32 @@ def test_every_file_gets_the_declared_indexes_and_no_data_file_changes(
     assert rows_of(table) == before
     assert index_coverage(table.facts).is_complete
     check_files(table)
+
+
+class MeetingReads(MemoryFileIO):
+    """A store where the first read of an index file by each thread waits for those of the others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meeting: threading.Barrier | None = None
+        self._met = threading.local()
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        if self.meeting is not None and path.endswith(".index") and not hasattr(self._met, "once"):
+            self._met.once = True
+            self.meeting.wait(timeout=30)
+        return super().open_input(path)
+
+
+def test_the_heads_of_many_indexes_are_read_at_the_same_time() -> None:
+    io = MeetingReads()
+    table = warehouse_on(io).table(options={**BITMAP_OF_V, **BESIDE, "write-only": "true"})
+    for start in range(0, 96, 6):
+        table.append(rows(start))
+    # A read that the others do not come to meet would break the barrier.
+    io.meeting = threading.Barrier(INDEX_THREADS)
+    coverage = index_coverage(table.facts)
+    assert (coverage.files, coverage.is_complete) == (16, True)
 
 
 def test_files_that_have_their_indexes_make_no_snapshot(warehouse: Warehouse) -> None:
@@ -496,3 +525,32 @@ def test_a_file_with_values_that_an_index_cannot_hold_is_not_rewritten_again(war
     assert pairs_of(table) == [{("id", "bitmap")}]
     again = table.rewrite_file_index()
     assert (again.rewritten, again.snapshots) == (0, ())
+
+
+def test_a_bit_lost_inside_an_index_is_noticed_by_the_hash_in_its_name_and_the_index_is_made_again(
+    warehouse: Warehouse,
+) -> None:
+    table = with_history(warehouse, options=BITMAP_OF_V | BESIDE)
+    name, *_ = sorted(index_files(warehouse, table))
+    path = f"{table.store.paths.root}/{name}"
+    data = warehouse.io.read(path)
+    warehouse.io.delete(path)
+    warehouse.io.create(path, data[:-1] + bytes([data[-1] ^ 1]))
+    assert index_coverage(table.facts).is_complete  # reads heads only
+    assert table.rewrite_file_index().rewritten == 1
+    assert name not in {entry.file.extra_files[0] for entry in live(table)}
+    assert all(stored == made for stored, made in stored_and_made(table))
+    assert table.rewrite_file_index().rewritten == 0
+
+
+@pytest.mark.parametrize("value", [-(2**63), 2**63 - 1])
+def test_a_file_whose_statistics_show_that_an_index_cannot_be_made_is_not_read_for_it_and_lacks_none(
+    warehouse: Warehouse, value: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = warehouse.table(options={"write-only": "true", "file-index.bsi.columns": "id"})
+    table.append(keyed([(value, "a", 1), (5, "a", 2)]))
+    is_held = value > 0
+    assert pairs_of(table) == [{("id", "bsi")} if is_held else set()]
+    assert index_coverage(table.facts).is_complete
+    monkeypatch.setattr("table_format.table.upkeep.index_rewrite.build_indexes", None)  # calls fail
+    assert table.rewrite_file_index().rewritten == 0

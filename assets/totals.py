@@ -1,0 +1,90 @@
+"""Marts that follow the changes of ``dwd.orders``: each run adds and subtracts what changed since the last one.
+
+Both are aggregation tables, so that a run costs what has changed and not what there is. No JVM is started.
+"""
+# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assets.mart import SOLD
+from dagster_paimon import Changes, Freshness, LakehouseCatalog, changes_since_last_run
+
+_ORDERS: Final = "dwd.orders"
+_REVENUE: Final = pa.decimal128(18, 2)
+_HOURLY: Final = Freshness.of("INTERVAL '1' HOUR")
+
+
+def _summed(key: Sequence[str], sums: Sequence[str], comment: str) -> dict[str, Any]:
+    functions = {f"fields.{name}.aggregate-function": "sum" for name in sums}
+    return {
+        "paimon/write_mode": "upsert",
+        "paimon/primary_key": list(key),
+        "paimon/options": {"bucket": "1", "merge-engine": "aggregation", **functions},
+        "paimon/comment": comment,
+    }
+
+
+@dg.asset(
+    key_prefix="mart",
+    group_name="mart",
+    io_manager_key="paimon_io",
+    deps=[["dwd", "orders"]],
+    kinds={"paimon", "arrow"},
+    code_version="1",
+    owners=["team:shop"],
+    metadata=_summed(["user_id"], ["orders", "revenue"], "Lifetime value of the shop's users"),
+    automation_condition=dg.AutomationCondition.eager(),
+    pool="write_mart_user_ltv",
+)
+def user_ltv(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> pa.Table:
+    """Orders paid or shipped of each user and their revenue, kept from the changelog of orders."""
+    changes = changes_since_last_run(
+        context, lakehouse, _ORDERS, columns=["user_id", "status", "amount"], consumer="user_ltv"
+    )
+    return lifetime_values(changes)
+
+
+def lifetime_values(changes: Changes) -> pa.Table:
+    """What changes of orders add to each user's ``orders`` and ``revenue``; both may be negative."""
+    sold = pc.is_in(changes.rows["status"], value_set=pa.array(SOLD))
+    rows = changes.rows.filter(sold)
+    signs = pc.filter(changes.signs, sold)
+    amounts = pc.if_else(pc.greater(signs, pa.scalar(0)), rows["amount"], pc.negate(rows["amount"]))
+    values = pa.table({"user_id": rows["user_id"], "orders": signs, "revenue": amounts.cast(_REVENUE)})
+    return _sums(values, ["user_id"])
+
+
+@dg.asset(
+    key_prefix="mart",
+    group_name="mart",
+    io_manager_key="paimon_io",
+    deps=[["dwd", "orders"]],
+    kinds={"paimon", "arrow"},
+    code_version="1",
+    owners=["team:shop"],
+    metadata=_summed(["order_date", "status"], ["orders"], "Orders by day of order and status"),
+    automation_condition=_HOURLY.automation_condition,
+    freshness_policy=_HOURLY.policy,
+    pool="write_mart_order_funnel",
+)
+def order_funnel(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> pa.Table:
+    """How many orders of a day are in which status, at most an hour behind. A status that all have left stays as 0."""
+    changes = changes_since_last_run(
+        context, lakehouse, _ORDERS, columns=["order_date", "status"], consumer="order_funnel"
+    )
+    rows = changes.rows
+    counts = pa.table({"order_date": rows["order_date"], "status": rows["status"], "orders": changes.signs})
+    return _sums(counts, ["order_date", "status"])
+
+
+def _sums(rows: pa.Table, keys: list[str]) -> pa.Table:
+    sums = [name for name in rows.column_names if name not in keys]
+    found = rows.group_by(keys).aggregate([(name, "sum") for name in sums])
+    # Arrow widens the sum of a decimal; the columns keep their names and types.
+    columns = {name: found[name if name in keys else f"{name}_sum"] for name in rows.column_names}
+    return pa.table({name: column.cast(rows[name].type) for name, column in columns.items()})

@@ -1,0 +1,90 @@
+"""What file indexes cost the write that they ride on: ``python -m benchmarks.index_building``.
+
+An append of the source's rows (eleven columns) in one process, without indexes and with: each type alone over the
+columns that suit it, and a typical mix of them. The writes alternate, and each goes into a table of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from benchmarks.make_source import make
+from benchmarks.measure import Cost, medians, timed
+from benchmarks.source import Source
+from table_format import Schema, load_catalog
+
+NO_INDEX = "without indexes"
+MIX = "bloom k, s2; bitmap i1, s1; bsi ts"
+BAR = 0.15
+"""Of the write, that the mix may add."""
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """Columns by type of index."""
+
+    columns: dict[str, tuple[str, ...]]
+
+    def options(self, rows: int) -> dict[str, str]:
+        """The options of a table whose files have so many rows."""
+        blooms = self.columns.get("bloom-filter", ())
+        return {
+            **{f"file-index.{index_type}.columns": ",".join(names) for index_type, names in self.columns.items()},
+            **{f"file-index.bloom-filter.{name}.items": str(rows) for name in blooms},
+        }
+
+
+CASES = {
+    NO_INDEX: Indexed({}),
+    "bloom-filter k (BIGINT)": Indexed({"bloom-filter": ("k",)}),
+    "bloom-filter s2 (STRING)": Indexed({"bloom-filter": ("s2",)}),
+    "bitmap i1 (INT, 100 values)": Indexed({"bitmap": ("i1",)}),
+    "bitmap s1 (STRING, 1,000 values)": Indexed({"bitmap": ("s1",)}),
+    "bsi i2 (INT, 20 bits)": Indexed({"bsi": ("i2",)}),
+    "bsi ts (TIMESTAMP, 51 bits)": Indexed({"bsi": ("ts",)}),
+    "range-bitmap i2 (INT)": Indexed({"range-bitmap": ("i2",)}),
+    MIX: Indexed({"bloom-filter": ("k", "s2"), "bitmap": ("i1", "s1"), "bsi": ("ts",)}),
+}
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--rows", type=int, default=1_000_000)
+    arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument(
+        "--only", default="", help="cases whose name contains this, besides the write without indexes"
+    )
+    arguments.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()) / "lakehouse-bench")
+    chosen = arguments.parse_args()
+    source = Source(chosen.scratch / f"source-{chosen.rows}", chosen.rows)
+    make(source)
+    rows = pq.read_table(source.base)
+    costs: dict[str, list[Cost]] = {name: [] for name in CASES if name == NO_INDEX or chosen.only in name}
+    with tempfile.TemporaryDirectory(dir=chosen.scratch) as directory:
+        catalog = load_catalog({"warehouse": directory})
+        catalog.create_database("bench")
+        for _ in range(chosen.rounds + 1):
+            for name, found in costs.items():
+                schema = Schema.from_arrow(rows.schema, options=CASES[name].options(rows.num_rows))
+                table = catalog.create_table("bench.t", schema)
+                cost, _ = timed(lambda: [os.getpid()], lambda table=table: table.append(rows))
+                found.append(cost)
+                catalog.drop_table("bench.t")
+    without = medians(costs[NO_INDEX][1:])
+    for name, found in costs.items():
+        cost = medians(found[1:])
+        print(
+            f"{name:36} {cost.wall_s:6.3f} s, CPU {cost.cpu_s:6.3f} s, "
+            f"added {cost.wall_s / without.wall_s - 1:+.3f} / {cost.cpu_s / without.cpu_s - 1:+.3f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

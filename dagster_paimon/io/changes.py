@@ -1,0 +1,184 @@
+"""The changes of a table since an asset last read it, so that a downstream table follows at the cost of what changed.
+
+How far an asset has read is written into the snapshot that its rows make, so rows and position are one commit: a step
+that fails before it reads the same changes again, and one that fails after it finds its commit. A source that was
+rolled back, created again or overwritten, or whose snapshots expired in between, is read as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dagster_paimon.io.writing import WriteMode
+from dagster_paimon.reporting.metadata import snapshot_fingerprint
+from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
+from table_format.errors import InvalidInputError, TableNotFound
+from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.options.stream import ChangelogProducer
+from table_format.table.table import Table
+
+_ROW_KIND: Final = "rowkind"
+_CONSUMED: Final = "consumed."
+_CONSUMED_STATE: Final = "consumed-state."
+_ADDED: Final = ("+I", "+U")
+
+Context: TypeAlias = dg.AssetExecutionContext
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What happened to a table after the snapshot ``since`` and up to ``until``.
+
+    ``rows`` has the columns asked for, after ``rowkind``: ``+I``, ``-U``, ``+U`` or ``-D``. When ``is_complete``, they
+    begin with the state of the table, and take the place of all that was made of it before.
+    """
+
+    source: str
+    rows: pa.Table
+    is_complete: bool
+    since: int | None
+    until: int | None
+
+    @property
+    def signs(self) -> pa.Array:
+        """1 for each row that came, and -1 for each that went: what a sum over changes is multiplied by. int64."""
+        added = pc.is_in(self.rows[_ROW_KIND], value_set=pa.array(_ADDED))
+        signs: pa.Array = pc.if_else(added, pa.scalar(1, pa.int64()), pa.scalar(-1, pa.int64())).combine_chunks()
+        return signs
+
+
+def changes_since_last_run(
+    context: Context,
+    lakehouse: LakehouseCatalog,
+    source: str,
+    *,
+    columns: Sequence[str] | None = None,
+    consumer: str | None = None,
+) -> Changes:
+    """The changes of ``source`` since the last run of the asset, whose table has the write mode ``upsert``.
+
+    Rows that wait for the compaction that records their changes are among those of a later run.
+
+    The position, and for complete rows the write mode ``overwrite_table``, become metadata of the output. Only one run
+    of the asset may be at work at a time: give it a pool.
+
+    ``consumer`` is the id of a consumer of the source, which keeps the snapshots from expiry that the next run needs.
+    Without one, a run after they have expired reads all rows.
+
+    Raises:
+        TableNotFound: the source does not exist.
+        InvalidInputError: the asset has several outputs, or the source is a primary-key table without a changelog.
+
+    Example::
+
+        @dg.asset(deps=["shop/orders"], io_manager_key="paimon_io", pool="write_totals", metadata={
+            "paimon/write_mode": "upsert",
+            "paimon/primary_key": ["user_id"],
+            "paimon/options": {"merge-engine": "aggregation", "fields.amount.aggregate-function": "sum"},
+        })
+        def totals(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> pa.Table:
+            changes = changes_since_last_run(context, lakehouse, "shop.orders", columns=["user_id", "amount"])
+            amounts = pc.multiply(changes.rows["amount"], changes.signs)
+            return pa.table({"user_id": changes.rows["user_id"], "amount": amounts})
+    """
+    table = lakehouse.table(source)
+    _check_changelog(table, source)
+    own = _own_table(context, lakehouse)
+    position = None if own is None else _position(own, source)
+    changes = _read(table, source, position, columns)
+    _record(context, table, changes)
+    if consumer is not None and changes.until is not None:
+        # This run may fail: until the next one, the snapshot it began at is still needed.
+        table.reset_consumer(consumer, changes.until if changes.since is None else changes.since)
+    since = "the first snapshot" if changes.since is None else f"snapshot {changes.since}"
+    what = "all rows" if changes.is_complete else f"changes after {since}"
+    context.log.info("%s: %s up to snapshot %s, %s rows", source, what, changes.until, changes.rows.num_rows)
+    return changes
+
+
+@dataclass(frozen=True, slots=True)
+class _Position:
+    snapshot_id: int
+    fingerprint: str
+
+
+def _check_changelog(table: Table, source: str) -> None:
+    if table.schema.is_primary_key_table and table.options.stream.changelog_producer is ChangelogProducer.NONE:
+        message = (
+            f"{source} records no changes: its changelog-producer is none, so the row before a change is not known; "
+            "set changelog-producer to lookup, full-compaction or input"
+        )
+        raise InvalidInputError(message)
+
+
+def _own_table(context: Context, lakehouse: LakehouseCatalog) -> Table | None:
+    keys = context.selected_asset_keys
+    if len(keys) != 1:
+        message = f"changes are read for an asset of one table; this step makes {len(keys)}"
+        raise InvalidInputError(message)
+    (key,) = keys
+    try:
+        return lakehouse.table(table_name(key, context.assets_def.metadata_by_key.get(key, {})))
+    except TableNotFound:
+        return None
+
+
+def _position(own: Table, source: str) -> _Position | None:
+    """How far the newest commit of the asset's table has read; ``None`` where no retained snapshot says so."""
+    for snapshot in _newest_first(own):
+        read = snapshot.properties.get(f"{_CONSUMED}{source}")
+        if read is not None:
+            return _Position(int(read), snapshot.properties.get(f"{_CONSUMED_STATE}{source}", ""))
+    return None
+
+
+def _newest_first(table: Table) -> Iterator[Snapshot]:
+    for snapshot_id in reversed(table.facts.snapshots.ids()):
+        snapshot = table.facts.snapshots.find(snapshot_id)
+        if snapshot is not None:
+            yield snapshot
+
+
+def _read(table: Table, source: str, position: _Position | None, columns: Sequence[str] | None) -> Changes:
+    stream = table.stream(columns)
+    since = position.snapshot_id if position is not None and _can_follow(table, position) else None
+    if since is None:
+        plan = stream.next_plan()
+        parts = [] if plan is None else [stream.to_arrow(plan)]
+    else:
+        stream.restore(since + 1)
+        parts = [stream.to_arrow(plan) for plan in iter(stream.next_plan, None)]
+    following = stream.checkpoint()
+    rows = pa.concat_tables([stream.schema.empty_table(), *parts])
+    until = None if following is None else following - 1
+    return Changes(source=source, rows=rows, is_complete=since is None, since=since, until=until)
+
+
+def _can_follow(table: Table, position: _Position) -> bool:
+    """Whether the table still has that very snapshot, and all after it say what they changed: an overwrite does not."""
+    read = table.facts.snapshots.find(position.snapshot_id)
+    if read is None or snapshot_fingerprint(read) != position.fingerprint:  # ids are used again after a rollback
+        return False
+    later = (snapshot for snapshot in _newest_first(table) if snapshot.id > position.snapshot_id)
+    return all(snapshot.commit_kind is not CommitKind.OVERWRITE for snapshot in later)
+
+
+def _record(context: Context, table: Table, changes: Changes) -> None:
+    if changes.until is None:
+        return
+    read = table.facts.snapshots.find(changes.until)
+    properties = {f"{_CONSUMED}{changes.source}": str(changes.until)}
+    if read is not None:
+        properties[f"{_CONSUMED_STATE}{changes.source}"] = snapshot_fingerprint(read)
+    context.add_output_metadata(
+        {
+            "paimon/properties": properties,
+            **({"paimon/write_mode": WriteMode.overwrite_table.value} if changes.is_complete else {}),
+        }
+    )

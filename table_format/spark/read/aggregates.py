@@ -1,0 +1,103 @@
+"""Aggregates of a table in Spark's tasks: files that have to be read are read there, and many indexes are, too.
+
+The result is that of ``Scan.aggregate``. A task makes totals of its splits; the driver adds them up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from table_format.kernels.totals import Wanted
+from table_format.model.predicate import Predicate
+from table_format.model.split import DataSplit
+from table_format.options.file_index import READ_ENABLED
+from table_format.spark.read.frames import grouped
+from table_format.spark.tasks.task_inputs import TaskInputs, numbers_in
+from table_format.spark.tasks.task_results import RESULT_DDL
+from table_format.spark.tasks.total_results import gathered_totals, total_result
+from table_format.spark.tasks.worker import Batches, map_in_workers
+from table_format.table.facts import TableFacts
+from table_format.table.read.aggregates import (
+    Aggregates,
+    Aggregation,
+    Totals,
+    aggregates_of,
+    known_totals,
+    totals_of_splits,
+)
+from table_format.table.read.plan import Plan
+from table_format.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_MAX_INDEXES_ON_DRIVER: Final = 64
+"""Index files; to read more of them takes longer than to start a job."""
+
+
+def aggregate_on_spark(
+    spark: SparkSession,
+    table: Table,
+    aggregates: Mapping[str, tuple[str, str]],
+    *,
+    group_by: str | None,
+    filter: str | Predicate | None,
+) -> Aggregates:
+    """The aggregates of a table, as ``Scan.aggregate`` gives them, with its errors.
+
+    Nothing is done in tasks where recorded row counts and a few indexes have the result.
+    """
+    facts = table.facts
+    # With many indexes to read the tasks read them, those for the filter too.
+    first = table.scan(filter=filter, options={READ_ENABLED.key: "false"})
+    plan, aggregation = first.aggregation(aggregates, group_by=group_by)
+    is_large = _index_files(plan) > _MAX_INDEXES_ON_DRIVER
+    if not is_large:
+        plan, aggregation = table.scan(filter=filter).aggregation(aggregates, group_by=group_by)
+    known, rest = known_totals(facts, plan, aggregation.wanted, plan.splits)
+    if not rest:
+        return aggregates_of(plan, aggregation, known)
+    used = _with_indexes(plan, facts) if is_large else plan
+    groups = grouped(spark, rest, facts.options.scan)
+    found = _in_tasks(spark, facts, used.without_splits, aggregation, groups)
+    return aggregates_of(plan, aggregation, known.plus(found), tasks=len(groups))
+
+
+def _index_files(plan: Plan) -> int:
+    """The files beside data files that their indexes may lie in."""
+    return sum(
+        file.embedded_file_index is None and bool(file.extra_files) for split in plan.splits for file in split.files
+    )
+
+
+def _with_indexes(plan: Plan, facts: TableFacts) -> Plan:
+    pruning = replace(plan.pruning, may_read_indexes=facts.options.file_index.read_enabled)
+    fallback = None if plan.fallback is None else _with_indexes(plan.fallback, facts)
+    return replace(plan, pruning=pruning, fallback=fallback)
+
+
+def _in_tasks(
+    spark: SparkSession,
+    facts: TableFacts,
+    plan: Plan,
+    aggregation: Aggregation,
+    groups: Sequence[Sequence[DataSplit]],
+) -> list[Totals]:
+    work = _totaller(facts, plan, aggregation.wanted, TaskInputs.of(groups))
+    numbers = spark.range(0, len(groups), 1, len(groups))
+    return list(gathered_totals(map_in_workers(numbers, work, RESULT_DDL).collect(), aggregation.wanted))
+
+
+def _totaller(
+    facts: TableFacts, plan: Plan, wanted: Wanted, groups: TaskInputs[Sequence[DataSplit]]
+) -> Callable[[Batches], Batches]:
+    """Make totals of the groups of splits whose numbers come in; the answer is one row for each."""
+
+    def results(numbers: Batches) -> Batches:
+        for number in numbers_in(numbers):
+            yield total_result(partial(totals_of_splits, facts, plan, wanted, groups[number]), wanted)
+
+    return results

@@ -1,0 +1,132 @@
+"""Which files of a plan can hold the first rows in an order, by their statistics and indexes. Pure.
+
+A file says that so many of its rows stand at some value or before; the best of these statements tell where the last
+row of the result stands at the latest. Files that begin after that place are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from table_format.indexes.best_rows import BestRows
+from table_format.kernels.bounds import ColumnBounds
+from table_format.kernels.row_places import Place, first_place, last_values, place_of
+from table_format.model.row_order import RowLimit
+from table_format.model.types import DataType, InternalValue
+
+_Entry: TypeAlias = tuple[Place, int, int, InternalValue, int | None]
+"""A place, the number of the file, how many rows stand there or before, the value, and the position of a single row."""
+
+_FILES_AT_ONCE: Final = 8
+"""Files whose indexes are read before the search goes on: a store answers several reads at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedFile:
+    """A file whose rows are read as they are stored: its bounds, and how many rows it has for sure.
+
+    ``has_index`` says whether its index may tell the first rows.
+    """
+
+    bounds: ColumnBounds | None
+    rows: int
+    has_index: bool
+
+
+class FirstFiles:
+    """The search for the first rows of a limit, which has an order, in files with a column of that type."""
+
+    def __init__(self, limit: RowLimit, data_type: DataType, files: Sequence[OrderedFile]) -> None:
+        self._limit = limit
+        self._order = limit.order[0]
+        self._takes_ties = len(limit.order) > 1
+        self._data_type = data_type
+        self._files = files
+        self._first = [self.place_of_first(file.bounds) for file in files]
+        self._entries: dict[int, list[_Entry]] = {
+            number: [
+                (place_of(value, self._order), number, rows, value, None)
+                for value, rows in last_values(file.bounds, self._order, data_type, file.rows)
+            ]
+            for number, file in enumerate(files)
+        }
+        self._indexed: set[int] = set()
+        self._chosen: list[_Entry] = []
+        self._last: _Entry | None = None
+        self._choose()
+
+    def place_of_first(self, bounds: ColumnBounds | None) -> Place:
+        """A place that no row of a file with these bounds is before."""
+        return first_place(bounds, self._order, self._data_type)
+
+    @property
+    def bound(self) -> tuple[InternalValue] | None:
+        """A value that all rows of the result stand at or before; ``None`` where there may be too few rows."""
+        return None if self._last is None else (self._last[3],)
+
+    def may_hold(self, first: Place) -> bool:
+        """Whether a file that begins at a place may hold rows of the result that others cannot stand in for."""
+        if self._last is None:
+            return True
+        return first <= self._last[0] if self._takes_ties else first < self._last[0]
+
+    def search(self, read: Callable[[Sequence[int]], Iterable[BestRows | None]]) -> None:
+        """Read indexes until no other can change the result; ``read`` gives the first rows of numbered files."""
+        waiting = sorted(
+            (number for number, file in enumerate(self._files) if file.has_index),
+            key=lambda number: self._first[number],
+        )
+        while wave := self._next(waiting):
+            for number, best in zip(wave, read(wave), strict=True):
+                waiting.remove(number)
+                if best is not None:
+                    self._indexed.add(number)
+                    pairs = zip(best.positions, best.values, strict=True)
+                    self._entries[number] = [
+                        (place_of(value, self._order), number, 1, value, position) for position, value in pairs
+                    ]
+            self._choose()
+
+    def kept(self) -> dict[int, list[int] | None]:
+        """The files to read, by number, with the positions of the rows to read, or ``None`` for all of them."""
+        found: dict[int, list[int] | None] = {}
+        for number in range(len(self._files)):
+            if number in self._indexed:
+                if positions := self._positions(number):
+                    found[number] = positions
+            elif number in self._chosen_files or self.may_hold(self._first[number]):
+                found[number] = None
+        return found
+
+    def is_indexed(self, number: int) -> bool:
+        """Whether the index of a file told its first rows."""
+        return number in self._indexed
+
+    def _next(self, waiting: Sequence[int]) -> list[int]:
+        wanted = (n for n in waiting if n in self._chosen_files or self.may_hold(self._first[n]))
+        return [number for number, _ in zip(wanted, range(_FILES_AT_ONCE), strict=False)]
+
+    def _positions(self, number: int) -> list[int]:
+        is_all = self._last is None or self._takes_ties
+        chosen = self._entries[number] if is_all else (entry for entry in self._chosen if entry[1] == number)
+        return sorted(entry[4] for entry in chosen if entry[4] is not None)
+
+    def _choose(self) -> None:
+        """Take the best statements until there are enough rows; what stands behind the last is dropped."""
+        entries = sorted((entry for each in self._entries.values() for entry in each), key=lambda entry: entry[:2])
+        self._chosen = []
+        count = 0
+        for entry in entries:
+            self._chosen.append(entry)
+            count += entry[2]
+            if count >= self._limit.count:
+                self._last = entry
+                break
+        self._chosen_files = {entry[1] for entry in self._chosen}
+        if self._last is not None:
+            last = self._last[0]
+            self._entries = {
+                number: [entry for entry in each if entry[0] <= last] for number, each in self._entries.items()
+            }

@@ -1,0 +1,264 @@
+"""The limit of a scan in its plan: files that cannot be among the first rows are left out, and rows of others chosen.
+
+Java ``DataTableBatchScan.applyPushDownLimit`` and ``applyPushDownTopN``, ``FileIndexEvaluator``. Java leaves the last
+cut to its engine, and uses neither beside a filter nor beside deletion vectors what it knows; here both are taken into
+account, and ``kernels.first_rows`` makes the last cut. Where rows are merged, files are left out as a filter on the
+column would leave them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from pyroaring import BitMap, FrozenBitMap
+
+from table_format.indexes.best_rows import BestRows, best_rows
+from table_format.indexes.deletion_vectors import DeletionVectors
+from table_format.indexes.file_index import FileIndexes, has_index
+from table_format.kernels.bounds import ColumnBounds
+from table_format.kernels.row_places import reached
+from table_format.metastore.references.expired_reads import explaining_expiry
+from table_format.model.data_file import DataFileMeta
+from table_format.model.predicate import Predicate, conjunction
+from table_format.model.row_order import RowLimit
+from table_format.model.split import DataSplit, SplitContent
+from table_format.model.types import DataField
+from table_format.pruning.file_bounds import FileBounds
+from table_format.table.facts import TableFacts
+from table_format.table.read.first_files import FirstFiles, OrderedFile
+from table_format.table.read.index_reads import of_each_file
+from table_format.table.read.known_rows import KnownRows, PlannedRows, is_read_as_stored
+from table_format.table.read.plan import Limited, Plan
+from table_format.table.read.splits import with_files
+
+_MAX_SHARE_OF_ROWS: Final = 0.5
+"""Of a file's rows; where a limit takes more, its index would hardly save reading."""
+_MAX_INDEXED_ROWS: Final = 10_000
+"""For the first rows of a larger limit indexes are not read: each of so many values would have to be compared."""
+
+_BY_ENOUGH_ROWS: Final = "left out by enough rows in other files"
+_BY_STATISTICS: Final = "left out by statistics of the order"
+_BY_INDEX: Final = "left out by the index of the order"
+
+_Kept = Mapping[tuple[int, int], FrozenBitMap | None]
+"""Files by the number of their split and their place in it, with the rows to read; ``None`` is all that were before."""
+
+
+def limited(facts: TableFacts, plan: Plan, limit: RowLimit) -> Plan:
+    """The plan with what the first rows of a limit may be in; ``facts`` are those of the scan.
+
+    An index that is missing or damaged leaves out nothing, which is logged.
+
+    Raises:
+        CorruptionError: a deletion vector is missing or damaged.
+        SnapshotExpired: the snapshot was expired meanwhile.
+    """
+    ids = {snapshot_id for split in plan.splits for snapshot_id in split.snapshot_ids}
+    with explaining_expiry(facts.store, *sorted(ids)):
+        if limit.count == 0:
+            return _with_kept(plan, limit, {}, _BY_ENOUGH_ROWS)
+        if any(split.content is not SplitContent.STATE for split in plan.splits):
+            return replace(plan, limited=_note(plan, limit, {}, None))
+        return _FirstRows(facts, plan, limit).plan() if limit.order else _any_rows(facts, plan, limit)
+
+
+def _planned_rows(facts: TableFacts, plan: Plan) -> dict[str | None, PlannedRows]:
+    """By the branch that splits are of."""
+    own = PlannedRows(facts, plan)
+    if plan.fallback is None:
+        return {None: own}
+    other = PlannedRows(plan.fallback.facts or facts, plan.fallback)
+    return {None: own, **{split.branch: other for split in plan.fallback.splits}}
+
+
+# --- any rows --------------------------------------------------------------------------------------------------------
+
+
+def _any_rows(facts: TableFacts, plan: Plan, limit: RowLimit) -> Plan:
+    """The first files that have enough rows for sure; all files where there are not so many for sure."""
+    rows = _planned_rows(facts, plan)
+    kept: dict[tuple[int, int], FrozenBitMap | None] = {}
+    left = limit.count
+    for number, split in enumerate(plan.splits):
+        if not is_read_as_stored(split):
+            continue
+        for place, known in enumerate(rows[split.branch].of_split(split)):
+            if known.count and left:
+                kept[number, place] = _first_positions(known, left)
+                left -= min(left, known.count)
+    if left:
+        return replace(plan, limited=_note(plan, limit, {}, None))
+    return _with_kept(plan, limit, kept, _BY_ENOUGH_ROWS)
+
+
+def _first_positions(known: KnownRows, count: int) -> FrozenBitMap | None:
+    """The first rows of a file where few of them do; those of a file with deleted rows are not counted out."""
+    if known.deleted or count > _MAX_SHARE_OF_ROWS * known.file.row_count:
+        return known.selected
+    return FrozenBitMap(range(count) if known.selected is None else known.selected[:count])
+
+
+# --- the first rows in an order --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file of a split that is read as stored."""
+
+    number: int
+    place: int
+    split: DataSplit
+    known: KnownRows
+    planned: PlannedRows
+
+
+class _FirstRows:
+    """The choice of files and rows for a limit with an order."""
+
+    def __init__(self, facts: TableFacts, plan: Plan, limit: RowLimit) -> None:
+        self._facts = facts
+        self._plan = plan
+        self._limit = limit
+        self._rows = _planned_rows(facts, plan)
+        self._deletions: dict[int, DeletionVectors | None] = {}
+        self._bounds = {
+            branch: FileBounds(planned.plan.schema, planned.facts.schemas, [limit.order[0].column])
+            for branch, planned in self._rows.items()
+        }
+        self._indexes = {
+            branch: planned.plan.indexes or FileIndexes(planned.facts.store, planned.facts.schemas, planned.plan.schema)
+            for branch, planned in self._rows.items()
+        }
+
+    def plan(self) -> Plan:
+        """The plan with what was chosen."""
+        first = FirstFiles(self._limit, self._field.type, [self._ordered(file) for file in self._files])
+        first.search(self._best)
+        chosen = first.kept()
+        kept = {
+            (file.number, file.place): None if rows is None else FrozenBitMap(rows)
+            for at, file in enumerate(self._files)
+            if (rows := chosen.get(at, ())) != ()
+        }
+        by_index = {file.known.file.file_name for at, file in enumerate(self._files) if first.is_indexed(at)}
+        for number, split in enumerate(self._plan.splits):
+            if not is_read_as_stored(split):
+                kept.update(((number, place), None) for place in self._merged(split, first))
+        bound = None if first.bound is None else reached(first.bound[0], self._limit.order[0])
+        return _with_kept(self._plan, self._limit, kept, _BY_STATISTICS, by_index, bound)
+
+    @cached_property
+    def _field(self) -> DataField:
+        return self._plan.schema.field(self._limit.order[0].column)
+
+    @cached_property
+    def _files(self) -> list[_File]:
+        return [
+            _File(number, place, split, known, self._rows[split.branch])
+            for number, split in enumerate(self._plan.splits)
+            if is_read_as_stored(split)
+            for place, known in enumerate(self._rows[split.branch].of_split(split))
+        ]
+
+    def _ordered(self, file: _File) -> OrderedFile:
+        known = file.known
+        most = min(_MAX_INDEXED_ROWS, _MAX_SHARE_OF_ROWS * known.file.row_count)
+        may_read = file.planned.plan.pruning.may_read_indexes and known.is_known and self._limit.count <= most
+        return OrderedFile(self._bounds_of(file.split, known.file), known.count, may_read and has_index(known.file))
+
+    def _bounds_of(self, split: DataSplit, file: DataFileMeta) -> ColumnBounds | None:
+        return self._bounds[split.branch].of_values(file).get(self._field.name)
+
+    def _merged(self, split: DataSplit, first: FirstFiles) -> range:
+        """The places of the files to read of a split whose rows are merged: all or none."""
+
+        def may_hold(file: DataFileMeta) -> bool:
+            return first.may_hold(first.place_of_first(self._bounds_of(split, file)))
+
+        pruning = self._rows[split.branch].plan.pruning
+        return range(len(split.files) if pruning.kept_files(split.files, may_hold, merged=True) else 0)
+
+    def _best(self, numbers: Sequence[int]) -> Sequence[BestRows | None]:
+        files = [(self._files[number], self._live(self._files[number])) for number in numbers]
+        return of_each_file(self._facts.store.io, lambda each: self._best_of(*each), files)
+
+    def _live(self, file: _File) -> BitMap:
+        """The rows that are selected and not deleted."""
+        rows = file.known.positions
+        if file.number not in self._deletions:
+            self._deletions[file.number] = file.planned.deletions(file.split)
+        deletions = self._deletions[file.number]
+        vector = None if deletions is None else deletions.of(file.known.file)
+        return rows if vector is None else rows - BitMap(vector.positions)
+
+    def _best_of(self, file: _File, rows: BitMap) -> BestRows | None:
+        text = file.planned.facts.partitions.text(file.split.partition)
+        order = self._limit.order
+        return self._indexes[file.split.branch].evaluated(
+            text,
+            file.split.bucket,
+            file.known.file,
+            lambda index: best_rows(index, self._field, order[0], self._limit.count, rows, with_ties=len(order) > 1),
+            None,
+        )
+
+
+# --- the plan --------------------------------------------------------------------------------------------------------
+
+
+def _with_kept(
+    plan: Plan,
+    limit: RowLimit,
+    kept: _Kept,
+    reason: str,
+    by_index: frozenset[str] | set[str] = frozenset(),
+    bound: Predicate | None = None,
+) -> Plan:
+    """The plan with some of its files; ``by_index`` are those that were left out by their indexes, if they were."""
+    splits = tuple(_splits(plan, kept))
+    names = {file.file_name for split in splits for file in split.files}
+    left_out = {
+        file.file_name: _BY_INDEX if file.file_name in by_index else reason
+        for split in plan.splits
+        for file in split.files
+        if file.file_name not in names
+    }
+    bounded = replace(_bounded(plan, bound), splits=splits, limited=_note(plan, limit, left_out, bound))
+    if plan.fallback is None:
+        return bounded
+    others = tuple(split for split in splits if split.branch is not None)
+    note = _note(plan.fallback, limit, left_out, bound)
+    return replace(bounded, fallback=replace(_bounded(plan.fallback, bound), splits=others, limited=note))
+
+
+def _note(plan: Plan, limit: RowLimit, left_out: Mapping[str, str], bound: Predicate | None) -> Limited:
+    """What was left out of the files that are read with the options of a plan, and not with those of its fallback."""
+    own = plan.parts[0].splits
+    names = [file.file_name for split in own for file in split.files]
+    return Limited(
+        limit, len(names), {name: left_out[name] for name in names if name in left_out}, plan.predicate, bound
+    )
+
+
+def _bounded(plan: Plan, bound: Predicate | None) -> Plan:
+    if bound is None:
+        return plan
+    given = () if plan.predicate is None else (plan.predicate,)
+    return replace(plan, pruning=replace(plan.pruning, predicate=conjunction((*given, bound))))
+
+
+def _splits(plan: Plan, kept: _Kept) -> Iterator[DataSplit]:
+    for number, split in enumerate(plan.splits):
+        places = [place for place in range(len(split.files)) if (number, place) in kept]
+        if not places:
+            continue
+        found = with_files(split, places)
+        rows = [kept[number, place] for place in places]
+        if any(each is not None for each in rows):
+            before = found.selections or (None,) * len(places)
+            chosen = tuple(old if new is None else new for old, new in zip(before, rows, strict=True))
+            found = replace(found, selections=chosen)
+        yield found

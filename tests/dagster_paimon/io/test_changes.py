@@ -1,0 +1,155 @@
+"""An asset that follows the changes of a table: what it reads, and what it does when they can no longer be had."""
+
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from dagster_paimon import changes_since_last_run
+from dagster_paimon.reporting.metadata import snapshot_fingerprint
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from table_format import Table
+from table_format.model.schema import Schema
+from tests.support.dagster_project import Project
+
+pytestmark = pytest.mark.dagster
+
+COLUMNS = pa.schema([("id", pa.int64()), ("user", pa.int64()), ("amount", pa.int64())])
+SUM = {"merge-engine": "aggregation", "fields.amount.aggregate-function": "sum", "bucket": "1"}
+
+
+def a_source(project: Project, **options: str) -> Table:
+    catalog = project.lakehouse.catalog()
+    catalog.create_database("shop", ignore_if_exists=True)
+    schema = Schema.from_arrow(
+        COLUMNS, primary_keys=["id"], options={"bucket": "1", "changelog-producer": "lookup", **options}
+    )
+    return catalog.create_table("shop.orders", schema)
+
+
+def orders(*rows: tuple[int, int, int], kind: str = "+I") -> pa.Table:
+    found = pa.table(dict(zip(COLUMNS.names, map(list, zip(*rows, strict=True)), strict=True)), schema=COLUMNS)
+    return found.append_column("_row_kind", pa.array([kind] * found.num_rows))
+
+
+def totals(seen: list[Any], *, fails: bool = False, consumer: str | None = None) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=["mart", "totals"],
+        io_manager_key="paimon_io",
+        metadata={"paimon/write_mode": "upsert", "paimon/primary_key": ["user"], "paimon/options": SUM},
+    )
+    def make(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> pa.Table:
+        changes = changes_since_last_run(
+            context, lakehouse, "shop.orders", columns=["user", "amount"], consumer=consumer
+        )
+        seen.append((changes.is_complete, changes.rows.num_rows))
+        if fails:
+            raise dg.Failure(description="on purpose", allow_retries=False)
+        amounts = pc.multiply(changes.rows["amount"], changes.signs)
+        return pa.table({"user": changes.rows["user"], "amount": amounts})
+
+    return make
+
+
+def sums(project: Project) -> dict[int, int]:
+    return {row["user"]: row["amount"] for row in project.rows("mart.totals")}
+
+
+@pytest.mark.parametrize("producer", ["full-compaction", "lookup"])
+def test_a_run_reads_what_changed_since_the_last_one_and_the_sums_are_right(project: Project, producer: str) -> None:
+    source, seen = a_source(project, **{"changelog-producer": producer}), []
+    source.append(orders((1, 10, 5), (2, 10, 7), (3, 20, 1)))
+    source.compact(full=True)
+    project.run(totals(seen))
+    source.append(orders((2, 20, 9), (4, 30, 2)))
+    source.append(orders((3, 20, 1), kind="-D"))
+    source.compact(full=True)
+    project.run(totals(seen))
+    assert sums(project) == {10: 5, 20: 9, 30: 2}
+    assert seen[0] == (True, 3)
+    assert seen[1] == (False, 4)  # before and after of 2, the new 4, and 3 that is gone
+
+
+def test_a_run_without_changes_writes_nothing(project: Project) -> None:
+    source, seen = a_source(project), []
+    source.append(orders((1, 10, 5)))
+    for _ in range(2):
+        project.run(totals(seen))
+    assert seen == [(True, 1), (False, 0)]
+    assert project.table("mart.totals").latest_snapshot().id == 1
+
+
+def test_a_run_that_fails_leaves_its_changes_to_the_next(project: Project) -> None:
+    source, seen = a_source(project), []
+    source.append(orders((1, 10, 5)))
+    project.run(totals(seen))
+    source.append(orders((2, 10, 7)))
+    project.run(totals(seen, fails=True), raise_on_error=False)
+    project.run(totals(seen))
+    assert seen == [(True, 1), (False, 1), (False, 1)]
+    assert sums(project) == {10: 12}
+
+
+def test_after_a_rollback_of_the_source_all_is_computed_again(project: Project) -> None:
+    source, seen = a_source(project), []
+    source.append(orders((1, 10, 5)))
+    source.append(orders((2, 10, 7)))
+    project.run(totals(seen))
+    source.rollback_to(2)
+    source.append(orders((3, 20, 1)))
+    project.run(totals(seen))
+    assert seen == [(True, 2), (True, 2)]
+    assert sums(project) == {10: 5, 20: 1}
+
+
+def test_after_an_overwrite_of_the_source_all_is_computed_again(project: Project) -> None:
+    source, seen = a_source(project), []
+    source.append(orders((1, 10, 5)))
+    project.run(totals(seen))
+    source.overwrite(orders((2, 20, 7)))
+    source.append(orders((3, 20, 1)))
+    project.run(totals(seen))
+    assert seen == [(True, 1), (True, 2)]
+    assert sums(project) == {20: 8}
+
+
+def test_after_the_expiry_of_what_was_read_all_is_computed_again(project: Project) -> None:
+    source, seen = a_source(project), []
+    source.append(orders((1, 10, 5)))
+    project.run(totals(seen))
+    for user in (20, 30):
+        source.append(orders((user, user, 1)))
+    source.expire_snapshots(retain_max=1, retain_min=1, older_than_ms=2**60, retain_floor_ms=0)
+    project.run(totals(seen))
+    assert seen == [(True, 1), (True, 3)]
+    assert sums(project) == {10: 5, 20: 1, 30: 1}
+
+
+def test_a_consumer_keeps_what_the_next_run_needs(project: Project) -> None:
+    source, seen = a_source(project), []
+    source.append(orders((1, 10, 5)))
+    project.run(totals(seen, consumer="totals"))
+    for user in (20, 30):
+        source.append(orders((user, user, 1)))
+    source.expire_snapshots(retain_max=1, retain_min=1, older_than_ms=2**60, retain_floor_ms=0)
+    project.run(totals(seen, consumer="totals"))
+    assert seen == [(True, 1), (False, 2)]
+    assert sums(project) == {10: 5, 20: 1, 30: 1}
+
+
+def test_the_snapshot_of_the_asset_says_how_far_it_has_read(project: Project) -> None:
+    source = a_source(project)
+    source.append(orders((1, 10, 5)))
+    project.run(totals([]))
+    properties = project.table("mart.totals").latest_snapshot().properties
+    assert properties["consumed.shop.orders"] == str(source.latest_snapshot().id)
+    assert properties["consumed-state.shop.orders"] == snapshot_fingerprint(source.latest_snapshot())
+
+
+def test_a_source_without_changelog_is_refused(project: Project) -> None:
+    a_source(project, **{"changelog-producer": "none"}).append(orders((1, 10, 5)))
+    result = project.run(totals([]), raise_on_error=False)
+    (failure,) = [event for event in result.all_events if event.is_step_failure]
+    assert "set changelog-producer to lookup" in failure.step_failure_data.error.to_string()
