@@ -81,7 +81,7 @@ def snapshot_sensor(
             asset = asset_of_table(context, table)
             found = [event for change in _changes(facts, new) for event in _events(context, asset, facts, change)]
             events += found
-            additions += _new_dynamic_partitions(asset, found, context.instance)
+            additions += _new_dynamic_partitions(context, asset, found)
             notes.append(_note(table, new, found))
             _warn(context, table, new)
         return dg.SensorResult(
@@ -144,7 +144,7 @@ def _events(
             return
     description = f"snapshot {snapshot.id}, {snapshot.commit_kind} by {snapshot.commit_user}"
     metadata = _metadata(facts, change)
-    partitions = _partition_rows(asset, facts, change, context.instance)
+    partitions = _partition_rows(context, asset, facts, change)
     if not partitions:
         yield _event(asset, snapshot, None, metadata, description)
     for key, rows in partitions.items():
@@ -187,7 +187,7 @@ def _metadata(facts: TableFacts, change: _Change) -> dict[str, Any]:
 
 
 def _partition_rows(
-    asset: TableAsset, facts: TableFacts, change: _Change, instance: dg.DagsterInstance
+    context: dg.SensorEvaluationContext, asset: TableAsset, facts: TableFacts, change: _Change
 ) -> dict[str, int]:
     """The rows by Dagster partition; none where the table's partitions are not those of the asset."""
     positions = _positions(asset, facts)
@@ -195,7 +195,7 @@ def _partition_rows(
         return {}
     found: Counter[str] = Counter()
     for values, rows in change.rows.items():
-        key = _dagster_key(asset, {dimension: values[at] for dimension, at in positions.items()}, instance)
+        key = _dagster_key(asset, {dimension: values[at] for dimension, at in positions.items()}, context.instance)
         if key is not None:
             found[key] += rows
     return dict(found)
@@ -231,12 +231,12 @@ def _dagster_key(asset: TableAsset, values: Mapping[str, str], instance: dg.Dags
 
 
 def _new_dynamic_partitions(
-    asset: TableAsset, events: list[Event], instance: dg.DagsterInstance
+    context: dg.SensorEvaluationContext, asset: TableAsset, events: list[Event]
 ) -> Iterator[dg.AddDynamicPartitionsRequest]:
     partitions = asset.partitions
     if not isinstance(partitions, dg.DynamicPartitionsDefinition) or partitions.name is None:
         return
-    known = set(instance.get_dynamic_partitions(partitions.name))
+    known = set(context.instance.get_dynamic_partitions(partitions.name))
     keys = sorted({event.partition for event in events if event.partition is not None} - known)
     if keys:
         yield partitions.build_add_request(keys)
