@@ -40,7 +40,9 @@ def require_package(wanted: FrameType) -> None:
 
 
 def load(scan: Scan, wanted: FrameType, spark: SparkResource, *, columns: Sequence[str] | None = None) -> Any:  # noqa: ANN401 - the frame of the annotation
-    """The rows of a planned scan, with these ``columns`` of it or with all; of a Spark frame or a RecordBatchReader nothing is read before it is used.
+    """The rows of a planned scan, with these ``columns`` of it or with all.
+
+    Of a Spark frame or a RecordBatchReader nothing is read before it is used.
 
     A duckdb relation belongs to duckdb's default connection, so that several can be joined.
 
