@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo ui test lint format interop simulate torture bench structure docs lock clean
+.PHONY: help setup demo ui test lint format interop simulate torture indexes bench bench-indexes structure docs lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,7 +12,7 @@ WAREHOUSE ?= warehouse
 MINUTES ?= 10
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 setup: $(READY) ## Make the environment (Python packages, and Java where none fits)
 
@@ -54,8 +54,18 @@ simulate: setup ## Search schedules and faults for a broken invariant
 torture: setup ## Kill, interrupt and stop processes that work on one table; MINUTES=10
 	$(BIN)/python -m tests.torture --minutes $(MINUTES)
 
+indexes: setup ## Damage file indexes, look up every value in them, and hand tables with them over and back
+	$(BIN)/python -m tests.corruption.file_indexes --damages 24000
+	$(BIN)/python -m tests.kernels.file_index.look_ups
+	INDEX_HAND_OVERS=155 $(BIN)/python -m pytest -m oracle -s tests/oracle/test_index_hand_overs.py
+
 bench: setup ## Measure the workloads side by side with plain Spark and the peers
 	$(BIN)/python -m benchmarks.run
+
+bench-indexes: setup ## Measure what file indexes save and cost, beside plain Spark, DuckDB and the real Paimon
+	$(BIN)/python -m benchmarks.file_indexes
+	$(BIN)/python -m benchmarks.index_pages
+	$(BIN)/python -m benchmarks.index_building
 
 structure: setup ## Measure the source: modules, floors of imports, sizes, docstrings
 	$(BIN)/python -m benchmarks.structure

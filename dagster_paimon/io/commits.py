@@ -9,9 +9,12 @@ person starts again, "re-execute all" included, is work of its own and writes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Protocol
+
+RUN_ID_PROPERTY: Final = "dagster.run_id"
+"""The property of a snapshot that names the run which committed it."""
 
 _CONTINUES: Final = ("dagster/is_resume_retry", "dagster/is_asset_resume_retry", "dagster/retry_number")
 _BACKFILL: Final = "dagster/backfill"
@@ -76,6 +79,10 @@ class Committer:
     properties: Mapping[str, str]
     since_ms: int = 0
 
+    def with_properties(self, more: Mapping[str, str]) -> Committer:
+        """The same with further properties; what is there already stays."""
+        return replace(self, properties={**more, **self.properties})
+
 
 def first_run_id(run: Run, runs: Runs) -> str:
     """The run whose work this run carries on: itself, unless it continues a failed one."""
@@ -93,7 +100,7 @@ def committer(
 ) -> Committer:
     """The committer of one step's output; ``consumed`` are the snapshots that were read, by table."""
     properties = {
-        "dagster.run_id": run.run_id,
+        RUN_ID_PROPERTY: run.run_id,
         "dagster.job": run.job_name,
         "dagster.asset": asset,
         **({"dagster.partition": _span(partitions)} if partitions else {}),

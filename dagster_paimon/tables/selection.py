@@ -39,6 +39,15 @@ class TableSelection:
                 raise InvalidInputError(message)
         return cls(patterns)
 
+    @property
+    def plain_names(self) -> tuple[str, ...]:
+        """The names, where there is no pattern among them; none otherwise.
+
+        >>> TableSelection.of(["shop.orders", "shop.users"]).plain_names, TableSelection.of("shop.*").plain_names
+        (('shop.orders', 'shop.users'), ())
+        """
+        return () if any(map(_is_pattern, self.patterns)) else self.patterns
+
     def names(self, catalog: Catalog) -> tuple[str, ...]:
         """The names given, whether or not there is such a table, and the tables that match the patterns, each once."""
         return self._among(_all_tables(catalog) if self._has_patterns else ())
