@@ -7,13 +7,16 @@ their JVM has died. Everything that is asked of them fails then.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, cast
+import threading
+from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
     from subprocess import Popen
 
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
+
+_LONGEST_CANCEL_SECONDS: Final = 10.0
 
 
 def forget_dead_session() -> str | None:
@@ -34,7 +37,18 @@ def forget_dead_session() -> str | None:
 
 
 def cancel_jobs(session: SparkSession) -> None:
-    """Cancel all jobs of a session; one that cannot be reached has none."""
+    """Cancel all jobs of a session after this thread was interrupted while it waited for one of them.
+
+    The connection of this thread to the JVM still waits for that job, so another thread asks, and the connection is
+    closed: what came next would get the answer of the job.
+    """
+    asking = threading.Thread(target=_cancel, args=(session,), name="cancel-spark-jobs", daemon=True)
+    asking.start()
+    asking.join(_LONGEST_CANCEL_SECONDS)
+    _close_connection()
+
+
+def _cancel(session: SparkSession) -> None:
     try:
         if type(session).__module__.startswith("pyspark.sql.connect"):
             session.interruptAll()
@@ -42,6 +56,15 @@ def cancel_jobs(session: SparkSession) -> None:
             session.sparkContext.cancelAllJobs()
     except Exception:
         logging.getLogger(__name__).debug("the jobs of the session were not cancelled", exc_info=True)
+
+
+def _close_connection() -> None:
+    from pyspark import SparkContext
+
+    client: Any = getattr(SparkContext._gateway, "_gateway_client", None)
+    connection = client.get_thread_connection() if hasattr(client, "get_thread_connection") else None
+    if connection is not None:
+        connection.close(reset=True)
 
 
 def _is_running(context: type[SparkContext]) -> bool:
