@@ -160,7 +160,9 @@ def test_pressure_asks_for_one_compaction_of_the_table_that_needs_it(project: Pr
     assert request.tags == {"lakehouse/maintains": "dwd.orders"}
     assert "pressure dwd.orders 9-" in request.run_key
     assert set(json.loads(context.cursor)) == {"dwd.orders", "dwd.users"}
-    again = dg.build_sensor_context(cursor=context.cursor, resources={"lakehouse": project.lakehouse})
+    again = dg.build_sensor_context(
+        cursor=context.cursor, resources={"lakehouse": project.lakehouse}, instance=project.instance
+    )
     (nothing,) = compaction_pressure(again)
     assert isinstance(nothing, dg.SkipReason)
 
