@@ -7,7 +7,11 @@ their JVM has died. Everything that is asked of them fails then.
 from __future__ import annotations
 
 import logging
+import signal
 import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
@@ -36,11 +40,35 @@ def forget_dead_session() -> str | None:
     return None
 
 
-def cancel_jobs(session: SparkSession) -> None:
-    """Cancel all jobs of a session after this thread was interrupted while it waited for one of them.
+def cancel_jobs_when_interrupted(session: SparkSession) -> None:
+    """Let SIGINT and SIGTERM cancel the jobs of a session before the handlers that are installed now do their work.
 
-    The connection of this thread to the JVM still waits for that job, so another thread asks, and the connection is
-    closed: what came next would get the answer of the job.
+    They would raise an error in the middle of a call to the JVM, and pyspark makes further calls on its way out, which
+    wait until the job has ended.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before = signal.getsignal(number)
+        if callable(before) and not isinstance(before, _CancellingHandler):
+            signal.signal(number, _CancellingHandler(session, before))
+
+
+@dataclass(frozen=True, slots=True)
+class _CancellingHandler:
+    session: SparkSession
+    before: Callable[[int, FrameType | None], object]
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        cancel_jobs(self.session)
+        self.before(number, frame)
+
+
+def cancel_jobs(session: SparkSession) -> None:
+    """Cancel all jobs of a session while this thread waits for one of them.
+
+    The connection of this thread to the JVM is taken by that job, so another thread asks, and the connection is closed:
+    what comes next would wait for the job, and get its answer.
     """
     asking = threading.Thread(target=_cancel, args=(session,), name="cancel-spark-jobs", daemon=True)
     asking.start()
