@@ -23,6 +23,12 @@ Example::
 from __future__ import annotations
 
 from dagster_paimon.checks import table_checks
+from dagster_paimon.components import (
+    PaimonChecksComponent,
+    PaimonLakehouseComponent,
+    PaimonMaintenanceComponent,
+    PaimonSensorsComponent,
+)
 from dagster_paimon.io.changes import Changes, changes_since_last_run
 from dagster_paimon.io.evolution import SchemaEvolution
 from dagster_paimon.io.frames import SparkFrame
@@ -39,7 +45,11 @@ __all__ = [
     "Changes",
     "Freshness",
     "LakehouseCatalog",
+    "PaimonChecksComponent",
     "PaimonIOManager",
+    "PaimonLakehouseComponent",
+    "PaimonMaintenanceComponent",
+    "PaimonSensorsComponent",
     "SchemaEvolution",
     "SparkFrame",
     "SparkMode",

@@ -40,7 +40,7 @@ def maintenance_schedules(tables: TableNames = "*") -> tuple[dg.ScheduleDefiniti
 def _each_table(
     tables: TableSelection, name: str, job: dg.JobDefinition, op: str, cron: str, description: str
 ) -> dg.ScheduleDefinition:
-    @dg.schedule(name=name, job=job, cron_schedule=cron, description=description)
+    @dg.schedule(name=name, job_name=job.name, cron_schedule=cron, description=description)
     def schedule(
         context: dg.ScheduleEvaluationContext, lakehouse: LakehouseCatalog
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from dagster_paimon.maintenance.index_rewrite import covered, rewrite_index_table
+from dagster_paimon.maintenance.index_rewrite import covered
 from dagster_paimon.maintenance.requests import maintenance_run
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors.pressure import fingerprint_of
@@ -20,7 +20,7 @@ def missing_indexes_sensor(tables: TableNames = "*", *, name: str = "missing_ind
 
     @dg.sensor(
         name=name,
-        job=rewrite_index_table,
+        job_name="rewrite_index_table",
         minimum_interval_seconds=300,
         default_status=dg.DefaultSensorStatus.STOPPED,
         description="Requests a rewrite of indexes where files lack the indexes that their table declares.",

@@ -7,7 +7,6 @@ from typing import Final
 
 import dagster as dg
 
-from dagster_paimon.maintenance.compaction import compact_table
 from dagster_paimon.maintenance.requests import maintenance_run
 from dagster_paimon.reporting.metadata import snapshot_fingerprint
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
@@ -25,7 +24,7 @@ def compaction_pressure_sensor(tables: TableNames = "*", *, name: str = "compact
 
     @dg.sensor(
         name=name,
-        job=compact_table,
+        job_name="compact_table",
         minimum_interval_seconds=60,
         default_status=dg.DefaultSensorStatus.STOPPED,
         description=f"Requests a compaction where a bucket has {TOO_MANY_SORTED_RUNS} sorted runs, or unseen rows.",
