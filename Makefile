@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo ui test lint format interop simulate torture bench structure docs lock clean
+.PHONY: help setup demo ui test lint format interop simulate torture indexes bench structure docs lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -53,6 +53,11 @@ simulate: setup ## Search schedules and faults for a broken invariant
 
 torture: setup ## Kill, interrupt and stop processes that work on one table; MINUTES=10
 	$(BIN)/python -m tests.torture --minutes $(MINUTES)
+
+indexes: setup ## Damage file indexes, look up every value in them, and hand tables with them over and back
+	$(BIN)/python -m tests.corruption.file_indexes --damages 24000
+	$(BIN)/python -m tests.kernels.file_index.look_ups
+	INDEX_HAND_OVERS=155 $(BIN)/python -m pytest -m oracle -s tests/oracle/test_index_hand_overs.py
 
 bench: setup ## Measure the workloads side by side with plain Spark and the peers
 	$(BIN)/python -m benchmarks.run

@@ -9,7 +9,7 @@ before, and every later day there is.
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import dagster as dg
 
@@ -19,6 +19,9 @@ from assets.feed.plan import KEY_COLUMN, MAX_LATE_DAYS
 from assets.ods import EVENT_COLUMNS
 from dagster_paimon.io.frames import SparkFrame
 
+ARRIVED: Final = "_arrived"
+"""The day of the run that a row comes from; it is counted and not stored."""
+
 
 def _metadata(table: FeedTable) -> dict[str, Any]:
     return {
@@ -26,6 +29,7 @@ def _metadata(table: FeedTable) -> dict[str, Any]:
         "paimon/primary_key": [KEY_COLUMN[table]],
         # Partitioned in Dagster by day of arrival; the table itself is not.
         "paimon/partition_scope": "input",
+        "paimon/row_partition": ARRIVED,
         "paimon/options": {
             "bucket": "2",
             "merge-engine": "deduplicate",
@@ -66,21 +70,25 @@ def users(context: dg.AssetExecutionContext, events: SparkFrame) -> SparkFrame:
 
 
 def current_rows(events: SparkFrame, table: FeedTable, days: Sequence[str]) -> SparkFrame:
-    """For every key that those days touch, its last row of all the events, or its delete, as ``_row_kind`` says."""
+    """For every key that those days touch, its last row of all the events, or its delete, as ``_row_kind`` says.
+
+    ``_arrived`` is the last of those days that touches the key.
+    """
     from pyspark.sql import functions as F
 
     key = KEY_COLUMN[table]
-    touched = events.where(F.col("dt").isin(list(days))).select(key).distinct()
+    touched = events.where(F.col("dt").isin(list(days))).groupBy(key).agg(F.max("dt").alias(ARRIVED))
     columns = [name for name in events.columns if name not in EVENT_COLUMNS and name != key]
     last = F.max_by(F.struct("op", "lsn", *columns), "lsn").alias("last")
     return (
-        events.join(touched, key, "left_semi")
+        events.join(touched, key)
         .groupBy(key)
-        .agg(last)
+        .agg(last, F.max(ARRIVED).alias(ARRIVED))
         .select(
             key,
             *(F.col(f"last.{name}") for name in columns),
             F.col("last.lsn"),
+            ARRIVED,
             F.when(F.col("last.op") == "d", "-D").otherwise("+I").alias("_row_kind"),
         )
     )

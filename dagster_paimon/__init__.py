@@ -23,6 +23,7 @@ Example::
 from __future__ import annotations
 
 from dagster_paimon.checks import table_checks
+from dagster_paimon.checks.audits import branch_audit
 from dagster_paimon.components import (
     PaimonChecksComponent,
     PaimonLakehouseComponent,
@@ -31,9 +32,10 @@ from dagster_paimon.components import (
 )
 from dagster_paimon.io.changes import Changes, changes_since_last_run
 from dagster_paimon.io.evolution import SchemaEvolution
-from dagster_paimon.io.frames import SparkFrame
+from dagster_paimon.io.frames import FrameType, SparkFrame
 from dagster_paimon.io.io_manager import PaimonIOManager
-from dagster_paimon.io.writing import WriteMode
+from dagster_paimon.io.publishing import published_table
+from dagster_paimon.io.spec import EmptyPartitions, WriteMode
 from dagster_paimon.maintenance.jobs import maintenance_jobs
 from dagster_paimon.maintenance.schedules import maintenance_schedules
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
@@ -43,6 +45,8 @@ from dagster_paimon.tables.freshness import Freshness
 
 __all__ = [
     "Changes",
+    "EmptyPartitions",
+    "FrameType",
     "Freshness",
     "LakehouseCatalog",
     "PaimonChecksComponent",
@@ -55,11 +59,13 @@ __all__ = [
     "SparkMode",
     "SparkResource",
     "WriteMode",
+    "branch_audit",
     "changes_since_last_run",
     "compaction_pressure_sensor",
     "maintenance_jobs",
     "maintenance_schedules",
     "missing_indexes_sensor",
+    "published_table",
     "snapshot_sensor",
     "table_checks",
 ]

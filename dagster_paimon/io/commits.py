@@ -9,7 +9,7 @@ person starts again, "re-execute all" included, is work of its own and writes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Protocol
 
@@ -75,6 +75,10 @@ class Committer:
     user: str
     properties: Mapping[str, str]
     since_ms: int = 0
+
+    def with_properties(self, more: Mapping[str, str]) -> Committer:
+        """The same with further properties; what is there already stays."""
+        return replace(self, properties={**more, **self.properties})
 
 
 def first_run_id(run: Run, runs: Runs) -> str:

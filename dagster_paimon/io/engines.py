@@ -1,19 +1,21 @@
 """The two ways rows move: Arrow inside this process, and Spark. Planning and committing are the same for both.
 
-An engine turns a frame into commit messages and a planned scan into a frame; nothing it writes is visible before the
-IO manager commits the messages.
+An engine turns a frame into commit messages; nothing it writes is visible before the IO manager commits the messages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 import pyarrow as pa
 
-from dagster_paimon.io.frames import SparkFrame
+from dagster_paimon.io.frames import FrameType, SparkFrame, frame_type_of, known_types
+from dagster_paimon.io.tally import RETRACTING, Tally
 from dagster_paimon.resources.progress import Log
 from dagster_paimon.resources.spark import SparkResource
+from table_format.errors import InvalidData
 from table_format.model.arrow_calls import nulls
 from table_format.model.arrow_types import arrow_type, fields_from_arrow
 from table_format.model.commit import CommitMessage
@@ -21,7 +23,7 @@ from table_format.model.row_kind import ROW_KIND_COLUMN
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
 from table_format.table.facts import TableFacts
-from table_format.table.read.scan import Scan
+from table_format.table.rows.input import reader_of
 from table_format.table.write.commit_retries import is_repeatable
 from table_format.table.write.table_write import TableWrite
 
@@ -29,10 +31,25 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 Messages: TypeAlias = tuple[CommitMessage, ...]
+_OUTSIDE: Final = "row outside of the partitions of the run: "
+
+
+@dataclass(frozen=True, slots=True)
+class Handling:
+    """What is done with the rows of a frame besides writing them.
+
+    ``kind`` is the kind of every row, such as ``-D``; ``tally`` counts them; ``dropped`` columns are not stored.
+    """
+
+    kind: str | None = None
+    tally: Tally | None = None
+    dropped: frozenset[str] = frozenset()
 
 
 class FrameWriter(Protocol):
     """One frame about to be written."""
+
+    handling: Handling
 
     def fields(self) -> tuple[DataField, ...]:
         """The columns of the frame in types of the format."""
@@ -48,10 +65,22 @@ class FrameWriter(Protocol):
         ...
 
 
-class ArrowWriter:
-    """Writes a table or a stream of Arrow in this process."""
+@dataclass(frozen=True, slots=True)
+class Restartable:
+    """Rows that can be read again and again: each call of ``open`` gives a new stream of all of them."""
 
-    def __init__(self, frame: pa.Table | pa.RecordBatchReader) -> None:
+    schema: pa.Schema
+    open: Callable[[], pa.RecordBatchReader]
+
+
+ArrowRows: TypeAlias = pa.Table | pa.RecordBatchReader | Restartable
+
+
+class ArrowWriter:
+    """Writes what speaks Arrow in this process."""
+
+    def __init__(self, frame: ArrowRows) -> None:
+        self.handling = Handling()
         self._frame = frame
 
     def fields(self) -> tuple[DataField, ...]:
@@ -61,19 +90,21 @@ class ArrowWriter:
     @property
     def is_repeatable(self) -> bool:
         """See ``FrameWriter``."""
-        return is_repeatable(self._frame)
+        return isinstance(self._frame, Restartable) or is_repeatable(self._frame)
 
     def write(self, facts: TableFacts, *, replacing: bool) -> Messages:
         """See ``FrameWriter``."""
-        reader = self._frame.to_reader() if isinstance(self._frame, pa.Table) else self._frame
+        frame = self._frame
+        reader = frame.open() if isinstance(frame, Restartable) else reader_of(frame)
         writer = TableWrite(facts, replacing=replacing)
-        return writer.write(_with_missing(reader, facts.schema))
+        return writer.write(_with_missing(_handled(reader, self.handling), facts.schema))
 
 
 class SparkWriter:
     """Writes a Spark frame inside Spark's tasks."""
 
     def __init__(self, frame: SparkFrame, spark: SparkResource, log: Log) -> None:
+        self.handling = Handling()
         self._frame = frame
         self._spark = spark
         self._log = log
@@ -96,13 +127,23 @@ class SparkWriter:
 
         with self._spark.following(self._log, f"writing {facts.name}") as session:
             ship_code(session)
-            return write_frame(self._conformed(facts.schema), facts, replacing=replacing)
+            counted, read_counts = self._counted()
+            try:
+                messages = write_frame(self._conformed(counted, facts.schema), facts, replacing=replacing)
+            except Exception as error:
+                raise self._explained(error) from error
+            read_counts()
+            return messages
 
-    def _conformed(self, schema: TableSchema) -> SparkFrame:
-        present = set(self._frame.columns)
+    def _conformed(self, frame: SparkFrame, schema: TableSchema) -> SparkFrame:
+        from pyspark.sql import functions as F
+
+        present = set(frame.columns) - self.handling.dropped
         columns = [self._column(field, present) for field in schema.fields]
+        if self.handling.kind is not None:
+            return frame.select(*columns, F.lit(self.handling.kind).alias(ROW_KIND_COLUMN))
         kinds = [ROW_KIND_COLUMN] if ROW_KIND_COLUMN in present else []
-        return self._frame.select(*columns, *kinds)
+        return frame.select(*columns, *kinds)
 
     @staticmethod
     def _column(field: DataField, present: set[str]) -> Column:
@@ -114,32 +155,123 @@ class SparkWriter:
         value = F.col(quoted) if field.name in present else F.lit(None)
         return value.cast(spark_type(field.type, field.name)).alias(field.name)
 
+    def _counted(self) -> tuple[SparkFrame, Callable[[], None]]:
+        """The frame with counters of the rows of each partition, and what reads them after the frame has run."""
+        tally, frame = self.handling.tally, self._frame
+        if tally is None:
+            return frame, lambda: None
+        tally.begin()
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F
+
+        from table_format.spark.read.conditions import condition
+
+        if tally.refuse_others:
+            frame = self._refusing(frame, tally)
+        if not tally.slices:
+            return frame, lambda: None
+        kind = F.lit(self.handling.kind)
+        if self.handling.kind is None and ROW_KIND_COLUMN in frame.columns:
+            kind = F.col(ROW_KIND_COLUMN)
+        retracts = F.coalesce(kind.isin(sorted(RETRACTING)), F.lit(False))
+        conditions = [condition(predicate, tally.fields) for _, predicate in tally.conditions]
+        counters = [F.count(F.when(held, 1)).alias(f"rows{at}") for at, held in enumerate(conditions)]
+        counters += [F.count(F.when(held & retracts, 1)).alias(f"deletes{at}") for at, held in enumerate(conditions)]
+        observation = Observation()
+
+        def read_counts() -> None:
+            counts: dict[str, Any] = observation.get
+            for at, found in enumerate(tally.slices):
+                tally.add(found.key, int(counts[f"rows{at}"]), int(counts[f"deletes{at}"]))
+
+        return frame.observe(observation, *counters), read_counts
+
+    @staticmethod
+    def _refusing(frame: SparkFrame, tally: Tally) -> SparkFrame:
+        """The frame, which fails when it runs and has a row of no partition."""
+        from pyspark.sql import functions as F
+
+        from dagster_paimon.io.partitions import condition_of
+        from table_format.spark.names import column
+        from table_format.spark.read.conditions import condition
+        from table_format.spark.types import spark_type
+
+        shown: list[Column] = []
+        for field in tally.fields:
+            text = F.coalesce(column(field.name).cast("string"), F.lit("null"))
+            shown += [F.lit(f"{', ' if shown else ''}{field.name} = "), text]
+        fails = F.raise_error(F.concat(F.lit(_OUTSIDE), *shown, F.lit(";")))
+        held = F.coalesce(condition(condition_of(tally.slices), tally.fields), F.lit(False))
+        first = tally.fields[0]
+        # A column that is written carries the check: Spark drops what nobody needs.
+        checked = F.when(held, column(first.name)).otherwise(fails.cast(spark_type(first.type, first.name)))
+        return frame.withColumn(first.name, checked)
+
+    def _explained(self, error: Exception) -> Exception:
+        _, found, rest = str(error).partition(_OUTSIDE)
+        tally = self.handling.tally
+        return error if tally is None or not found else tally.error(rest.partition(";")[0])
+
 
 def writer_of(frame: object, spark: SparkResource, log: Log) -> FrameWriter:
     """The engine for a frame, by its type.
 
     Raises:
         TypeError: the value is no frame.
+        InvalidData: its values have no Arrow type.
     """
     if isinstance(frame, SparkFrame):
         return SparkWriter(frame, spark, log)
-    if isinstance(frame, pa.Table | pa.RecordBatchReader):
-        return ArrowWriter(frame)
-    message = (
-        f"an asset stored as a table returns a pyspark DataFrame, a pyarrow Table or a pyarrow RecordBatchReader; "
-        f"found {type(frame).__name__}"
-    )
+    rows = _as_arrow(frame)
+    if rows is not None:
+        return ArrowWriter(rows)
+    message = f"an asset stored as a table returns a {known_types()}; found {type(frame).__name__}"
     raise TypeError(message)
 
 
-def read_with_spark(scan: Scan, spark: SparkResource) -> SparkFrame:
-    """A planned scan as a Spark frame; nothing is read before Spark runs it."""
-    from table_format.spark.read.frames import frame_of
-    from table_format.spark.tasks.code_shipping import ship_code
+def _as_arrow(frame: Any) -> ArrowRows | None:  # noqa: ANN401 - frames of packages that may be missing
+    if isinstance(frame, pa.Table | pa.RecordBatchReader):
+        return frame
+    if isinstance(frame, pa.RecordBatch):
+        return pa.Table.from_batches([frame])
+    match frame_type_of(type(frame)):
+        case FrameType.dataset:
+            return Restartable(frame.schema, lambda: frame.scanner().to_reader())
+        case FrameType.pandas:
+            return reader_of(frame).read_all()
+        case FrameType.polars:
+            return cast("pa.Table", frame.to_arrow())
+        case FrameType.polars_lazy:
+            return cast("pa.Table", frame.collect().to_arrow())
+        case FrameType.duckdb:
+            return Restartable(frame.to_arrow_reader().schema, frame.to_arrow_reader)
+    return pa.RecordBatchReader.from_stream(frame) if hasattr(frame, "__arrow_c_stream__") else None
 
-    session = spark.session()
-    ship_code(session)
-    return frame_of(session, scan.facts, scan.plan())
+
+def _handled(reader: pa.RecordBatchReader, handling: Handling) -> pa.RecordBatchReader:
+    """The stream, counted, without the columns that are not stored, and with the kind that all rows have."""
+    if handling == Handling():
+        return reader
+    if handling.tally is not None:
+        handling.tally.begin()
+    kept = [name for name in reader.schema.names if name not in handling.dropped]
+    if handling.kind is not None and ROW_KIND_COLUMN in kept:
+        message = f"the frame has a column {ROW_KIND_COLUMN}, but every row is written as {handling.kind}; drop it"
+        raise InvalidData(message)
+    schema = pa.schema([reader.schema.field(name) for name in kept])
+    if handling.kind is not None:
+        schema = schema.append(pa.field(ROW_KIND_COLUMN, pa.string()))
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in reader:
+            if handling.tally is not None:
+                handling.tally.count(batch, kind=handling.kind)
+            columns = [batch.column(name) for name in kept]
+            if handling.kind is not None:
+                columns.append(pa.repeat(pa.scalar(handling.kind), batch.num_rows))
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
 
 
 def _with_missing(reader: pa.RecordBatchReader, schema: TableSchema) -> pa.RecordBatchReader:
@@ -157,3 +289,8 @@ def _with_missing(reader: pa.RecordBatchReader, schema: TableSchema) -> pa.Recor
             yield pa.RecordBatch.from_arrays([*batch.columns, *missing_columns], schema=widened)
 
     return pa.RecordBatchReader.from_batches(widened, batches())
+
+
+def stored_fields(fields: Sequence[DataField], dropped: frozenset[str]) -> tuple[DataField, ...]:
+    """The columns of a frame that are stored."""
+    return tuple(field for field in fields if field.name not in dropped)

@@ -13,7 +13,14 @@ from typing import Final
 from table_format.errors import InvalidData
 from table_format.model.row_kind import ROW_KIND_COLUMN
 from table_format.model.schema import TableSchema
-from table_format.model.schema_change import AddColumn, AlterColumnType, SchemaChange, SetOption
+from table_format.model.schema_change import (
+    AddColumn,
+    AlterColumnType,
+    SchemaChange,
+    SetColumnComment,
+    SetComment,
+    SetOption,
+)
 from table_format.model.type_changes import can_widen
 from table_format.model.types import DataField
 from table_format.secrets import shown_option
@@ -30,9 +37,11 @@ class SchemaEvolution(StrEnum):
 
 
 def changes_for(
-    table: TableSchema, frame: Sequence[DataField], policy: SchemaEvolution, *, name: str
+    table: TableSchema, frame: Sequence[DataField], policy: SchemaEvolution, *, name: str, partial: bool = False
 ) -> tuple[SchemaChange, ...]:
     """The schema changes that make room for the frame, none when it fits.
+
+    A ``partial`` frame names rows to delete: of the columns that are NOT NULL it needs the keys only.
 
     Raises:
         InvalidData: the policy, or the format, does not allow what the frame needs.
@@ -47,7 +56,7 @@ def changes_for(
             changes.append(_addition(field, policy, name))
         elif not can_widen(field.type, current.type):
             changes.append(_widening(current, field, policy, name))
-    _refuse_missing(table, frame, name)
+    _refuse_missing(table, frame, name, partial=partial)
     return tuple(changes)
 
 
@@ -57,6 +66,15 @@ def option_changes(table: TableSchema, wanted: Mapping[str, str]) -> tuple[SetOp
     Options that the asset does not name stay as they are.
     """
     return tuple(SetOption(k, v) for k, v in wanted.items() if k != _BUCKET and table.options.get(k) != v)
+
+
+def comment_changes(
+    table: TableSchema, columns: Mapping[str, str], comment: str | None
+) -> tuple[SetColumnComment | SetComment, ...]:
+    """What makes the comments of a table and its columns those that its asset gives; others stay as they are."""
+    present = {field.name: field.description for field in table.fields}
+    changes = [SetColumnComment(n, text) for n, text in columns.items() if n in present and present[n] != text]
+    return (*changes, *([SetComment(comment)] if comment is not None and comment != table.comment else []))
 
 
 def other_buckets(table: TableSchema, wanted: Mapping[str, str], *, name: str) -> str | None:
@@ -78,6 +96,10 @@ def _described(table: TableSchema, change: SchemaChange) -> str:
             return f"+ {name} {new}"
         case AlterColumnType(name=str(name), type=new):
             return f"{name} {table.field(name).type} -> {new}"
+        case SetColumnComment(name=str(name), comment=text):
+            return f"comment of {name}: {text}"
+        case SetComment(comment=text):
+            return f"comment: {text}"
         case SetOption(key=key, value=value):
             return f"{key} = {shown_option(key, value)}"
     return str(change)
@@ -109,9 +131,15 @@ def _widening(current: DataField, field: DataField, policy: SchemaEvolution, nam
     return AlterColumnType(field.name, field.type.with_nullable(current.type.nullable))
 
 
-def _refuse_missing(table: TableSchema, frame: Sequence[DataField], name: str) -> None:
+def _refuse_missing(table: TableSchema, frame: Sequence[DataField], name: str, *, partial: bool) -> None:
     present = {field.name for field in frame}
     missing = [f.name for f in table.fields if f.name not in present and not f.type.nullable]
+    if partial:
+        sequence = [key.strip() for key in table.options.get("sequence.field", "").split(",") if key.strip()]
+        missing += [key for key in sequence if key not in present]
+        if missing:
+            message = f"{name}: the frame lacks {', '.join(missing)}; a delete needs the keys and the sequence fields"
+            raise InvalidData(message)
     if missing:
         message = f"{name}: the frame lacks {', '.join(missing)}, which the table requires (NOT NULL)"
         raise InvalidData(message)

@@ -1,15 +1,17 @@
-"""The name by which assets ask for a Spark frame, without importing pyspark when the project is loaded.
+"""The frames assets take and return, recognized without importing the packages they come from.
 
-``SparkFrame`` is ``pyspark.sql.DataFrame`` to a type checker. At run time it is a stand-in whose ``isinstance`` answers
-for the real class, the parent of classic and Connect frames alike, once a session has imported it.
+``SparkFrame`` is the name by which assets ask for a Spark frame: ``pyspark.sql.DataFrame`` to a type checker, and at
+run time a stand-in whose ``isinstance`` answers for the real class, the parent of classic and Connect frames alike,
+once a session has imported it.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, TypeAlias
-
-import pyarrow as pa
+import types
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, Union, get_args, get_origin
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame as SparkFrame
@@ -24,14 +26,70 @@ else:
         """A Spark DataFrame, classic or Connect."""
 
 
-__all__ = ["Frame", "SparkFrame", "wants_spark"]
-
-Frame: TypeAlias = SparkFrame | pa.Table | pa.RecordBatchReader
+__all__ = ["FrameType", "SparkFrame", "allows_none", "frame_type_of", "known_types"]
 
 
-def wants_spark(annotation: object) -> bool:
-    """Whether an annotation means a Spark frame: the stand-in, or pyspark's own class."""
-    if annotation is SparkFrame:
-        return True
-    pyspark = sys.modules.get("pyspark.sql")
-    return pyspark is not None and isinstance(annotation, type) and issubclass(annotation, pyspark.DataFrame)
+class FrameType(StrEnum):
+    """As what a table is loaded. Dagster takes the names, so they are in lower case."""
+
+    pyspark = "pyspark"
+    pyarrow = "pyarrow"
+    record_batch_reader = "record_batch_reader"
+    dataset = "dataset"
+    pandas = "pandas"
+    polars = "polars"
+    polars_lazy = "polars_lazy"
+    duckdb = "duckdb"
+
+
+_CLASSES: Final[Mapping[tuple[str, str], FrameType]] = {
+    ("pyspark", "DataFrame"): FrameType.pyspark,
+    ("dagster_paimon", "SparkFrame"): FrameType.pyspark,
+    ("pyarrow", "Table"): FrameType.pyarrow,
+    ("pyarrow", "RecordBatchReader"): FrameType.record_batch_reader,
+    ("pyarrow", "Dataset"): FrameType.dataset,
+    ("pandas", "DataFrame"): FrameType.pandas,
+    ("polars", "DataFrame"): FrameType.polars,
+    ("polars", "LazyFrame"): FrameType.polars_lazy,
+    ("duckdb", "DuckDBPyRelation"): FrameType.duckdb,
+    ("_duckdb", "DuckDBPyRelation"): FrameType.duckdb,
+}
+"""By package and name of a class. What a package calls its modules inside changes from release to release."""
+
+
+def frame_type_of(annotation: object) -> FrameType | None:
+    """The frame that an annotation means, or the class of a value; ``None`` if it means none.
+
+    >>> import pyarrow as pa
+    >>> frame_type_of(pa.Table), frame_type_of(pa.Table | None), frame_type_of(int)
+    (<FrameType.pyarrow: 'pyarrow'>, <FrameType.pyarrow: 'pyarrow'>, None)
+    """
+    meant = _without_none(annotation)
+    if not isinstance(meant, type):
+        return None
+    names = ((cls.__module__.partition(".")[0], cls.__name__) for cls in meant.__mro__)
+    return next((_CLASSES[name] for name in names if name in _CLASSES), None)
+
+
+def allows_none(annotation: object) -> bool:
+    """Whether an annotation says that there may be no frame: ``pa.Table | None``."""
+    return _is_union(annotation) and type(None) in get_args(annotation)
+
+
+def known_types() -> str:
+    """The classes in words, for an error."""
+    return (
+        "pyspark DataFrame (SparkFrame), pyarrow Table, RecordBatchReader or Dataset, pandas DataFrame, "
+        "polars DataFrame or LazyFrame, duckdb relation"
+    )
+
+
+def _without_none(annotation: object) -> object:
+    if not _is_union(annotation):
+        return annotation
+    others = [part for part in get_args(annotation) if part is not type(None)]
+    return others[0] if len(others) == 1 else annotation
+
+
+def _is_union(annotation: Any) -> bool:  # noqa: ANN401 - annotations are of any kind
+    return get_origin(annotation) in (Union, types.UnionType)

@@ -1,37 +1,43 @@
-"""Assets as tables: an IO manager that appends, upserts or overwrites by what an asset's metadata says.
+"""Assets as tables: an IO manager that appends, upserts, deletes or overwrites by what an asset's metadata says.
 
-Metadata of an asset: ``partition_expr``, ``paimon/write_mode``, ``paimon/primary_key``, ``paimon/options``,
-``paimon/comment``, ``paimon/comments``, ``paimon/table``, ``paimon/partition_scope``, ``paimon/properties`` (of the
-snapshot). Of an input: ``columns``, ``paimon/read`` (``snapshot:3``, ``tag:t1``, ``timestamp:2026-01-31 12:00:00``),
-``paimon/open_end``. The annotation of a parameter says as what it is loaded: Spark DataFrame, ``pa.Table`` or
-``pa.RecordBatchReader``.
+``dagster_paimon.io.spec`` lists the metadata of an asset and of an input. The annotation of a parameter says as what it
+is loaded (``dagster_paimon.io.frames``); one without an annotation is loaded as ``default_input_type`` says.
 """
 
 # Annotations are not postponed here: Dagster looks at the type of `lakehouse` and `spark` itself.
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 import dagster as dg
-import pyarrow as pa
 from pydantic import Field, PrivateAttr
 
+from dagster_paimon.io.branches import (
+    BRANCH_METADATA,
+    BRANCH_TAG,
+    branch_metadata,
+    existing_branch,
+    on_branch,
+    wap_branch,
+)
 from dagster_paimon.io.commits import Committer, committer
-from dagster_paimon.io.engines import read_with_spark, writer_of
+from dagster_paimon.io.engines import writer_of
 from dagster_paimon.io.evolution import SchemaEvolution
-from dagster_paimon.io.frames import Frame, wants_spark
-from dagster_paimon.io.writing import WriteMode, WriteSpec, Written, write_output
+from dagster_paimon.io.frames import FrameType, allows_none, frame_type_of, known_types
+from dagster_paimon.io.loading import load, load_nothing
+from dagster_paimon.io.materializations import not_landed, record
+from dagster_paimon.io.partitions import condition_of, dimensions, from_first, slices_of
+from dagster_paimon.io.spec import ReadSpec, WriteMode, WriteSpec
+from dagster_paimon.io.writing import Written, write_output
 from dagster_paimon.reporting.metadata import listed
-from dagster_paimon.reporting.reports import Report, report_of
+from dagster_paimon.reporting.reports import report_of
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
 from dagster_paimon.resources.secrets import HIDES_INPUT, redacted_errors
 from dagster_paimon.resources.spark import SparkResource
-from dagster_paimon.tables.measure import partition_value
-from table_format.errors import InvalidInputError
+from table_format.errors import InvalidInputError, NotFoundError
 from table_format.model.arguments import optional_text
-from table_format.model.predicate import Compare, CompareOp, In, Predicate
+from table_format.model.predicate import Predicate
 from table_format.secrets import Secret
 from table_format.table.read.scan import Scan
 from table_format.table.table import Table
@@ -52,6 +58,9 @@ class PaimonIOManager(dg.ConfigurableIOManager):
     default_mode: WriteMode = Field(
         default=WriteMode.overwrite_partition, description="Write mode of assets whose metadata name none."
     )
+    default_input_type: FrameType = Field(
+        default=FrameType.pyarrow, description="As what inputs without an annotation are loaded."
+    )
     schema_evolution: SchemaEvolution = Field(
         default=SchemaEvolution.widen,
         description="What a frame may do to its table: error nothing, add_columns, widen also types.",
@@ -66,7 +75,7 @@ class PaimonIOManager(dg.ConfigurableIOManager):
 
     # --- out --------------------------------------------------------------------------------------------------------
 
-    def handle_output(self, context: dg.OutputContext, obj: Frame) -> None:
+    def handle_output(self, context: dg.OutputContext, obj: Any) -> None:  # noqa: ANN401 - see frames
         """Write one output to its table and tell Dagster about the snapshot that holds it."""
         with redacted_errors(self._secrets()):
             self._write(context, obj)
@@ -74,19 +83,20 @@ class PaimonIOManager(dg.ConfigurableIOManager):
     def _secrets(self) -> tuple[Secret, ...]:
         return (*self.lakehouse.known_secrets(), *self.spark.known_secrets())
 
-    def _write(self, context: dg.OutputContext, obj: Frame) -> None:
+    def _write(self, context: dg.OutputContext, obj: Any) -> None:  # noqa: ANN401 - see frames
         began = time.monotonic()
         try:
-            metadata = {**context.definition_metadata, **_plain(context.output_metadata)}
-            spec = WriteSpec.of(table_name(context.asset_key, metadata), metadata, self.default_mode)
-            partitions = _partitions(context)
+            metadata = {**_plain(context.definition_metadata or {}), **_plain(context.output_metadata or {})}
+            spec = self._spec(context, metadata)
+            partitions = tuple(context.asset_partition_keys) if context.has_asset_partitions else ()
             consumed = self._consumed.pop(_step(context), {})
             written = write_output(
                 self.lakehouse.catalog(),
                 spec,
                 writer_of(obj, self.spark, context.log.info),
-                _committer(context, partitions, consumed, spec.properties),
+                _committer(context, spec, partitions, consumed),
                 partitions=partitions,
+                definition=context.asset_partitions_def if partitions else None,
                 evolution=self.schema_evolution,
                 create=self.create_tables,
             )
@@ -94,67 +104,91 @@ class PaimonIOManager(dg.ConfigurableIOManager):
             # To try again would find the same.
             raise dg.Failure(description=str(error), allow_retries=False) from error
         _log_outcome(context, spec, written)
-        report = report_of(
-            written.table,
-            written.snapshots,
-            partitions=partitions if spec.mode is WriteMode.overwrite_partition else (),
-            partition_column=spec.partition_column,
-            plots=self.plots,
-            count_keys_up_to=self.count_keys_up_to,
-        )
+        report = report_of(written.table, written.snapshots, plots=self.plots, count_keys_up_to=self.count_keys_up_to)
         own = {
+            **branch_metadata(spec.branch),
             "paimon/repeated": written.repeated,
             **({"paimon/schema_changes": "; ".join(written.schema_changes)} if written.schema_changes else {}),
             "paimon/seconds": round(time.monotonic() - began, 2),
             "paimon/consumed": listed(f"{table}: snapshot {snapshot}" for table, snapshot in consumed.items()),
             **{key: metadata[key] for key in _PASSED_ON if key in metadata},
         }
-        _record_metadata(context, report, own)
+        record(context, report, own, written.partition_rows, not_landed(context, spec, written))
+
+    def _spec(self, context: dg.OutputContext, metadata: Mapping[str, Any]) -> WriteSpec:
+        spec = WriteSpec.of(_table_of(context, metadata), metadata, self.default_mode)
+        step = context.step_context
+        branch = spec.branch or step.dagster_run.tags.get(BRANCH_TAG)
+        return spec.on(wap_branch(step.dagster_run, step.instance) if spec.wap else branch)
 
     # --- in ---------------------------------------------------------------------------------------------------------
 
-    def load_input(self, context: dg.InputContext) -> Frame:
+    def load_input(self, context: dg.InputContext) -> Any:  # noqa: ANN401 - see frames
         """Open the table of an upstream asset as the annotation asks, at one snapshot."""
         with redacted_errors(self._secrets()):
-            return self._read(context)
+            try:
+                return self._read(context)
+            except InvalidInputError as error:
+                raise dg.Failure(description=str(error), allow_retries=False) from error
 
-    def _read(self, context: dg.InputContext) -> Frame:
-        upstream = context.upstream_output.definition_metadata if context.upstream_output else {}
-        metadata = context.definition_metadata or {}
-        name = table_name(context.asset_key, upstream)
-        table = self.lakehouse.table(name)
+    def _read(self, context: dg.InputContext) -> Any:  # noqa: ANN401 - see frames
+        upstream = _plain(context.upstream_output.definition_metadata or {}) if context.upstream_output else {}
+        spec = ReadSpec.of(context.name, _plain(context.definition_metadata or {}))
+        annotation = context.dagster_type.typing_type
+        wanted = self._frame_type(annotation, context.name)
+        name = on_branch(*self._source(context, spec, upstream))
+        try:
+            table = self.lakehouse.table(name)
+        except NotFoundError:
+            if not _is_self_dependency(context):
+                raise
+            context.log.info("%s does not exist yet: nothing to read", name)
+            return None if allows_none(annotation) else load_nothing(wanted, self.spark)
+        if allows_none(annotation) and context.has_asset_partitions and not context.asset_partition_keys:
+            return None
         scan = table.scan(
-            columns=metadata.get("columns"),
-            filter=None if upstream.get("paimon/partition_scope") == "input" else _condition(context, table),
-            options=time_travel(metadata.get("paimon/read"), context.step_context.dagster_run.tags.get(AS_OF_TAG)),
+            columns=spec.columns,
+            filter=_condition(context, upstream, table, open_end=spec.open_end),
+            options=time_travel(spec.read, context.step_context.dagster_run.tags.get(AS_OF_TAG)),
         )
         snapshot = scan.plan().snapshot
         if snapshot is not None:
             self._consumed.setdefault(_step(context), {})[name] = snapshot.id
             context.log.info("%s", _reading(name, scan))
             context.log.debug("%s", scan.plan())
-        return self._loaded(scan, context.dagster_type.typing_type, context.name)
+        return load(scan, wanted, self.spark)
 
-    def _loaded(self, scan: Scan, annotation: object, name: str) -> Frame:
-        if wants_spark(annotation):
-            return read_with_spark(scan, self.spark)
-        if annotation is pa.Table:
-            return scan.to_arrow()
-        if annotation is pa.RecordBatchReader:
-            return scan.to_reader()
-        message = (
-            f"input '{name}': annotate it with SparkFrame (or pyspark's DataFrame), pyarrow.Table or "
-            f"pyarrow.RecordBatchReader to say as what the table is loaded; found {annotation}"
-        )
-        raise dg.DagsterInvariantViolationError(message)
+    def _source(self, context: dg.InputContext, spec: ReadSpec, upstream: Mapping[str, Any]) -> tuple[str, str | None]:
+        """The table to read and its branch: the one named, else that of the run or of the asset, if it exists."""
+        table = _table_of(context, upstream)
+        if spec.branch is not None or upstream.get("paimon/branch") is not None:
+            return table, spec.branch or str(upstream["paimon/branch"])
+        step = context.step_context
+        branch = step.dagster_run.tags.get(BRANCH_TAG)
+        if upstream.get("paimon/wap") is True:
+            event = step.instance.get_latest_materialization_event(context.asset_key)
+            written = event.asset_materialization.metadata if event and event.asset_materialization else {}
+            branch = str(written[BRANCH_METADATA].value) if BRANCH_METADATA in written else None
+        return table, existing_branch(self.lakehouse.catalog(), table, branch)
+
+    def _frame_type(self, annotation: object, name: str) -> FrameType:
+        if annotation is Any:
+            return self.default_input_type
+        wanted = frame_type_of(annotation)
+        if wanted is None:
+            message = (
+                f"input '{name}': annotate it with what the table is loaded as, a {known_types()}; found {annotation}"
+            )
+            raise dg.DagsterInvariantViolationError(message)
+        return wanted
 
 
-def _partitions(context: dg.OutputContext) -> tuple[str, ...]:
-    keys = tuple(context.asset_partition_keys) if context.has_asset_partitions else ()
-    if any(isinstance(key, dg.MultiPartitionKey) for key in keys):
-        message = f"{context.asset_key.to_user_string()}: partitions of several dimensions are not supported"
-        raise InvalidInputError(message)
-    return keys
+def _table_of(context: dg.InputContext | dg.OutputContext, metadata: Mapping[str, Any]) -> str:
+    """The table of an asset, or of the output of an op that is none: by its metadata, else by its name."""
+    if context.has_asset_key:
+        return table_name(context.asset_key, metadata)
+    output = context.upstream_output if isinstance(context, dg.InputContext) else context
+    return table_name(dg.AssetKey(str(metadata.get("table", output.name if output else context.name))), metadata)
 
 
 def _step(context: dg.InputContext | dg.OutputContext) -> tuple[str, str]:
@@ -162,31 +196,36 @@ def _step(context: dg.InputContext | dg.OutputContext) -> tuple[str, str]:
 
 
 def _committer(
-    context: dg.OutputContext, partitions: tuple[str, ...], consumed: Mapping[str, int], properties: Mapping[str, str]
+    context: dg.OutputContext, spec: WriteSpec, partitions: tuple[str, ...], consumed: Mapping[str, int]
 ) -> Committer:
     step = context.step_context
+    asset = context.asset_spec if context.has_asset_key else None
+    tags = asset.tags if asset else {}
     found = committer(
         step.dagster_run,
         step.instance,
         step=step.step.key,
-        asset=context.asset_key.to_user_string(),
+        asset=context.asset_key.to_user_string() if context.has_asset_key else str(context.name),
         partitions=partitions,
         consumed=consumed,
     )
-    return replace(found, properties={**properties, **found.properties})
+    described = {
+        **({"dagster.owners": ", ".join(asset.owners)} if asset and asset.owners else {}),
+        **({"dagster.code_version": asset.code_version} if asset and asset.code_version else {}),
+        **{f"dagster.tag.{key}": value for key, value in tags.items() if not key.startswith("dagster/")},
+    }
+    return found.with_properties({**spec.properties, **described})
 
 
-def _record_metadata(context: dg.OutputContext, report: Report, own: Mapping[str, Any]) -> None:
-    context.add_output_metadata({**report.metadata, **own})
-    # Output metadata is copied to every partition of a range; what differs between them is told one by one.
-    for partition, rows in report.partition_rows.items():
-        context.step_context.add_asset_metadata({"dagster/partition_row_count": rows}, context.asset_key, partition)
-    if report.data_version is not None:
-        context.step_context.set_data_version(context.asset_key, report.data_version)
+def _is_self_dependency(context: dg.InputContext) -> bool:
+    return context.has_asset_key and context.asset_key in context.step_context.get_output_asset_keys()
 
 
 def time_travel(named: str | None, pinned: str | None) -> dict[str, str]:
-    """Scan options for ``snapshot:N``, ``tag:X`` or ``timestamp:T``; what the input names wins over the run's tag.
+    """The scan options for a state of a table; ``named`` by an input comes before ``pinned`` by a run tag.
+
+    Raises:
+        InvalidInputError: the text names no state.
 
     >>> time_travel(None, "snapshot:3"), time_travel("tag:eod", "snapshot:3"), time_travel("latest", "snapshot:3")
     ({'scan.snapshot-id': '3'}, {'scan.tag-name': 'eod'}, {})
@@ -203,16 +242,28 @@ def time_travel(named: str | None, pinned: str | None) -> dict[str, str]:
     return {_TRAVEL[kind]: value}
 
 
-def _condition(context: dg.InputContext, table: Table) -> Predicate | None:
-    """The partitions to load: those Dagster asks for, where the table is partitioned by a column for them."""
-    columns = table.schema.partition_keys
-    if not context.has_asset_partitions or len(columns) != 1:
+def _condition(
+    context: dg.InputContext, upstream: Mapping[str, Any], table: Table, *, open_end: bool
+) -> Predicate | None:
+    """The partitions to load: those Dagster asks for, where a column of the table tells them; else all rows."""
+    if not context.has_asset_partitions:
         return None
-    column, keys = columns[0], context.asset_partition_keys
-    values = tuple(partition_value(table.schema, column, key) for key in keys)
-    if (context.definition_metadata or {}).get("paimon/open_end") and values:
-        return Compare(column, CompareOp.GE, values[0])
-    return In(column, values)
+    expression = upstream.get("partition_expr")
+    if expression is None and upstream.get("paimon/partition_scope") == "input":
+        return None
+    keys = table.schema.partition_keys
+    if expression is None and len(keys) == 1:
+        expression = keys[0]
+    where = f"{table.identifier}: partition_expr"
+    if expression is None:
+        message = (
+            f"{where} is missing from the metadata of {context.asset_key.to_user_string()}, which has partitions: name "
+            "the column that tells them, or set paimon/partition_scope to 'input' if the table does not have them"
+        )
+        raise InvalidInputError(message)
+    dims = dimensions(context.asset_partitions_def, expression, where=where)
+    slices = slices_of(dims, context.asset_partition_keys, table.schema.fields, where=where)
+    return from_first(slices) if open_end else condition_of(slices)
 
 
 def _reading(name: str, scan: Scan) -> str:
@@ -227,17 +278,18 @@ def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _log_outcome(context: dg.OutputContext, spec: WriteSpec, written: Written) -> None:
+    name = on_branch(spec.table, spec.branch)
     if written.schema_changes:
         changes = "; ".join(written.schema_changes)
-        context.log.info("%s: new schema %s: %s", spec.table, written.table.schema.id, changes)
+        context.log.info("%s: new schema %s: %s", name, written.table.schema.id, changes)
     if written.remark:
         context.log.warning("%s", written.remark)
     ids = ", ".join(str(snapshot.id) for snapshot in written.snapshots)
     if written.repeated:
         context.log.warning(
-            "%s: an earlier attempt of this step committed snapshot %s already; nothing was written", spec.table, ids
+            "%s: an earlier attempt of this step committed snapshot %s already; nothing was written", name, ids
         )
     elif ids:
-        context.log.info("%s: %s committed snapshot %s", spec.table, spec.mode, ids)
+        context.log.info("%s: %s committed snapshot %s", name, spec.mode, ids)
     else:
-        context.log.info("%s: %s of no rows changed nothing", spec.table, spec.mode)
+        context.log.info("%s: %s of no rows changed nothing", name, spec.mode)

@@ -6,7 +6,7 @@ Another writer may have committed a snapshot since: the table's latest is never 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import dagster as dg
@@ -21,17 +21,16 @@ from dagster_paimon.reporting.metadata import (
     snapshot_history,
 )
 from dagster_paimon.resources.lakehouse import without_credentials
-from dagster_paimon.tables.measure import count_rows, measure, recent_snapshots, rows_written
+from dagster_paimon.tables.measure import count_rows, measure, recent_snapshots
 from table_format.model.snapshot import CommitKind, Snapshot
 from table_format.table.table import Table
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Metadata of the output as a whole, rows of each partition, and the version of the data."""
+    """Metadata of the output as a whole, and the version of the data."""
 
     metadata: Mapping[str, Any]
-    partition_rows: Mapping[str, int] = field(default_factory=dict)
     data_version: dg.DataVersion | None = None
 
 
@@ -39,12 +38,10 @@ def report_of(
     table: Table,
     snapshots: Sequence[Snapshot],
     *,
-    partitions: Sequence[str],
-    partition_column: str | None,
     plots: bool,
     count_keys_up_to: int,
 ) -> Report:
-    """Describe a table and the snapshots a step committed to it; ``partitions`` are those it replaced."""
+    """Describe a table and the snapshots a step committed to it."""
     facts = table.facts
     health = measure(facts)
     rows = count_rows(facts, health, read_up_to=count_keys_up_to)
@@ -59,10 +56,8 @@ def report_of(
         "dagster/storage_kind": "paimon",
         "dagster/uri": without_credentials(facts.store.paths.root),
     }
-    written = rows_written(facts, _with_rows(snapshots), partition_column) if partitions and partition_column else {}
     return Report(
         metadata=metadata,
-        partition_rows={key: written.get(key, 0) for key in partitions},
         data_version=data_version(snapshots[-1]) if snapshots else None,
     )
 
@@ -72,7 +67,9 @@ def _committed(snapshots: Sequence[Snapshot]) -> dict[str, Any]:
     if not snapshots:
         return {}
     own = _with_rows(snapshots)[0] if _with_rows(snapshots) else snapshots[0]
+    run = own.properties.get("dagster.run_id")
     return {
+        **({"paimon/run": dg.MetadataValue.dagster_run(run)} if run else {}),
         "paimon/snapshot_id": own.id,
         "paimon/base_snapshot_id": own.id - 1,
         "paimon/schema_id": own.schema_id,

@@ -99,6 +99,8 @@ def absolute_location(location: str, base_directory: str) -> str:
 def table_name(key: dg.AssetKey, metadata: Mapping[str, Any]) -> str:
     """The table of an asset: ``paimon/table`` of its metadata, or the last two parts of its key.
 
+    ``schema`` of the metadata, which other integrations know, names another database than the key does.
+
     >>> table_name(dg.AssetKey(["prod", "ods", "orders"]), {}), table_name(dg.AssetKey("orders"), {})
     ('ods.orders', 'default.orders')
     """
@@ -106,6 +108,9 @@ def table_name(key: dg.AssetKey, metadata: Mapping[str, Any]) -> str:
     if named is not None:
         return str(named)
     parts: Sequence[str] = key.path
+    schema = metadata.get("schema")
+    if schema is not None:
+        return f"{getattr(schema, 'value', schema)}.{parts[-1]}"
     return ".".join(parts[-2:]) if len(parts) > 1 else f"{_DEFAULT_DATABASE}.{parts[0]}"
 
 

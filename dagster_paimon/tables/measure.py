@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
 from typing import Final
 
+import pyarrow as pa
+
 from dagster_paimon.tables.health import LiveFile, TableHealth, health_of
+from table_format.errors import InvalidData
+from table_format.kernels.values import values_of
 from table_format.metastore.scan.file_plan import live_files
-from table_format.model.manifest import FileKind, ManifestEntry
-from table_format.model.schema import TableSchema
+from table_format.model.arrow_types import arrow_type
+from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import Snapshot
 from table_format.model.types import DataField, DateType, InternalValue
 from table_format.table.facts import TableFacts
 from table_format.table.read.scan import Scan
-from table_format.table.rows.partition_values import partition_spec
 from table_format.table.upkeep.declared_indexes import index_coverage
 
 _EPOCH: Final = date(1970, 1, 1)
@@ -74,19 +76,6 @@ def committed_by(facts: TableFacts, user: str, *, since_ms: int) -> tuple[Snapsh
     return tuple(reversed(found))
 
 
-def rows_written(facts: TableFacts, snapshots: Sequence[Snapshot], column: str) -> Mapping[str, int]:
-    """Rows that those snapshots brought, compaction apart, by value of one partition column."""
-    position = facts.schema.partition_keys.index(column)
-    field = facts.schema.partition_fields[position]
-    rows: Counter[str] = Counter()
-    for snapshot in snapshots:
-        for entry in facts.manifests.delta_entries(snapshot):
-            if entry.kind is FileKind.ADD:
-                value = facts.partitions.values(entry.partition)[position]
-                rows[partition_key(field, value)] += entry.file.row_count
-    return rows
-
-
 def count_rows(facts: TableFacts, health: TableHealth, *, read_up_to: int) -> int | None:
     """The rows a reader sees, or ``None`` where knowing would cost reading more than ``read_up_to`` keys.
 
@@ -101,13 +90,22 @@ def count_rows(facts: TableFacts, health: TableHealth, *, read_up_to: int) -> in
     return sum(int(batch.num_rows) for batch in keys.to_batches())
 
 
-def partition_value(schema: TableSchema, column: str, key: str) -> InternalValue:
-    """A Dagster partition key as a value of a partition column.
+def value_of_text(field: DataField, text: str) -> InternalValue:
+    """A text, such as a Dagster partition key, as a value of a column.
 
     Raises:
-        InvalidInputError: the key is no value of the column's type.
+        InvalidData: the text is no value of the column's type.
+
+    >>> from table_format.model.types import DateType
+    >>> value_of_text(DataField(0, "day", DateType()), "1970-01-02")
+    1
     """
-    return partition_spec(schema, {column: key})[column]
+    try:
+        array = pa.array([text]).cast(arrow_type(field.type))
+    except pa.ArrowException as error:
+        message = f"column '{field.name}' is {field.type}, which cannot hold '{text}'"
+        raise InvalidData(message) from error
+    return values_of(array, field.type)[0]
 
 
 def partition_key(field: DataField, value: InternalValue) -> str:

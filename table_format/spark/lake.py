@@ -11,8 +11,8 @@ from table_format.catalog.protocol import Catalog
 from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.kernels.sort_keys import OrderStrategy
 from table_format.limits import MAX_INT
-from table_format.model.arguments import name_or_names, optional_whole_number
-from table_format.model.predicate import Predicate, columns_of
+from table_format.model.arguments import optional_whole_number
+from table_format.model.predicate import Predicate
 from table_format.model.snapshot import Snapshot
 from table_format.secrets import Secret
 from table_format.spark.jobs.compact import compact_on_spark
@@ -20,20 +20,16 @@ from table_format.spark.jobs.index_rewrite import rewrite_indexes_on_spark
 from table_format.spark.jobs.rescale import rescale_on_spark
 from table_format.spark.jobs.sort_compact import sort_compact_on_spark
 from table_format.spark.jobs.verify import verify_on_spark
-from table_format.spark.names import quoted
 from table_format.spark.read.aggregates import aggregate_on_spark
 from table_format.spark.read.expired_files import install_expiry_errors
-from table_format.spark.read.first_rows import first_rows_of
-from table_format.spark.read.frames import frame_of
+from table_format.spark.read.table_frames import planned_frame, table_frame
 from table_format.spark.redaction import mask_secrets
 from table_format.spark.source.data_source import PaimonDataSource
 from table_format.spark.system import system_frame
 from table_format.spark.tasks.code_shipping import ship_code
 from table_format.spark.write.frames import with_constants, write_frame
 from table_format.table.read.aggregates import ROW_COUNT, Aggregates, row_count
-from table_format.table.read.filters import bound_filter
 from table_format.table.read.order_by import row_limit
-from table_format.table.read.scan import shown_schema
 from table_format.table.rows.partition_values import partition_spec
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
@@ -84,13 +80,14 @@ class Lake:
         limit: int | None = None,
         **options: str,
     ) -> DataFrame:
-        """The rows of a table, planned now and read when Spark runs the frame.
+        """The rows of one snapshot of a table, the latest of now or the one that the options name.
 
-        A ``filter`` given here prunes partitions, buckets and files before Spark sees them; conditions put on the frame
-        later are pushed by Spark into the files that need no merge. ``options`` are dynamic options such as
-        ``**{"scan.snapshot-id": "3"}``. With ``limit`` only files are read that can hold one of so many rows, the first
-        of ``order_by`` or any, as by ``scan`` of the table. System tables, ``db.t$files`` or ``sys.tables``, are read
-        in the same way.
+        The frame, and each that is derived from it, is planned when its rows are needed: with the columns that the
+        query needs, and the conditions on it that the library understands, whether given here as ``filter`` or put on
+        the frame later. They prune partitions, buckets and files before Spark sees them. ``options`` are dynamic
+        options such as ``**{"scan.snapshot-id": "3"}``. With ``limit`` only files are read that can hold one of so many
+        rows, the first of ``order_by`` or any, as by ``scan`` of the table; which files these are is found now. System
+        tables, ``db.t$files`` or ``sys.tables``, are read in the same way.
 
         Raises:
             NotFoundError: the table, a column, or the snapshot or tag named by the options does not exist.
@@ -106,16 +103,9 @@ class Lake:
                 raise UnsupportedFeature(feature)
             return system_frame(self.spark, opened, columns=columns, filter=filter, options=options)
         table = opened.copy(options)
-        schema = shown_schema(table.facts)
-        predicate = bound_filter(filter, schema.fields)
-        wanted = schema.field_names if columns is None else name_or_names(columns, "columns")
-        needed = columns_of(predicate) if predicate is not None else frozenset()
-        columns = (*wanted, *sorted(needed.difference(wanted)))
-        plan = table.scan(columns, predicate, order_by=order_by, limit=limit).plan()
-        frame = frame_of(self.spark, table.facts, plan)
-        if first is not None:
-            frame = first_rows_of(frame, first)
-        return frame.select(*(quoted(name) for name in wanted)) if len(plan.fields) > len(wanted) else frame
+        if first is None:
+            return table_frame(self.spark, table.facts, columns=columns, filter=filter)
+        return planned_frame(self.spark, table.facts, first, columns=columns, filter=filter)
 
     def aggregate(
         self,

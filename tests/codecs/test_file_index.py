@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from table_format.codecs.file_index import decode_head, encode_file_index, head_length
-from table_format.errors import BadEncoding, CorruptionError, LimitExceeded
+from table_format.codecs.file_index import check_places, decode_head, encode_file_index, head_length
+from table_format.errors import BadEncoding, CorruptionError, LimitExceeded, Truncated
 
 TYPES = ("bloom-filter", "bitmap", "bsi")
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
@@ -79,3 +79,54 @@ def test_what_cannot_be_a_head_is_refused() -> None:
     for end in range(17, len(data) - 5):
         with pytest.raises(BadEncoding, match="cannot be decoded"):
             decode_head(data[:end], path="f")
+
+
+def opened(container: bytes) -> object:
+    length = head_length(container, path="f")
+    assert length is not None
+    places = decode_head(container[:length], path="f")
+    check_places(places, head_length=length, size=len(container), path="f")
+    return places
+
+
+TWO = encode_file_index({"a": {"bsi": b"12345"}, "b": {"bitmap": b"123", "bsi": None}})
+
+
+def test_indexes_follow_each_other_from_the_head_to_the_end() -> None:
+    opened(TWO)
+    opened(encode_file_index({}))
+    opened(encode_file_index({"a": {"bsi": None}}))
+    with pytest.raises(Truncated, match="f"):
+        opened(TWO[:-1])
+    with pytest.raises(BadEncoding, match="its indexes end at"):
+        opened(TWO + b"1")
+
+
+@pytest.mark.parametrize("by", [-1, 1])
+@pytest.mark.parametrize("at", [0, 4], ids=["start", "length"])
+def test_a_place_that_lies_is_refused(at: int, by: int) -> None:
+    stated = TWO.index(b"bsi") + 3 + at
+    changed = int.from_bytes(TWO[stated : stated + 4], "big") + by
+    with pytest.raises(CorruptionError):
+        opened(TWO[:stated] + changed.to_bytes(4, "big", signed=True) + TWO[stated + 4 :])
+
+
+def test_an_index_that_has_bytes_is_not_said_to_be_empty() -> None:
+    stated = TWO.index(b"bsi") + 3
+    with pytest.raises(BadEncoding, match="an index of 5 bytes at -1 cannot be"):
+        opened(TWO[:stated] + b"\xff" * 4 + TWO[stated + 4 :])
+
+
+def test_a_column_that_is_there_twice_is_refused() -> None:
+    assert TWO.count(b"\0\1b") == 1
+    with pytest.raises(BadEncoding, match="'a' is there twice"):
+        opened(TWO.replace(b"\0\1b", b"\0\1a"))
+
+
+def test_a_head_may_have_reserved_bytes_and_ends_behind_them() -> None:
+    length = head_length(TWO, path="f")
+    assert length is not None
+    head = TWO[: length - 4]
+    assert decode_head(head + b"\0\0\0\2xx", path="f") == decode_head(TWO[:length], path="f")
+    with pytest.raises(BadEncoding, match="it ends at"):
+        decode_head(head + b"\0\0\0\0xx", path="f")

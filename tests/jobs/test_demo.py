@@ -37,7 +37,7 @@ def test_the_demo_runs_twice_to_the_same_tables(warehouse: Path, capfd: pytest.C
         assert main(arguments) == 0
         contents.append([content_digest(lakehouse, name) for name in ("dwd.orders", "dwd.users")])
         shown = capfd.readouterr().out
-        assert "[9/9] every asset check" in shown
+        assert "[10/10] every asset check" in shown
         assert "18 of 18 checks passed" in shown
         assert "the same rows as before" in shown
         assert f"LAKEHOUSE_WAREHOUSE={warehouse} make ui" in shown

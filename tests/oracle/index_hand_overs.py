@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -96,8 +98,8 @@ class HandOver:
         elif self.chance.random() < 0.3:
             self._rewrite_indexes()
         self._compare_all()
-        for _ in range(conditions):
-            self._compare(self._condition())
+        for number in range(conditions):
+            self._compare(self._condition(), opens_each=number < 2)
 
     # --- the table --------------------------------------------------------------------------------------------------
 
@@ -255,23 +257,28 @@ class HandOver:
         ours, theirs = self._ours(None), self.paimon.read(self.warehouse, NAME)["rows"]
         assert ours == rows_with_floats(theirs, self.table().schema.fields)
 
-    def _compare(self, condition: Json) -> None:
+    def _compare(self, condition: Json, *, opens_each: bool) -> None:
         self.steps.append(f"read {condition}")
         truth = self._ours(condition, UNREAD)
         assert self._theirs(condition, UNREAD) == truth, "theirs without indexes"
         assert self._ours(condition) == truth, "ours"
         assert self._theirs(condition) == truth, "theirs"
-        everything = {entry.file.file_name for entry in live(self.table())}
+        entries = live(self.table())
         ours = {file.file_name for split in self._scan(condition).plan() for file in split.files}
-        theirs = self._files_they_open(condition)
+        left_out = [entry for entry in entries if entry.file.file_name not in ours]
         self.counts["conditions"] += 1
-        self.counts["files"] += len(everything)
-        self.counts["left out by both"] += len(everything - ours - theirs)
-        self.counts["left out by us alone"] += len(theirs - ours)
-        assert ours <= theirs, f"files they leave out and we read: {ours - theirs}"
+        self.counts["files"] += len(entries)
+        self.counts["files left out by us"] += len(left_out)
         if self._is_known_to_both(condition):
+            with self._without(left_out):
+                assert self._theirs(condition) == truth, "theirs without the files that have no row"
             self.counts["conditions with the same files"] += 1
-            assert ours == theirs, f"files we leave out and they read: {theirs - ours}"
+            self.counts["files left out by both"] += len(left_out)
+        if opens_each:
+            for entry in entries:
+                if entry.file.file_name in ours:
+                    assert self._is_opened(condition, entry), f"they leave out {entry.file.file_name}, and we read it"
+                    self.counts["files read by both"] += 1
 
     def _is_known_to_both(self, condition: Json) -> bool:
         operator = condition[0]
@@ -302,21 +309,28 @@ class HandOver:
         message = "twenty reads failed"
         raise AssertionError(message)
 
-    def _files_they_open(self, condition: Json) -> set[str]:
-        opened = set()
-        table = self.table()
-        for entry in live(table):
-            path = Path(_path(table, entry))
-            away = path.rename(path.with_suffix(".away"))
+    def _is_opened(self, condition: Json, entry: ManifestEntry) -> bool:
+        with self._without([entry]):
             try:
                 self._read(condition)
             except PeerError as error:
                 if "FileNotFound" not in str(error):
                     raise
-                opened.add(entry.file.file_name)
-            finally:
-                away.rename(path)
-        return opened
+                return True
+        return False
+
+    @contextmanager
+    def _without(self, entries: Sequence[ManifestEntry]) -> Iterator[None]:
+        """Data files are away."""
+        table = self.table()
+        paths = [Path(_path(table, entry)) for entry in entries]
+        for path in paths:
+            path.rename(path.with_suffix(".away"))
+        try:
+            yield
+        finally:
+            for path in paths:
+                path.with_suffix(".away").rename(path)
 
 
 _UNORDERED = ("BOOLEAN", "VARBINARY(20)")

@@ -29,4 +29,4 @@ def test_both_find_the_rows_of_a_scan_without_indexes_and_leave_out_the_same_fil
         counts += hand_over.counts
     print(f"Paimon {paimon.version}, {TABLES} tables: {dict(counts)}")
     assert counts["conditions"] == 6 * TABLES
-    assert counts["left out by both"] > 4 * TABLES
+    assert counts["files left out by both"] > 4 * TABLES

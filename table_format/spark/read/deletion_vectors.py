@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Final
@@ -31,11 +31,11 @@ MAX_ROWS: Final = 32 * MIB * 8
 MAX_FILES: Final = 5_000
 """Vectors that the driver reads for one frame."""
 
-MAX_ROWS_IN_TASKS: Final = 2 * MIB * 8
-"""Rows of all marked files of one scan whose bits are copied into each task, ..."""
+MAX_ROWS_OF_SCAN: Final = 2 * MIB * 8
+"""Rows of all files with vectors of one scan, whose bits are copied into each of its tasks, ..."""
 
-MAX_FILES_IN_TASKS: Final = 200
-"""... and files of one scan, marked or not."""
+MAX_FILES_OF_SCAN: Final = 200
+"""... and files of one scan, with and without vectors."""
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 """Names that are the same in a path and in a URL, which is what Spark shows."""
@@ -75,17 +75,29 @@ class DeletionVectorBudget:
         return True
 
 
-def without_deleted_rows(
-    spark: SparkSession,
-    rows: DataFrame,
-    files: Sequence[FileWithDeletedRows],
-    *,
-    in_tasks_up_to: int = MAX_ROWS_IN_TASKS,
-) -> DataFrame:
+def scans_of(
+    files: Sequence[FileWithDeletedRows], *, rows: int = MAX_ROWS_OF_SCAN, count: int = MAX_FILES_OF_SCAN
+) -> Iterator[Sequence[FileWithDeletedRows]]:
+    """The files of one scan after the other: a file that alone is beyond the bound on rows has a scan of its own."""
+    scan: list[FileWithDeletedRows] = []
+    marked = 0
+    for found in files:
+        more = found.file.row_count if found.vector else 0
+        if scan and (len(scan) == count or marked + more > rows):
+            yield scan
+            scan, marked = [], 0
+        scan.append(found)
+        marked += more
+    if scan:
+        yield scan
+
+
+def without_deleted_rows(spark: SparkSession, rows: DataFrame, files: Sequence[FileWithDeletedRows]) -> DataFrame:
     """The rows of a frame over exactly these files that no vector marks, with three columns more.
 
-    Vectors of files with so many rows travel with the tasks, as the answer of a subquery, which costs least; more of
-    them are broadcast.
+    The vectors travel with the tasks, as the answer of a subquery, and the test of a row is one condition. What a user
+    puts on the frame is a condition after it. A join would let Spark evaluate that first, for deleted rows too, of
+    which it may be an error.
     """
     metadata = rows.metadataColumn("_metadata")
     position = metadata.getField("row_index")
@@ -96,16 +108,11 @@ def without_deleted_rows(
         keys = [_key(found.file.file_name) for found in files]
         key = F.crc32(metadata.getField("file_name").cast("binary"))
     names = key_name, position_name, words_name = _free_names(rows.columns, ("file", "position", "words"))
-    if len(files) <= MAX_FILES_IN_TASKS and sum(f.file.row_count for f in files if f.vector) <= in_tasks_up_to:
-        places, array = _places(files, keys)
-        bits = spark.createDataFrame(pa.table({"places": array})).scalar()
-        found = rows.select("*", *(c.alias(n) for c, n in zip((key, position, bits), names, strict=True)))
-        place = f"get({words_name}, cast(pmod({key_name}, {places}) AS int))"
-        return found.where(_is_kept(f"if({place}.key = {key_name}, {place}.words, null)", position_name))
-    vectors = pa.table({key_name: pa.array(keys, pa.int64()), words_name: _words(files)})
-    numbered = rows.select("*", key.alias(key_name), position.alias(position_name))
-    joined = numbered.join(F.broadcast(spark.createDataFrame(vectors)), key_name, "left")
-    return joined.where(_is_kept(words_name, position_name))
+    places, array = _places(files, keys)
+    bits = spark.createDataFrame(pa.table({"places": array})).scalar()
+    found = rows.select("*", *(c.alias(n) for c, n in zip((key, position, bits), names, strict=True)))
+    place = f"get({words_name}, cast(pmod({key_name}, {places}) AS int))"
+    return found.where(_is_kept(f"if({place}.key = {key_name}, {place}.words, null)", position_name))
 
 
 def _places(files: Sequence[FileWithDeletedRows], keys: Sequence[int]) -> tuple[int, pa.ListArray]:

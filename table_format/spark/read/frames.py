@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from table_format.metastore.references.expired_reads import explaining_expiry
+from table_format.model.predicate import Predicate
 from table_format.model.split import DataSplit
 from table_format.options.scan import ScanOptions
 from table_format.spark.read.conditions import condition
@@ -34,20 +35,30 @@ _ZONE = "spark.sql.session.timeZone"
 def frame_of(spark: SparkSession, facts: TableFacts, plan: Plan) -> DataFrame:
     """The rows of a planned scan; of data nothing is read before Spark runs the frame, of deletion vectors all is.
 
+    Errors are those of ``pruned_frame``.
+    """
+    if plan.fallback is None:
+        return pruned_frame(spark, facts, plan, tested=plan.predicate)
+    frames = (frame_of(spark, part.facts or facts, part) for part in plan.parts)
+    return reduce(lambda left, right: left.unionByName(right), frames)
+
+
+def pruned_frame(spark: SparkSession, facts: TableFacts, plan: Plan, *, tested: Predicate | None) -> DataFrame:
+    """The rows of the plan of one table: all that meet ``tested``, and none that do not.
+
+    The plan's own filter may leave out more rows, and does so where the library reads them.
+
     Raises:
         SnapshotExpired: the snapshot was expired since it was planned.
         CorruptionError: a deletion vector is missing or damaged, or does not fit its data file.
         UnsupportedFeature: a column has a type Spark has not.
     """
-    if plan.fallback is not None:
-        frames = (frame_of(spark, part.facts or facts, part) for part in plan.parts)
-        return reduce(lambda left, right: left.unionByName(right), frames)
     with explaining_expiry(facts.store, *sorted({i for split in plan.splits for i in split.snapshot_ids})):
         division = divide(plan, facts)
     planned.note(facts.store, plan)
     native = read_native(spark, division, plan)
-    if native is not None and plan.predicate is not None:
-        native = native.where(condition(plan.predicate, plan.schema.fields))
+    if native is not None and tested is not None:
+        native = native.where(condition(tested, plan.schema.fields))
     if native is not None and not division.python:
         return native
     merged = _merged(spark, facts, plan, division.python)

@@ -33,7 +33,12 @@ from table_format.model.types import (
     VarCharType,
 )
 from table_format.spark.names import quoted
-from table_format.spark.read.deletion_vectors import DeletionVectorBudget, FileWithDeletedRows, without_deleted_rows
+from table_format.spark.read.deletion_vectors import (
+    DeletionVectorBudget,
+    FileWithDeletedRows,
+    scans_of,
+    without_deleted_rows,
+)
 from table_format.spark.types import spark_schema, spark_type
 from table_format.table.facts import TableFacts
 from table_format.table.read.plan import Plan
@@ -136,8 +141,9 @@ def read_native(spark: SparkSession, division: Division, plan: Plan) -> DataFram
     """All natively readable files as one frame with the plan's columns; ``None`` when there are none."""
     frames = [_frame(spark, plan.schemas[i], paths, plan.fields) for i, paths in sorted(division.whole.items())]
     frames += [
-        _frame(spark, plan.schemas[i], [file.path for file in files], plan.fields, files)
+        _frame(spark, plan.schemas[i], [file.path for file in scan], plan.fields, scan)
         for i, files in sorted(division.with_deletions.items())
+        for scan in scans_of(files)
     ]
     return reduce(lambda left, right: left.unionByName(right), frames) if frames else None
 

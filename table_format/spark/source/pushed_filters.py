@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 from collections.abc import Sequence
+from typing import Final
 
 import pyarrow as pa
 from pyspark.sql import datasource
@@ -10,7 +13,10 @@ from pyspark.sql import datasource
 from table_format.kernels.values import values_of
 from table_format.model.arrow_types import arrow_type
 from table_format.model.predicate import Compare, CompareOp, In, IsNull, Not, Predicate
-from table_format.model.types import NESTED, DataField, DataType, InternalValue
+from table_format.model.types import NESTED, DataField, DataType, FloatingType, InternalValue
+
+_FIRST_SAFE_YEAR: Final = 1900
+"""Calendars differ before 1582, and zones had odd offsets until the end of the 19th century."""
 
 _COMPARISONS: tuple[tuple[type[datasource.Filter], CompareOp], ...] = (
     (datasource.EqualTo, CompareOp.EQ),
@@ -46,11 +52,22 @@ def predicate_of(pushed: datasource.Filter, fields: Sequence[DataField]) -> Pred
     for kind, op in _COMPARISONS:
         if isinstance(pushed, kind):
             value = _value(getattr(pushed, "value", None), field.type)
-            return None if value is None else Compare(field.name, op, value)
+            # To Spark, NaN is the largest number.
+            may_be_nan = isinstance(field.type, FloatingType) and op in (CompareOp.GT, CompareOp.GE)
+            return None if value is None or may_be_nan else Compare(field.name, op, value)
     return None
 
 
 def _value(value: object, data_type: DataType) -> InternalValue:
+    """The internal value; ``None`` where it is not certainly the one in the query.
+
+    Spark hands over dates and times in a calendar of its own, in which those of former centuries are others. It takes
+    NaN for a number that equals itself.
+    """
+    if isinstance(value, dt.date) and value.year < _FIRST_SAFE_YEAR:
+        return None
+    if isinstance(value, float) and math.isnan(value):
+        return None
     try:
         return values_of(pa.array([value], arrow_type(data_type)), data_type)[0]
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):

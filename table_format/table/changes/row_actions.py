@@ -19,8 +19,10 @@ from table_format.errors import (
     FileConflict,
     InvalidInputError,
     SnapshotExpired,
+    UnsupportedFeature,
 )
 from table_format.formats.newer_schemas import refuse_newer
+from table_format.io.uncommitted_files import DeletingOnFailure
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.model.arguments import refuse
 from table_format.model.arrow_types import arrow_schema
@@ -188,6 +190,29 @@ def _listed(clauses: _C | Sequence[_C], argument: str, *kinds: type) -> tuple[_C
         if not isinstance(clause, kinds):
             refuse(argument, f"{' or '.join(kind.__name__ for kind in kinds)}, one or a sequence", clause)
     return listed
+
+
+def replace_rows(facts: TableFacts, where: Predicate, write: Callable[[TableFacts], Messages]) -> Messages:
+    """Remove the rows a filter selects from a table without primary key, and write others: the messages of both.
+
+    They are committed together by ``BatchCommit.commit``. A commit that has changed the same files since is a
+    ``FileConflict``; the work can then be repeated.
+
+    Raises:
+        UnsupportedFeature: the table has a primary key.
+    """
+    if facts.schema.is_primary_key_table:
+        feature = "replacing rows by a condition on a table with a primary key"
+        raise UnsupportedFeature(
+            feature, f"table {facts.name}: {feature}; overwrite its partitions, or upsert and delete"
+        )
+    latest = _latest(facts)
+    plan = Scan(latest, None, where).plan()
+    _refuse_newer(facts, plan)
+    with explaining_expiry(facts.store, *(() if plan.snapshot is None else (plan.snapshot.id,))):
+        removed = AppendTableChanges(facts, plan, DeleteStatement(facts.schema, where)).write()
+    with DeletingOnFailure(lambda: facts.delete_message_files(removed)):
+        return (*removed, *(replace(message, rewrites=True) for message in write(facts)))
 
 
 def _changed(facts: TableFacts, bind_statement: Callable[[], RowStatement], commit_as: _StatementCommit) -> RowChanges:

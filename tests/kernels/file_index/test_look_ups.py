@@ -29,4 +29,4 @@ def test_every_index_and_every_type_is_looked_up() -> None:
 @pytest.mark.parametrize("data_type", HASHED, ids=str)
 def test_filters_admit_no_more_absent_values_than_their_rate_allows(data_type: DataType) -> None:
     for fpp in RATES[:4]:
-        assert false_positives(data_type, fpp, 20_000, seed=2) <= most_of(data_type) * fpp
+        assert false_positives(data_type, fpp, 20_000, seed=2) <= most_of(data_type, fpp) * fpp

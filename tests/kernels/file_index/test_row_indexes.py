@@ -284,6 +284,19 @@ def evaluate_all(index: str, payload: bytes) -> None:
             reader.evaluate(condition)
 
 
+def test_a_bitmap_index_that_lost_a_key_or_its_blocks_is_refused() -> None:
+    payload = index_of("bitmap", IntType(), [7, 8, 9], version=1)
+    with pytest.raises(BadEncoding, match=r"f: file index: its keys end at 26, and it has 34 bytes and no bitmap"):
+        reader_of("bitmap", IntType(), payload[:5] + b"\0\0\0\2" + payload[9:], 3)
+    payload = index_of("bitmap", IntType(), [9, 9, 8, 8, 7], version=1)
+    with pytest.raises(BadEncoding, match="no bitmap at"):
+        reader_of("bitmap", IntType(), payload[:5] + b"\0\0\0\2" + payload[9:], 5)
+    payload = index_of("bitmap", BooleanType(), [False, False, None])
+    assert payload[18:22] == b"\0\0\0\1"
+    with pytest.raises(BadEncoding, match="0 blocks of 1 keys"):
+        reader_of("bitmap", BooleanType(), payload[:18] + b"\0\0\0\0" + payload[22:], 3)
+
+
 def test_nans_are_one_value_and_zeros_are_two_keys_of_one() -> None:
     other_nan = np.array([0x7FF8000000000001], np.int64).view(np.float64)[0]
     values = [math.nan, 0.0, -0.0, 1.0, None, other_nan]

@@ -5,16 +5,25 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import functions as F
 
 from table_format.codecs.deletion_vector import DeletionVector
 from table_format.io.paths import without_scheme
 from table_format.model.data_file import DataFileMeta
 from table_format.model.schema_change import AddColumn, AlterColumnType, RenameColumn
 from table_format.model.types import BigIntType, VarCharType
-from table_format.spark.read.deletion_vectors import DeletionVectorBudget, FileWithDeletedRows, without_deleted_rows
+from table_format.spark.read import spark_parquet
+from table_format.spark.read.deletion_vectors import (
+    MAX_FILES_OF_SCAN,
+    DeletionVectorBudget,
+    FileWithDeletedRows,
+    scans_of,
+    without_deleted_rows,
+)
 from table_format.spark.read.spark_parquet import divide
 from table_format.table.table import Table
 from tests.spark.lakes import TestLake, plan_of, rows_of
@@ -119,22 +128,20 @@ def test_a_row_that_no_vector_speaks_of_fails_the_query(lake: TestLake, changed:
     told = lake.spark.read.parquet(path)
     for vector in (DeletionVector.of([1]), None if "file_size" in changed else DeletionVector.of()):
         other = FileWithDeletedRows(path, replace(file, **changed), vector)
-        for limit in (0, 1_000):
-            with pytest.raises(Exception, match="that the table has deletion vectors for"):
-                without_deleted_rows(lake.spark, told, [other], in_tasks_up_to=limit).select("id").collect()
+        with pytest.raises(Exception, match="that the table has deletion vectors for"):
+            without_deleted_rows(lake.spark, told, [other]).select("id").collect()
 
 
-@pytest.mark.parametrize("limit", [0, 1_000])
-def test_files_of_one_size_are_told_apart_by_their_names(lake: TestLake, limit: int) -> None:
+def test_files_of_one_size_are_told_apart_by_their_names(lake: TestLake) -> None:
     path, file = _a_file(lake)
     told = lake.spark.read.parquet(path)
     twin = FileWithDeletedRows("", replace(file, file_name="data-twin.parquet"), None)
     found = FileWithDeletedRows(path, file, DeletionVector.of([1, 7]))
-    left = without_deleted_rows(lake.spark, told, [twin, found], in_tasks_up_to=limit)
+    left = without_deleted_rows(lake.spark, told, [twin, found])
     assert left.count() == told.count() - 2
     unknown = FileWithDeletedRows(path, replace(file, file_name="data-another.parquet"), found.vector)
     with pytest.raises(Exception, match="that the table has deletion vectors for"):
-        without_deleted_rows(lake.spark, told, [twin, unknown], in_tasks_up_to=limit).select("id").collect()
+        without_deleted_rows(lake.spark, told, [twin, unknown]).select("id").collect()
 
 
 def _a_file(lake: TestLake) -> tuple[str, DataFileMeta]:
@@ -144,16 +151,63 @@ def _a_file(lake: TestLake) -> tuple[str, DataFileMeta]:
     return without_scheme(table.store.paths.data_file("", split.bucket, file)), file
 
 
-def test_broadcast_vectors_leave_out_the_same_rows(lake: TestLake) -> None:
+def test_files_are_scanned_together_up_to_so_many_rows_and_files(lake: TestLake) -> None:
     table = marked_table(lake)
     table.append(rows("c", 600, 100))
     (found,) = divide(table.scan().plan(), table.facts).with_deletions.values()
-    assert [file.vector is None for file in found].count(True) == 1
-    told = lake.spark.read.parquet(*(file.path for file in found))
-    left = without_deleted_rows(lake.spark, told, found, in_tasks_up_to=0)
-    assert "BroadcastHashJoin" in plan_of(left)
-    assert rows_of(left.select(*SCHEMA.names)) == lake.rows()
-    assert len(lake.rows()) == 694
+    sizes = {(300, True), (100, False)}
+    assert {(file.file.row_count, file.vector is not None) for file in found} == sizes
+
+    def scans(**bounds: int) -> list[int]:
+        parts = list(scans_of(found, **bounds))
+        assert [file for part in parts for file in part] == list(found)
+        return [len(part) for part in parts]
+
+    assert scans() == [3]
+    assert scans(count=2) == [2, 1]
+    assert sorted(scans(rows=599)) == [1, 2]
+    # A file that is too large for the bound is read all the same.
+    assert len(scans(rows=0)) >= 2
+    assert list(scans_of([])) == []
+
+
+@pytest.mark.parametrize("count", [1, 2, 200])
+def test_however_many_scans_there_are_conditions_are_not_tested_on_deleted_rows(
+    lake: TestLake, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    monkeypatch.setattr(spark_parquet, "scans_of", partial(scans_of, count=count))
+    table = lake.create(schema=SCHEMA, primary_keys=(), **MARKED)
+    for start in range(0, 90, 30):
+        table.append(rows("a", start, 30).set_column(2, "v", pa.array([str(i % 10 or "?") for i in range(30)])))
+    table.delete("n = 0")
+    frame = lake.lake.table("s.t")
+    assert plan_of(frame).count("FileScan parquet") == -(-3 // count)
+    assert plan_of(frame).count("Join") == 0
+    assert lake.spark.conf.get("spark.sql.ansi.enabled") == "true"
+    assert frame.where("10 / n > 1").count() == 81
+    assert frame.where("cast(v AS int) >= 1").count() == 81
+    positive = F.udf(lambda n: 10 // n > 0, "boolean")
+    assert frame.where(positive("n")).count() == 81
+
+
+def test_conditions_are_not_tested_on_deleted_rows_of_many_files(lake: TestLake) -> None:
+    table = lake.create(schema=SCHEMA, primary_keys=(), partition_keys=("id",), **MARKED)
+    many = pa.table({"p": ["a"] * 460, "id": [i // 2 for i in range(460)], "v": ["?", "7"] * 230, "n": [0, 5] * 230})
+    table.append(many.cast(SCHEMA))
+    table.delete("n = 0")
+    assert len(live_data_files(table)) > MAX_FILES_OF_SCAN
+    frame = lake.lake.table("s.t")
+    assert frame.where("10 / n > 1").count() == 230
+    assert frame.where("cast(v AS int) >= 1").count() == 230
+
+
+def test_conditions_are_not_tested_on_superseded_rows(lake: TestLake) -> None:
+    lake.create()
+    lake.write([(i, "?" if i % 2 else "5") for i in range(40)])
+    lake.write([(i, "5") for i in range(1, 40, 2)])
+    frame = lake.lake.table("s.t")
+    assert frame.where("cast(v AS int) >= 5").count() == 40
+    assert frame.where("id < 10").where("100 / cast(v AS int) > 1").select("id").count() == 10
 
 
 def test_only_so_many_rows_and_files_are_left_to_spark_and_none_with_names_that_may_mislead(lake: TestLake) -> None:

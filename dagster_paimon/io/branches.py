@@ -1,0 +1,153 @@
+"""Writing to a branch of a table, and publishing it: write, audit, publish.
+
+A branch begins with the latest snapshot of the main branch. A run of an asset with ``paimon/wap`` writes to a branch
+named after the run, so that checks see its rows before readers of the table do. Publishing lets the main branch become
+what the branch is; it is refused when somebody else has committed to the main branch since the branch was made, because
+that commit would be lost.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+import dagster as dg
+
+from dagster_paimon.io.commits import Run, Runs, first_run_id
+from table_format.catalog.protocol import Catalog
+from table_format.errors import BranchNotFound, ConflictError, InvalidInputError, TagNotFound
+from table_format.model.identifier import MAIN_BRANCH, Identifier
+from table_format.model.snapshot import Snapshot
+from table_format.table.system.table import SystemTable
+from table_format.table.table import Table
+
+BRANCH_TAG: Final = "paimon/branch"
+"""Run tag: all assets of the run, or of the runs of a backfill, write to this branch, and read it where it exists."""
+
+BRANCH_METADATA: Final = "paimon/branch"
+"""Metadata of a materialization: the branch it was written to."""
+
+_WAP: Final = "wap-"
+
+
+def wap_branch(run: Run, runs: Runs) -> str:
+    """The branch of a run that writes, audits and publishes; a run that continues a failed one uses its branch.
+
+    Example: ``wap-3f2c…`` for the run ``3f2c…``.
+    """
+    return f"{_WAP}{first_run_id(run, runs)}"
+
+
+def on_branch(table: str, branch: str | None) -> str:
+    """The name of a branch of a table.
+
+    >>> on_branch("shop.orders", "dev"), on_branch("shop.orders", None)
+    ('shop.orders$branch_dev', 'shop.orders')
+
+    Raises:
+        InvalidInputError: the name of the table has a branch already.
+    """
+    if branch is None or branch == MAIN_BRANCH:
+        return table
+    identifier = Identifier.parse(table)
+    if identifier.branch != MAIN_BRANCH or identifier.system_table is not None:
+        message = f"'{table}' with branch '{branch}': name the table itself in paimon/table"
+        raise InvalidInputError(message)
+    return str(Identifier(identifier.database, identifier.table, branch))
+
+
+def ensure_branch(table: Table, branch: str) -> None:
+    """Make a branch of the latest snapshot, if there is none of that name."""
+    tag = f"begins-{branch}"
+    if branch in table.branches():
+        return
+    with suppress(TagNotFound):  # left behind by an attempt that was killed
+        table.delete_tag(tag)
+    latest = table.latest_snapshot()
+    if latest is None:
+        table.create_branch(branch, ignore_if_exists=True)
+        return
+    table.create_tag(tag, snapshot_id=latest.id)
+    try:
+        table.create_branch(branch, tag=tag, ignore_if_exists=True)
+    finally:
+        table.delete_tag(tag)
+
+
+def existing_branch(catalog: Catalog, table: str, branch: str | None) -> str | None:
+    """The branch, if the table has it; else ``None``, which is the main branch."""
+    return branch if branch is not None and catalog.table_exists(on_branch(table, branch)) else None
+
+
+def audited_branch(
+    context: dg.AssetExecutionContext | dg.AssetCheckExecutionContext, staged: dg.AssetKey
+) -> str | None:
+    """The branch that a check or a publication of an asset is about: that of the last materialization of the asset.
+
+    In the run that wrote the branch this is the branch of the run.
+    """
+    event = context.instance.get_latest_materialization_event(staged)
+    if event is None or event.asset_materialization is None:
+        return None
+    value = event.asset_materialization.metadata.get(BRANCH_METADATA)
+    return None if value is None else str(value.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """The table after a branch was published; ``snapshots`` are those that the branch had beyond the main branch."""
+
+    table: Table
+    branch: str
+    snapshots: tuple[Snapshot, ...]
+
+
+def publish_branch(catalog: Catalog, name: str, branch: str, *, delete: bool = True) -> Publication:
+    """Let the main branch become what a branch is, and delete the branch.
+
+    A repetition after a crash completes what the first call began. Other writers of the table must wait meanwhile: give
+    publishing and writing assets the same pool.
+
+    Raises:
+        BranchNotFound: there is no such branch, or it is empty.
+        ConflictError: the main branch has snapshots that the branch does not begin with; nothing was changed.
+    """
+    main, staged = _load(catalog, name), _load(catalog, on_branch(name, branch))
+    written, latest = staged.snapshots(), main.latest_snapshot()
+    if not written:
+        message = f"{name}: branch '{branch}' has no snapshot, so there is nothing to publish"
+        raise BranchNotFound(message)
+    new = written if latest is None else tuple(s for s in written if s.id > latest.id)
+    joins = latest is None or any(snapshot.is_same(latest) for snapshot in written)
+    if not joins:
+        message = (
+            f"{name}: the main branch has a snapshot, {_shown(latest)}, which branch '{branch}' does not have; "
+            "publishing would lose it. Run the asset again, which begins a new branch; this one stays for inspection"
+        )
+        raise ConflictError(message)
+    with suppress(TagNotFound):
+        staged.delete_tag(f"begins-{branch}")
+    if latest is None or new:
+        main.fast_forward(branch)
+    main = _load(catalog, name)
+    if delete:
+        main.delete_branch(branch)
+    return Publication(main, branch, new)
+
+
+def _shown(snapshot: Snapshot | None) -> str:
+    return "none" if snapshot is None else f"{snapshot.id} by {snapshot.commit_user}"
+
+
+def _load(catalog: Catalog, name: str) -> Table:
+    table = catalog.load_table(name)
+    if isinstance(table, SystemTable):
+        message = f"'{name}' is a system table; name the table itself"
+        raise InvalidInputError(message)
+    return table
+
+
+def branch_metadata(branch: str | None) -> dict[str, Any]:
+    """What a materialization says of the branch it was written to; nothing for the main branch."""
+    return {} if branch is None else {BRANCH_METADATA: branch}

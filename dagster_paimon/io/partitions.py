@@ -1,0 +1,236 @@
+"""What partitions of Dagster mean in columns of a table: some values of a column, or the values between two times.
+
+A time window means all its days in a DATE column, the times from its start up to its end in a TIMESTAMP column, and the
+text of its key in a column of any other type. A key of another definition is a value of the column. A TIMESTAMP holds
+wall-clock times of the time zone of the partitions definition, a TIMESTAMP_LTZ instants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from itertools import product
+from typing import Any, Final, TypeAlias
+
+import dagster as dg
+
+from dagster_paimon.tables.measure import value_of_text
+from table_format.errors import InvalidInputError
+from table_format.model.predicate import And, Compare, CompareOp, In, Literal, Or, Predicate
+from table_format.model.types import AnyTimestampType, DataField, DateType, InternalValue, LocalZonedTimestampType
+
+_EPOCH_DAY: Final = date(1970, 1, 1)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """These values of a column."""
+
+    values: tuple[InternalValue, ...]
+
+    def holds(self, value: InternalValue) -> bool:
+        """Whether the value is one of them."""
+        return value in self.values
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The times from ``start`` up to ``end``, without it, as values of a TIMESTAMP column."""
+
+    start: int
+    end: int
+
+    def holds(self, value: InternalValue) -> bool:
+        """Whether the value is a time of the window."""
+        return isinstance(value, int) and self.start <= value < self.end
+
+
+Extent: TypeAlias = Values | Window
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One dimension of a partitions definition and the column it means; ``name`` in a definition of several."""
+
+    column: str
+    definition: dg.PartitionsDefinition[Any]
+    name: str | None = None
+
+    def part(self, key: str) -> str:
+        """What the key of a partition says of this dimension."""
+        return key if self.name is None else _keys_by_dimension(key)[self.name]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One partition of Dagster: which values each of its columns has."""
+
+    key: str
+    extents: Mapping[str, Extent]
+
+    def holds(self, values: Mapping[str, InternalValue]) -> bool:
+        """Whether a row with these values belongs to the partition."""
+        return all(extent.holds(values[column]) for column, extent in self.extents.items())
+
+    @property
+    def has_windows(self) -> bool:
+        """Whether a column may have any value of a time window."""
+        return any(isinstance(extent, Window) for extent in self.extents.values())
+
+    def specs(self) -> list[dict[str, InternalValue]]:
+        """The combinations of values; only for a slice without windows."""
+        choices = [extent.values for extent in self.extents.values() if isinstance(extent, Values)]
+        return [dict(zip(self.extents, chosen, strict=True)) for chosen in product(*choices)]
+
+
+def dimensions(definition: dg.PartitionsDefinition[Any], expression: object, *, where: str) -> tuple[Dimension, ...]:
+    """The dimensions of a definition, with the columns that ``partition_expr`` names.
+
+    Raises:
+        InvalidInputError: the expression does not fit the definition; ``where`` says what it belongs to.
+    """
+    if isinstance(definition, dg.MultiPartitionsDefinition):
+        parts = {part.name: part.partitions_def for part in definition.partitions_defs}
+        if not isinstance(expression, Mapping) or set(expression) != set(parts):
+            message = (
+                f"{where} {expression!r}: the asset is partitioned by {', '.join(sorted(parts))}; expected a mapping "
+                "of each of them to the name of a column"
+            )
+            raise InvalidInputError(message)
+        return tuple(Dimension(_column(expression[name], where), part, name) for name, part in parts.items())
+    return (Dimension(_column(expression, where), definition),)
+
+
+def _column(expression: object, where: str) -> str:
+    if not isinstance(expression, str) or not expression:
+        message = f"{where} {expression!r}: expected the name of one column"
+        raise InvalidInputError(message)
+    return expression
+
+
+def slices_of(
+    dims: Sequence[Dimension], keys: Iterable[str], fields: Sequence[DataField], *, where: str
+) -> tuple[Slice, ...]:
+    """The partitions with those keys.
+
+    Raises:
+        InvalidInputError: a column does not exist, or a key or time window cannot be expressed in its type.
+    """
+    known = {field.name: field for field in fields}
+    missing = [dim.column for dim in dims if dim.column not in known]
+    if missing:
+        message = (
+            f"{where}: there is no column {', '.join(missing)}; a partition of Dagster is found by the value of a "
+            f"column, and the columns are {', '.join(known)}"
+        )
+        raise InvalidInputError(message)
+    return tuple(
+        Slice(str(key), {dim.column: extent_of(dim.definition, dim.part(key), known[dim.column]) for dim in dims})
+        for key in keys
+    )
+
+
+def extent_of(definition: dg.PartitionsDefinition[Any], key: str, field: DataField) -> Extent:
+    """The values of a column that belong to a partition.
+
+    Raises:
+        InvalidInputError: the column cannot express the partition.
+    """
+    if isinstance(definition, dg.TimeWindowPartitionsDefinition):
+        if isinstance(field.type, DateType):
+            return _days(definition.time_window_for_partition_key(key), key, field)
+        if isinstance(field.type, AnyTimestampType):
+            return _times(definition.time_window_for_partition_key(key), key, field)
+    return Values((value_of_text(field, str(key)),))
+
+
+def condition_of(slices: Sequence[Slice]) -> Predicate:
+    """The rows of these partitions, in as few terms as possible; no row without any."""
+    return _union([dict(found.extents) for found in slices])
+
+
+def from_first(slices: Sequence[Slice]) -> Predicate:
+    """The rows of the first partition and of all after it, in order of the values.
+
+    Raises:
+        InvalidInputError: the partitions have several dimensions, which have no common order.
+    """
+    if not slices:
+        return Literal(value=False)
+    if any(len(found.extents) != 1 for found in slices):
+        message = "paimon/open_end: partitions of several dimensions have no order"
+        raise InvalidInputError(message)
+    ((column, extent),) = slices[0].extents.items()
+    start = extent.start if isinstance(extent, Window) else extent.values[0]
+    return Compare(column, CompareOp.GE, start)
+
+
+def _union(rows: list[dict[str, Extent]]) -> Predicate:
+    if not rows:
+        return Literal(value=False)
+    column, *others = rows[0]
+    by_others: dict[tuple[Extent, ...], list[Extent]] = {}
+    for row in rows:
+        by_others.setdefault(tuple(row[other] for other in others), []).append(row[column])
+    by_first: dict[Predicate, list[dict[str, Extent]]] = {}
+    for rest, extents in by_others.items():
+        by_first.setdefault(_merged(column, extents), []).append(dict(zip(others, rest, strict=True)))
+    terms = [And((first, _union(rest))) if others else first for first, rest in by_first.items()]
+    return terms[0] if len(terms) == 1 else Or(tuple(terms))
+
+
+def _merged(column: str, extents: Sequence[Extent]) -> Predicate:
+    values = dict.fromkeys(value for extent in extents if isinstance(extent, Values) for value in extent.values)
+    terms: list[Predicate] = [In(column, tuple(values))] if values else []
+    windows = sorted((extent for extent in extents if isinstance(extent, Window)), key=lambda window: window.start)
+    joined: list[Window] = []
+    for window in windows:
+        if joined and window.start <= joined[-1].end:
+            joined[-1] = Window(joined[-1].start, max(joined[-1].end, window.end))
+        else:
+            joined.append(window)
+    terms += [
+        And((Compare(column, CompareOp.GE, window.start), Compare(column, CompareOp.LT, window.end)))
+        for window in joined
+    ]
+    return terms[0] if len(terms) == 1 else Or(tuple(terms))
+
+
+def _days(window: dg.TimeWindow, key: str, field: DataField) -> Values:
+    start, end = window.start, window.end
+    if any(time.time().replace(tzinfo=None) != datetime.min.time() for time in (start, end)):
+        message = (
+            f"column '{field.name}' is a DATE, which cannot tell the time window {key} ({start:%Y-%m-%d %H:%M} to "
+            f"{end:%Y-%m-%d %H:%M}) from others of its day; use a TIMESTAMP or a STRING column"
+        )
+        raise InvalidInputError(message)
+    first, last = start.date().toordinal(), end.date().toordinal()
+    return Values(tuple(day - _EPOCH_DAY.toordinal() for day in range(first, last)))
+
+
+def _times(window: dg.TimeWindow, key: str, field: DataField) -> Window:
+    start, end = window.start, window.end
+    if isinstance(field.type, LocalZonedTimestampType):
+        return Window(_nanoseconds(start), _nanoseconds(end))
+    wall_start, wall_end = start.replace(tzinfo=UTC), end.replace(tzinfo=UTC)
+    if wall_end <= wall_start or (start.fold and wall_end - wall_start < timedelta(days=1)):
+        message = (
+            f"column '{field.name}' is a {field.type}, whose times on the clock of {start.tzinfo} occur twice in the "
+            f"time window {key}, when the clock is set back; use TIMESTAMP_LTZ, or partitions in UTC"
+        )
+        raise InvalidInputError(message)
+    return Window(_nanoseconds(wall_start), _nanoseconds(wall_end))
+
+
+def _nanoseconds(time: datetime) -> int:
+    return (time - _EPOCH) // _MICROSECOND * 1000
+
+
+def _keys_by_dimension(key: str) -> Mapping[str, str]:
+    if not isinstance(key, dg.MultiPartitionKey):
+        message = f"'{key}' is no key of partitions of several dimensions"
+        raise InvalidInputError(message)
+    return key.keys_by_dimension

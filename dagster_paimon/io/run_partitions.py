@@ -1,0 +1,190 @@
+"""The partitions of one run in terms of the table it writes: what is replaced, what is counted, what is refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dagster as dg
+
+from dagster_paimon.io.partitions import Slice, condition_of, dimensions, slices_of
+from dagster_paimon.io.spec import WriteMode, WriteSpec
+from dagster_paimon.io.tally import PartitionRows, Tally
+from dagster_paimon.tables.measure import live_entries, partition_key
+from table_format.errors import InvalidData
+from table_format.model.commit import CommitMessage
+from table_format.model.manifest import FileKind
+from table_format.model.predicate import Predicate
+from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.model.types import AnyTimestampType, DataField, InternalValue
+from table_format.table.facts import TableFacts
+from table_format.table.table import Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPartitions:
+    """The Dagster partitions of a run, by the columns of its table and by those of its frame.
+
+    ``slices`` are what ``partition_expr`` means in the table, none where there is no such metadata; ``are_partitions``
+    says that whole partitions of the table make them up. ``of_rows`` is what ``paimon/row_partition`` means in the
+    frame.
+    """
+
+    spec: WriteSpec
+    keys: tuple[str, ...]
+    slices: tuple[Slice, ...]
+    are_partitions: bool
+    of_rows: tuple[Slice, ...]
+    table_fields: tuple[DataField, ...]
+    frame_fields: tuple[DataField, ...]
+
+    @classmethod
+    def of(
+        cls,
+        spec: WriteSpec,
+        table: Table,
+        frame: Sequence[DataField],
+        keys: Iterable[str],
+        definition: dg.PartitionsDefinition[Any] | None,
+    ) -> RunPartitions:
+        """Find out what the partitions of a run mean.
+
+        Raises:
+            InvalidInputError: a column does not exist, or cannot express a partition.
+        """
+        listed = tuple(keys)
+        known = definition or dg.StaticPartitionsDefinition([str(key) for key in listed])
+
+        def slices(expression: object, fields: Sequence[DataField], key: str) -> tuple[Slice, ...]:
+            where = f"{spec.table}: {key}"
+            if expression is None or not listed:
+                return ()
+            return slices_of(dimensions(known, expression, where=where), listed, fields, where=where)
+
+        return cls(
+            spec=spec,
+            keys=listed,
+            slices=slices(spec.partition_expr, table.schema.fields, "partition_expr"),
+            are_partitions=set(spec.columns) <= set(table.schema.partition_keys),
+            of_rows=slices(spec.row_partition, frame, "paimon/row_partition"),
+            table_fields=tuple(f for f in table.schema.fields if f.name in spec.columns),
+            frame_fields=tuple(frame),
+        )
+
+    @property
+    def span(self) -> str:
+        """The partitions in words: the first and the last."""
+        return str(self.keys[0]) if len(self.keys) == 1 else f"{self.keys[0]} to {self.keys[-1]}"
+
+    @property
+    def condition(self) -> Predicate:
+        """The rows of the table that belong to the partitions."""
+        return condition_of(self.slices)
+
+    def tally(self) -> Tally | None:
+        """What counts the rows while they are written; ``None`` where the committed files tell, or nothing does.
+
+        Raises:
+            InvalidData: the rows are to be replaced by columns that the frame lacks.
+        """
+        if self.of_rows:
+            fields = tuple(f for f in self.frame_fields if f.name in self.spec.dropped)
+            return Tally(self.spec.table, self.of_rows, fields, refuse_others=False)
+        if not self.slices or self.are_partitions:
+            return None
+        replaces = self.spec.mode is WriteMode.overwrite_partition
+        missing = set(self.spec.columns) - {field.name for field in self.frame_fields}
+        if missing and replaces:
+            message = f"{self.spec.table}: the frame lacks {', '.join(sorted(missing))}, which partition_expr names"
+            raise InvalidData(message)
+        return None if missing else Tally(self.spec.table, self.slices, self.table_fields, refuse_others=replaces)
+
+    def outside(self, facts: TableFacts, messages: Iterable[CommitMessage]) -> list[str]:
+        """Partitions of the table that have new rows and are not those of the run."""
+        fields = {field.name: field for field in facts.schema.partition_fields}
+        key_of = self._finder()
+        found = set()
+        for partition in {message.partition for message in messages}:
+            values = _values(facts, partition)
+            if key_of(values) is None:
+                found.add(
+                    ", ".join(f"{name} = {partition_key(fields[name], values[name])}" for name in self.spec.columns)
+                )
+        return sorted(found)
+
+    def specs(self, facts: TableFacts, messages: Iterable[CommitMessage]) -> list[dict[str, InternalValue]]:
+        """The partitions of the table to be replaced: all of the run, whether or not there are rows of them.
+
+        Of a time window these are the partitions that the table or the frame has.
+        """
+        specs = [spec for found in self.slices if not found.has_windows for spec in found.specs()]
+        windows = [found for found in self.slices if found.has_windows]
+        if windows:
+            live = {entry.partition for entry in live_entries(facts, facts.snapshots.latest())}
+            for partition in sorted(live | {message.partition for message in messages}):
+                values = _values(facts, partition)
+                if any(found.holds(values) for found in windows):
+                    specs.append({name: values[name] for name in self.spec.columns})
+        return specs
+
+    def committed_rows(self, facts: TableFacts, snapshots: Sequence[Snapshot]) -> dict[str, PartitionRows]:
+        """Rows that those snapshots brought, compactions apart, by partition; nothing if files do not tell."""
+        if not self.slices or not self.are_partitions:
+            return {}
+        key_of = self._finder()
+        rows: Counter[str] = Counter()
+        deletes: Counter[str] = Counter()
+        for snapshot in snapshots:
+            if snapshot.commit_kind is CommitKind.COMPACT:
+                continue
+            for entry in facts.manifests.delta_entries(snapshot):
+                key = key_of(_values(facts, entry.partition)) if entry.kind is FileKind.ADD else None
+                if key is not None:
+                    rows[key] += entry.file.row_count
+                    deletes[key] += entry.file.delete_row_count or 0
+        return {found.key: PartitionRows(rows[found.key], deletes[found.key]) for found in self.slices}
+
+    def _finder(self) -> Callable[[Mapping[str, InternalValue]], str | None]:
+        """What finds the partition that a row with some values belongs to."""
+        columns = tuple(self.slices[0].extents) if self.slices else ()
+        exact = {
+            tuple(spec[name] for name in columns): found.key
+            for found in self.slices
+            if not found.has_windows
+            for spec in found.specs()
+        }
+        windows = [found for found in self.slices if found.has_windows]
+
+        def find(values: Mapping[str, InternalValue]) -> str | None:
+            key = exact.get(tuple(values[name] for name in columns))
+            return key or next((found.key for found in windows if found.holds(values)), None)
+
+        return find
+
+
+def partition_columns(
+    spec: WriteSpec, fields: Sequence[DataField], definition: dg.PartitionsDefinition[Any] | None
+) -> tuple[str, ...]:
+    """The partition columns of a new table: ``paimon/partition_by``, or those of ``partition_expr``.
+
+    A TIMESTAMP column would give each time a partition of its own. An append table is not partitioned by such a column:
+    the rows of a time window are replaced by their values.
+    """
+    if spec.partition_by is not None:
+        return spec.partition_by
+    if definition is None or spec.partition_expr is None:
+        return spec.columns
+    types = {field.name: field.type for field in fields}
+    return tuple(
+        dim.column
+        for dim in dimensions(definition, spec.partition_expr, where=f"{spec.table}: partition_expr")
+        if spec.primary_key
+        or not isinstance(dim.definition, dg.TimeWindowPartitionsDefinition)
+        or not isinstance(types.get(dim.column), AnyTimestampType)
+    )
+
+
+def _values(facts: TableFacts, partition: bytes) -> dict[str, InternalValue]:
+    return dict(zip(facts.schema.partition_keys, facts.partitions.values(partition), strict=True))

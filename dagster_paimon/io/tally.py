@@ -1,0 +1,102 @@
+"""Counting the rows of a frame by partition while it is written, and refusing rows of other partitions.
+
+What is counted are the rows as the asset returned them. Their columns need not be stored.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dagster_paimon.io.partitions import Slice, condition_of
+from table_format.errors import InvalidData
+from table_format.kernels.predicate import matches
+from table_format.model.predicate import Predicate
+from table_format.model.row_kind import ROW_KIND_COLUMN
+from table_format.model.types import DataField
+from table_format.table.rows.casts import cast_column
+
+RETRACTING: frozenset[str] = frozenset(("-U", "-D"))
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRows:
+    """Rows that one partition brought, and how many of them take rows back."""
+
+    rows: int = 0
+    deletes: int = 0
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts rows by slice; ``fields`` are the slices' columns, in the types that the slices' values have.
+
+    With ``refuse_others`` a row of no slice is an error. ``begin`` forgets what an attempt before this one counted.
+    """
+
+    table: str
+    slices: Sequence[Slice]
+    fields: tuple[DataField, ...]
+    refuse_others: bool
+    rows: Counter[str] = dataclass_field(default_factory=Counter)
+    deletes: Counter[str] = dataclass_field(default_factory=Counter)
+
+    def begin(self) -> None:
+        """Count from nothing: the rows are written again."""
+        self.rows.clear()
+        self.deletes.clear()
+
+    @property
+    def conditions(self) -> list[tuple[str, Predicate]]:
+        """The condition of each slice, by its key."""
+        return [(found.key, condition_of([found])) for found in self.slices]
+
+    def count(self, batch: pa.RecordBatch, *, kind: str | None = None) -> None:
+        """Count the rows of a batch; ``kind`` is the kind of all rows, which otherwise a column may give.
+
+        Raises:
+            InvalidData: a row belongs to no slice, and such rows are refused.
+        """
+        columns = [cast_column(batch.column(field.name), field.type, field.name) for field in self.fields]
+        wanted = pa.RecordBatch.from_arrays(columns, names=[field.name for field in self.fields])
+        retracts = _retracting(batch, kind)
+        seen = 0
+        for key, condition in self.conditions:
+            mask = matches(condition, wanted, self.fields)
+            count = mask.true_count
+            seen += count
+            self.add(key, count, pc.and_(mask, retracts).true_count)
+        if self.refuse_others and seen < batch.num_rows:
+            outside = pc.invert(matches(condition_of(self.slices), wanted, self.fields))
+            example = {name: values[0] for name, values in wanted.filter(outside).slice(0, 1).to_pydict().items()}
+            raise self.error(", ".join(f"{name} = {'null' if v is None else v}" for name, v in example.items()))
+
+    def add(self, key: str, rows: int, deletes: int) -> None:
+        """Count rows of one slice."""
+        self.rows[key] += rows
+        self.deletes[key] += deletes
+
+    def error(self, example: str) -> InvalidData:
+        """The refusal of a row of no slice."""
+        keys = [found.key for found in self.slices]
+        span = keys[0] if len(keys) == 1 else f"{keys[0]} to {keys[-1]}"
+        message = (
+            f"{self.table}: the frame has rows of {example}, which are not among the run's partitions ({span}); "
+            "nothing was written"
+        )
+        return InvalidData(message)
+
+    def result(self) -> dict[str, PartitionRows]:
+        """The counts of all slices."""
+        return {s.key: PartitionRows(self.rows[s.key], self.deletes[s.key]) for s in self.slices}
+
+
+def _retracting(batch: pa.RecordBatch, kind: str | None) -> pa.BooleanArray:
+    if kind is not None or ROW_KIND_COLUMN not in batch.schema.names:
+        return pa.repeat(pa.scalar(kind in RETRACTING), batch.num_rows)
+    return pc.is_in(batch.column(ROW_KIND_COLUMN), value_set=pa.array(sorted(RETRACTING)))

@@ -1,0 +1,149 @@
+"""Frames of every package: by annotation in, by value out."""
+
+import sys
+from typing import Any, Optional
+
+import dagster as dg
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+
+from dagster_paimon.io.frames import FrameType, SparkFrame, allows_none, frame_type_of
+from dagster_paimon.io.io_manager import PaimonIOManager
+from tests.support.dagster_project import Project
+
+pytestmark = pytest.mark.dagster
+
+ROWS = pa.table({"id": pa.array([1, 2], pa.int64()), "name": ["a", "b"]})
+FRAMES = {
+    FrameType.pyarrow: (pa.Table, lambda: ROWS),
+    FrameType.record_batch_reader: (pa.RecordBatchReader, ROWS.to_reader),
+    FrameType.dataset: (ds.Dataset, lambda: ds.dataset(ROWS)),
+    FrameType.pandas: (pd.DataFrame, ROWS.to_pandas),
+    FrameType.polars: (pl.DataFrame, lambda: pl.from_arrow(ROWS)),
+    FrameType.polars_lazy: (pl.LazyFrame, lambda: pl.from_arrow(ROWS).lazy()),
+    FrameType.duckdb: (duckdb.DuckDBPyRelation, lambda: duckdb.from_arrow(ROWS)),
+}
+
+
+def as_arrow(frame: Any) -> pa.Table:
+    if isinstance(frame, pa.RecordBatchReader):
+        return frame.read_all()
+    if isinstance(frame, ds.Dataset):
+        return frame.to_table()
+    if isinstance(frame, pd.DataFrame):
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    if isinstance(frame, pl.LazyFrame):
+        frame = frame.collect()
+    if isinstance(frame, pl.DataFrame):
+        return frame.to_arrow()
+    return frame.to_arrow_table() if isinstance(frame, duckdb.DuckDBPyRelation) else frame
+
+
+def a_source(make: Any, annotation: Any = Any) -> dg.AssetsDefinition:
+    def items() -> Any:
+        return make()
+
+    items.__annotations__ = {"return": annotation}
+    return dg.asset(key=["lab", "items"], io_manager_key="paimon_io")(items)
+
+
+def a_reader(annotation: Any, seen: list[Any], **metadata: Any) -> dg.AssetsDefinition:
+    def read(items: Any) -> None:
+        seen.append((type(items), as_arrow(items)))
+
+    read.__annotations__ = {"items": annotation, "return": None}
+    return dg.asset(ins={"items": dg.AssetIn(key=["lab", "items"], metadata=metadata)})(read)
+
+
+@pytest.mark.parametrize("kind", list(FRAMES))
+def test_a_frame_is_written_by_its_value_and_read_by_its_annotation(project: Project, kind: FrameType) -> None:
+    annotation, make = FRAMES[kind]
+    seen: list[Any] = []
+    source, reader = a_source(make, annotation), a_reader(annotation, seen)
+    project.run([source, reader])
+    ((found, rows),) = seen
+    assert issubclass(found, annotation)
+    assert rows.to_pydict() == ROWS.to_pydict()
+
+
+@pytest.mark.parametrize("kind", list(FRAMES))
+def test_an_input_without_annotation_is_loaded_as_the_setting_says(project: Project, kind: FrameType) -> None:
+    project.resources["paimon_io"] = PaimonIOManager(
+        lakehouse=project.lakehouse, spark=project.resources["spark"], default_input_type=kind
+    )
+    seen: list[Any] = []
+    project.run([a_source(lambda: ROWS), a_reader(Any, seen)])
+    assert issubclass(seen[0][0], FRAMES[kind][0])
+
+
+def test_duckdb_relations_of_two_inputs_can_be_joined(project: Project) -> None:
+    seen: list[Any] = []
+
+    @dg.asset(key=["lab", "more"], io_manager_key="paimon_io")
+    def more() -> pl.DataFrame:
+        return pl.DataFrame({"id": [2], "price": [7.5]})
+
+    @dg.asset(ins={"items": dg.AssetIn(key=["lab", "items"]), "more": dg.AssetIn(key=["lab", "more"])})
+    def joined(items: duckdb.DuckDBPyRelation, more: duckdb.DuckDBPyRelation) -> None:
+        seen.extend(items.join(more, "id").fetchall())
+
+    project.run([a_source(lambda: ROWS), more, joined])
+    assert seen == [(2, "b", 7.5)]
+
+
+def test_columns_are_chosen_for_every_kind_of_frame(project: Project) -> None:
+    seen: list[Any] = []
+    project.run([a_source(lambda: ROWS), a_reader(pl.DataFrame, seen, columns=["name"])])
+    assert seen[0][1].to_pydict() == {"name": ["a", "b"]}
+
+
+def test_a_package_that_is_missing_is_named_with_what_to_install(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = a_source(lambda: ROWS)
+    project.run(source)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(
+        dg.Failure, match=r"needs the package polars.*pip install 'paimon-lakehouse\[frames\]'"
+    ) as raised:
+        project.run([source, reader := a_reader(pl.DataFrame, [])], selection=[reader])
+    assert raised.value.allow_retries is False
+
+
+def test_a_value_of_two_types_in_one_pandas_column_is_refused_without_retry(project: Project) -> None:
+    with pytest.raises(dg.Failure, match="holds values that Arrow has no one type for") as raised:
+        project.run(a_source(lambda: pd.DataFrame({"a": [1, "x"]})))
+    assert raised.value.allow_retries is False
+
+
+def test_annotations_say_whether_there_may_be_nothing() -> None:
+    assert frame_type_of(pa.Table | None) is FrameType.pyarrow
+    assert allows_none(Optional[pl.DataFrame])  # noqa: UP045
+    assert not allows_none(pl.DataFrame)
+    assert frame_type_of(SparkFrame) is FrameType.pyspark
+    assert frame_type_of(pa.Table | pl.DataFrame) is None
+    assert frame_type_of(type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})) is FrameType.pyspark
+
+
+def test_outputs_of_ops_are_tables_too(project: Project) -> None:
+    seen: list[int] = []
+
+    @dg.op(out=dg.Out(io_manager_key="paimon_io", metadata={"schema": "lab", "table": "steps"}))
+    def make() -> pa.Table:
+        return ROWS
+
+    @dg.op
+    def use(rows: pa.Table) -> None:
+        seen.append(rows.num_rows)
+
+    @dg.job(resource_defs=project.resources)
+    def work() -> None:
+        use(make())
+
+    assert work.execute_in_process(instance=project.instance).success
+    assert seen == [2]
+    assert len(project.rows("lab.steps")) == 2

@@ -1,0 +1,218 @@
+"""The shop end to end: ``python -m tests.endtoend`` loads ten days in random order while everything else happens.
+
+Maintenance runs beside the backfills, one run is terminated, one worker and one JVM are killed, somebody else commits,
+and a table is rolled back. In the end the tables are compared with a computation from the feed alone, and are read by
+the real Apache Paimon where it is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import UTC, date, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from assets.feed.plan import FIRST_DAY, FeedPlan
+from dagster_paimon import LakehouseCatalog
+from tests.endtoend.dagster_server import ROOT, DagsterServer, dagster_server
+from tests.support.shop_source import expected_funnel, expected_orders, expected_revenue, expected_values
+
+INGEST: Final = "ingest"
+CLICKS: Final = 40
+_DONE: Final = ("SUCCESS", "FAILURE", "CANCELED")
+
+
+class Scenario:
+    """The steps, on one server and one warehouse."""
+
+    def __init__(self, server: DagsterServer, lakehouse: LakehouseCatalog, days: int, seed: int) -> None:
+        self.server = server
+        self.lakehouse = lakehouse
+        self.days = [(FIRST_DAY + timedelta(days=n)).isoformat() for n in range(days)]
+        self.random = Random(seed)
+        self.began = time.monotonic()
+
+    def say(self, text: str) -> None:
+        print(f"[{time.monotonic() - self.began:5.0f} s] {text}", flush=True)
+
+    def load_in_random_order(self) -> None:
+        """Backfill each day by itself, in random order, and strike at three of the runs."""
+        order = self.random.sample(self.days, len(self.days))
+        self.say(f"backfills of single days in the order {', '.join(day[-2:] for day in order)}")
+        for day in order:
+            self.server.backfill(INGEST, [day])
+        self._terminate_one()
+        self._kill_a_worker()
+        self._kill_a_jvm()
+        for table in ("dwd.orders", "dwd.users", "dwd.orders"):
+            config = {"ops": {"compact": {"config": {"table": table, "on_spark": False, "full": True}}}}
+            self.server.launch("compact_table", config=config)
+        self.server.wait_for("all runs end", self._are_all_done, seconds=1500)
+        self._load_again_what_failed()
+
+    def _terminate_one(self) -> None:
+        run, worker = self.server.wait_for("a run is at work", self._at_work)
+        self.say(f"terminating run {run[:8]}")
+        self.server.terminate(run)
+        self.server.wait_for("the run is canceled", lambda: self.server.status(run) == "CANCELED", seconds=120)
+        self.server.wait_for("its process ends", lambda: not is_alive(worker), seconds=60)
+
+    def _kill_a_worker(self) -> None:
+        run, worker = self.server.wait_for("another run is at work", self._at_work)
+        self.say(f"killing the worker of run {run[:8]}, process {worker}")
+        os.kill(worker, signal.SIGKILL)
+        self.server.wait_for("the dead worker is noticed", lambda: self.server.status(run) in _DONE, seconds=240)
+        assert self.server.status(run) == "FAILURE"
+
+    def _kill_a_jvm(self) -> None:
+        def found() -> tuple[str, int] | None:
+            run, worker = self._at_work() or ("", 0)
+            java = next(iter(java_of([worker])), None) if run else None
+            return None if java is None else (run, java)
+
+        run, java = self.server.wait_for("a run has a JVM", found)
+        self.say(f"killing the JVM of run {run[:8]}, process {java}")
+        os.kill(java, signal.SIGKILL)
+
+    def _at_work(self) -> tuple[str, int] | None:
+        """A run of the ingestion that executes steps, and its process."""
+        for run in self.server.runs(statuses=["STARTED"]):
+            worker = self.server.worker(run["runId"]) if run["jobName"] == INGEST else None
+            if worker is not None and is_alive(worker):
+                return str(run["runId"]), worker
+        return None
+
+    def _are_all_done(self) -> bool:
+        return all(run["status"] in _DONE for run in self.server.runs())
+
+    def _load_again_what_failed(self) -> None:
+        """What was terminated is not retried by itself: a person runs it again."""
+        landed = {event["partition"] for event in self.server.materializations(["dwd", "orders"])}
+        both = landed & {event["partition"] for event in self.server.materializations(["dwd", "users"])}
+        missing = [day for day in self.days if day not in both]
+        self.say(f"days to run again: {', '.join(missing) or 'none'}")
+        for day in missing:
+            self.server.backfill(INGEST, [day])
+        if missing:
+            self.server.wait_for("the repeated runs begin", lambda: not self._are_all_done())
+            self.server.wait_for("all runs end", self._are_all_done, seconds=600)
+
+    def foreign_commit(self) -> None:
+        """Somebody else commits to an external table; its mart follows without a person."""
+        self.server.start_sensor("external_snapshots")
+        self.server.start_sensor("automation")
+        for _ in range(2):
+            write_clicks(Path(self.lakehouse.warehouse))
+        self.say("two foreign commits")
+        reported = self.server.wait_for(
+            "the sensor reports both", lambda: len(self.server.materializations(["ext", "web_clicks"])) >= 2
+        )
+        assert reported
+        self.server.wait_for("the mart follows", lambda: self.server.materializations(["mart", "clicks_by_hour"]))
+        self.server.wait_for("the mart is complete", lambda: self._clicks() == 2 * CLICKS)
+
+    def _clicks(self) -> int:
+        rows = self.lakehouse.table("mart.clicks_by_hour").scan(columns=["clicks"]).to_arrow()
+        return int(sum(rows["clicks"].to_pylist()))
+
+    def follow(self) -> None:
+        """Bring the marts up to date."""
+        self.server.backfill("marts", self.days)
+        self.server.launch("follow_changes")
+        self.server.wait_for("the marts are at work", lambda: not self._are_all_done())
+        self.server.wait_for("all runs end", self._are_all_done, seconds=600)
+
+    def compare(self) -> None:
+        """Every table holds what the feed says."""
+        plan, days = FeedPlan(), len(self.days)
+        found = self._rows("dwd.orders", "order_id")
+        assert found == expected_orders(plan, days), "dwd.orders differs"
+        assert self._rows("mart.daily_revenue", "dt") == expected_revenue(plan, days, self.days), (
+            "daily_revenue differs"
+        )
+        values = {r["user_id"]: (r["orders"], r["revenue"]) for r in self._rows("mart.user_ltv", "user_id")}
+        assert {k: v for k, v in values.items() if v[0]} == expected_values(plan, days), "user_ltv differs"
+        funnel = {(r["order_date"], r["status"]): r["orders"] for r in self._rows("mart.order_funnel", "order_date")}
+        assert {k: v for k, v in funnel.items() if v} == expected_funnel(plan, days), "order_funnel differs"
+        self.say(f"{len(found):,} orders and their marts equal the computation from the feed")
+
+    def _rows(self, name: str, key: str) -> list[dict[str, Any]]:
+        rows = self.lakehouse.table(name).scan().to_arrow().sort_by([(key, "ascending")]).to_pylist()
+        instants = {"created_at", "updated_at"}
+        return [{k: v.astimezone(UTC) if k in instants and v else v for k, v in row.items()} for row in rows]
+
+
+def is_alive(process: int) -> bool:
+    """Whether a process exists and is no zombie."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def java_of(parents: Sequence[int]) -> list[int]:
+    """The JVMs among the descendants of processes."""
+    found, level = [], set(parents)
+    while level:
+        children = {process for process in _processes() if _parent(process) in level}
+        found += [child for child in children if "java" in _command_line(child).split("\0")[0]]
+        level = children
+    return found
+
+
+def _processes() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def _command_line(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+def _parent(process: int) -> int:
+    try:
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def write_clicks(warehouse: Path) -> None:
+    """Another program commits clicks."""
+    arguments = ["write-clicks", "--events", str(CLICKS), "--warehouse", str(warehouse)]
+    subprocess.run([sys.executable, "-m", "jobs.demo", *arguments], cwd=ROOT, check=True, capture_output=True)
+
+
+def main() -> int:
+    """Run the scenario; 0 when every comparison holds."""
+    parser = argparse.ArgumentParser(prog="python -m tests.endtoend", description=__doc__)
+    parser.add_argument("--days", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=date.today().toordinal())
+    options = parser.parse_args()
+    print(f"seed {options.seed}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="endtoend-") as directory:
+        root = Path(directory)
+        warehouse = root / "warehouse"
+        environment = {"LAKEHOUSE_WAREHOUSE": str(warehouse), "LAKEHOUSE_LANDING": str(warehouse / "landing")}
+        with dagster_server(root, environment) as server:
+            scenario = Scenario(server, LakehouseCatalog(warehouse=str(warehouse)), options.days, options.seed)
+            scenario.say("webserver and daemon are up")
+            scenario.load_in_random_order()
+            scenario.foreign_commit()
+            scenario.follow()
+            scenario.compare()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,290 @@
+"""What is put on a frame after it was made reaches the files, and the rows stay those that Spark finds by itself."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Not, Or, Predicate, conjuncts
+from table_format.spark.read.catalyst import Need, needs_of
+from table_format.spark.read.classic_frames import TableFrame
+from tests.spark.lakes import TestLake, plan_of, rows_of
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        ("v", pa.string()),
+        ("n", pa.int32()),
+        ("b", pa.bool_()),
+        ("d", pa.date32()),
+        ("m", pa.decimal128(8, 2)),
+        ("t", pa.timestamp("us")),
+        ("z", pa.timestamp("us", tz="UTC")),
+        ("f", pa.float64()),
+    ]
+)
+
+
+def a_row(number: int, chance: random.Random) -> dict[str, Any]:
+    day = date.fromordinal(577_000 + 7 * number)
+    row = {
+        "v": chance.choice(["", "a", "A", "ab", "b%", "ä", "null", "x" * 20]),
+        "n": chance.randrange(-3, 4),
+        "b": chance.random() < 0.5,
+        "d": day,
+        "m": Decimal(chance.randrange(-300, 300)).scaleb(-2),
+        "t": datetime(day.year, 3, 28, 2, 30, number % 60, number),
+        "z": datetime(day.year, 10, 25, number % 3, 30, 0, number),
+        "f": chance.choice([0.0, -0.0, float("nan"), 1.5, -2.0]),
+    }
+    return {"id": number, **{name: None if chance.random() < 0.15 else value for name, value in row.items()}}
+
+
+def rows(numbers: Any, chance: random.Random) -> pa.Table:
+    return pa.Table.from_pylist([a_row(number, chance) for number in numbers], schema=SCHEMA)
+
+
+def merged_table(lake: TestLake, **options: str) -> TestLake:
+    """A table whose rows have to be merged."""
+    table = lake.create(schema=SCHEMA, **options)
+    chance = random.Random(1)
+    table.append(rows(range(60), chance))
+    table.append(rows(range(20, 80, 2), chance))
+    return lake
+
+
+def needs(frame: Any) -> list[Need]:
+    """What the query needs of each of its scans."""
+    assert isinstance(frame, TableFrame)
+    return [need for _, need in needs_of(frame._session, frame._plain._jdf, frame._scans)]
+
+
+def pushed(frame: Any) -> Predicate | None:
+    (need,) = needs(frame)
+    # Spark adds that columns which are compared are not null.
+    tests = [p for p in conjuncts(need.condition) if not (isinstance(p, Not) and isinstance(p.part, IsNull))]
+    return And(tuple(tests)) if len(tests) > 1 else (tests[0] if tests else None)
+
+
+def test_columns_and_conditions_put_on_a_frame_reach_the_rows_that_are_merged(lake: TestLake) -> None:
+    frame = merged_table(lake).lake.table("s.t")
+    assert isinstance(frame, DataFrame)
+    found = frame.where("id = 20").select("v", "n")
+    assert needs(found) == [
+        Need(frozenset({"id", "v", "n"}), And((Not(IsNull("id")), Compare("id", CompareOp.EQ, 20))))
+    ]
+    assert rows_of(found) == lake.rows(columns=["v", "n"], filter="id = 20")
+    assert "MapInArrow" in plan_of(found)
+    assert needs(frame.groupBy("v").agg(F.sum("n")))[0].columns == {"v", "n"}
+    assert needs(frame.select(F.col("n") + 1, "id").drop("id").where("n is null or 1 = 1"))[0].columns == {"n"}
+    assert needs(frame.withColumn("w", F.upper("v")).withColumnRenamed("n", "k").select("w", "k"))[0].columns == {
+        "v",
+        "n",
+    }
+    assert needs(frame)[0] == needs(frame.limit(3))[0] == Need()
+    assert frame.count() == 70
+    assert not frame.isEmpty()
+    assert frame.where("id < 0").isEmpty()
+
+
+CONDITIONS: list[tuple[str, Predicate | None]] = [
+    ("n = 3", Compare("n", CompareOp.EQ, 3)),
+    ("3 > n", Compare("n", CompareOp.LT, 3)),
+    ("n >= 2.0", Compare("n", CompareOp.GE, 2)),
+    ("n = 5000000000", None),
+    ("v in ('a', 'b')", In("v", ("a", "b"))),
+    ("v in ('a', 'b', null)", In("v", ("a", "b"))),
+    ("not (v in ('a', 'b', null))", None),
+    ("v = 'a' or upper(v) = 'B'", None),
+    ("v = 'a' or (n = 1 and upper(v) = 'B')", Or((Compare("v", CompareOp.EQ, "a"), Compare("n", CompareOp.EQ, 1)))),
+    ("v like 'a%'", Compare("v", CompareOp.STARTS_WITH, "a")),
+    ("v like 'a_'", None),
+    ("v is null", IsNull("v")),
+    ("b", Compare("b", CompareOp.EQ, True)),
+    ("v <=> 'a'", Compare("v", CompareOp.EQ, "a")),
+    ("d >= date '1582-10-10'", Compare("d", CompareOp.GE, -141432)),
+    ("m < 1.5", Compare("m", CompareOp.LT, Decimal("1.50"))),
+    ("t < timestamp_ntz '1970-01-01 00:00:01'", Compare("t", CompareOp.LT, 1_000_000_000)),
+    ("z < timestamp '1970-01-01 00:00:01Z'", Compare("z", CompareOp.LT, 1_000_000_000)),
+    ("z < current_timestamp()", None),
+    ("z < current_timestamp() and n = 1", None),
+    ("f > 1", None),
+    ("rand() < 2", None),
+]
+
+
+def test_only_conditions_that_mean_the_same_are_understood(lake: TestLake) -> None:
+    frame = merged_table(lake).lake.table("s.t")
+    found = [(condition, pushed(frame.where(condition))) for condition, _ in CONDITIONS]
+    assert found == CONDITIONS
+
+
+def test_the_values_of_a_long_in_are_understood(lake: TestLake) -> None:
+    frame = merged_table(lake).lake.table("s.t")
+    found = pushed(frame.where(F.col("id").isin(*range(15))))
+    assert isinstance(found, In)
+    assert sorted(found.values, key=repr) == sorted(range(15), key=repr)
+    texts = [*map(str, range(15)), "null"]
+    found = pushed(frame.where(F.col("v").isin(*texts, None)))
+    assert isinstance(found, In)
+    assert sorted(found.values, key=repr) == sorted(texts, key=repr)
+    assert pushed(frame.where(F.col("id").isin(*range(2_000)))) is None
+
+
+def test_all_frames_of_a_frame_read_the_snapshot_that_it_found(lake: TestLake) -> None:
+    frame = merged_table(lake).lake.table("s.t")
+    before = frame.where("id >= 0").select("id")
+    lake.table().delete("id >= 5")
+    assert frame.count() == before.count() == frame.select("n").count() == 70
+    assert lake.lake.table("s.t").count() == 5
+
+
+def test_the_columns_of_a_frame_are_those_of_the_frames_derived_from_it(lake: TestLake) -> None:
+    frame = merged_table(lake).lake.table("s.t")
+    few = frame.where(frame.id < 3)
+    assert rows_of(few.select(frame.id, frame["v"])) == lake.rows(columns=["id", "v"], filter="id < 3")
+    assert len(few.join(frame, few.id == frame.id).collect()) == 3
+    both = frame.alias("l").join(few.alias("r"), F.col("l.id") == F.col("r.id")).select("l.v", "r.n")
+    assert [need.columns for need in needs(both)] == [{"id", "v"}, {"id", "n"}]
+    assert len(both.collect()) == 3
+    assert rows_of(frame.select("id").orderBy("n", "id").limit(1)) == [
+        (min((r[2] is not None, r[2] or 0, r[0]) for r in lake.rows())[2],)
+    ]
+    assert rows_of(frame.select(frame.columns[0], frame[1]).where(frame.n == 3).select("id")) == lake.rows(
+        columns=["id"], filter="n = 3"
+    )
+    united = few.select("id", "n").unionByName(frame.where("id = 70").select("n", "id")).where("id > 1").select("id")
+    assert rows_of(united) == [(2,), (70,)]
+    with pytest.raises(AnalysisException, match="nothing"):
+        frame.select("nothing")
+
+
+def test_a_column_that_may_belong_to_either_side_of_a_join_is_refused_as_by_spark(lake: TestLake) -> None:
+    frame = merged_table(lake).lake.table("s.t")
+    plain = lake.spark.createDataFrame(frame.toArrow())
+    shapes: list[Callable[[Any], Any]] = [
+        lambda f: f,
+        lambda f: f.where("id < 3"),
+        lambda f: F.broadcast(f.where("id < 3")),
+    ]
+    tests: list[Callable[[Any, Any], Any]] = [lambda x, y: x.id > y.id, lambda x, y: x.id == y.id]
+
+    def outcome(left: Any, right: Any, test: Callable[[Any, Any], Any]) -> int | str | None:
+        try:
+            return len(left.join(right, test(left, right)).collect())
+        except AnalysisException as error:
+            return error.getCondition()
+
+    for left in shapes:
+        for right in shapes:
+            for test in tests:
+                expected = outcome(left(plain), right(plain), test)
+                assert outcome(left(frame), right(frame), test) == expected
+
+
+def test_what_hands_a_frame_to_spark_hands_over_its_rows(lake: TestLake) -> None:
+    frame = merged_table(lake).lake.table("s.t").where("id < 5").select("id", "n")
+    expected = lake.rows(columns=["id", "n"], filter="id < 5")
+    frame.createOrReplaceTempView("few")
+    assert rows_of(lake.spark.sql("SELECT * FROM few")) == expected
+    assert rows_of(lake.spark.sql("SELECT * FROM {f}", f=frame)) == expected
+    assert rows_of(F.broadcast(frame)) == rows_of(lake.spark.createDataFrame(frame.rdd, frame.schema)) == expected
+    assert sorted(map(tuple, frame.toPandas().astype(object).itertuples(index=False)))[0][0] == 0
+    other = lake.spark.range(3)
+    assert rows_of(other.join(frame, "id").select("id")) == [(0,), (1,), (2,)]
+    assert other.where(F.col("id").isin(frame.select("id"))).count() == 3
+    grouped = frame.groupBy("id").applyInPandas(lambda group: group[["id"]], "id long")
+    assert rows_of(grouped) == [(row[0],) for row in expected]
+    assert rows_of(frame.groupBy("id").pivot("n", [1, 2]).count().select("id")) == [(row[0],) for row in expected]
+    lake.create("copy", schema=SCHEMA.empty_table().select(["id", "n"]).schema)
+    lake.lake.write(frame, "s.copy")
+    assert lake.rows("copy") == expected
+
+
+def test_what_is_kept_in_memory_is_used(lake: TestLake) -> None:
+    frame = merged_table(lake).lake.table("s.t").where("id < 10")
+    kept = frame.select("id", "n").cache()
+    try:
+        assert kept.count() == 10
+        found = kept.where("id = 3")
+        assert "InMemoryTableScan" in plan_of(found)
+        assert rows_of(found.select("id")) == [(3,)]
+        assert rows_of(kept.join(frame, kept.id == frame.id).select(kept.id)) == [(i,) for i in range(10)]
+    finally:
+        kept.unpersist()
+    assert "InMemoryTableScan" not in plan_of(kept.where("id = 3"))
+
+
+def conditions(chance: random.Random) -> Iterator[str]:
+    leaves = [
+        "id >= 40",
+        "id in (1, 30, 99)",
+        "n > 0",
+        "n = 1.0",
+        "n + 1 = 2",
+        "not b",
+        "b is not null",
+        "v = 'a'",
+        "v <> 'ab'",
+        "v like 'a%'",
+        "v in ('', 'ä', null)",
+        "upper(v) = 'A'",
+        "d < date '1582-10-15'",
+        "d <> date '1582-10-04'",
+        "m between -1 and 1.255",
+        "m = 0.5",
+        "t > timestamp_ntz '1581-03-28 02:30:00.000020'",
+        "z <= timestamp '1582-10-25 01:30:00.00003'",
+        "f > 0",
+        "f = 0",
+        "n <=> null",
+        "v <=> 'b%'",
+        "n = '1'",
+    ]
+    while True:
+        first, second, third = chance.sample(leaves, 3)
+        yield chance.choice(
+            [
+                f"{first} and {second}",
+                f"{first} or {second}",
+                f"not ({first} or {second}) and {third}",
+                f"not ({first} and {second})",
+                f"({first} and {second}) or {third}",
+                f"not (not ({first}) and {second} or {third})",
+            ]
+        )
+
+
+@pytest.mark.parametrize(("ansi", "zone"), [("true", "Europe/Berlin"), ("false", "UTC")])
+def test_random_conditions_leave_the_rows_that_spark_leaves(lake: TestLake, ansi: str, zone: str) -> None:
+    chance = random.Random(f"{ansi} {zone}")
+    settings = {"spark.sql.ansi.enabled": ansi, "spark.sql.session.timeZone": zone}
+    before = {key: lake.spark.conf.get(key) for key in settings}
+    merged_table(lake, bucket="1")
+    try:
+        for key, value in settings.items():
+            lake.spark.conf.set(key, value)
+        frame = lake.lake.table("s.t")
+        plain = lake.spark.createDataFrame(lake.table().scan().to_arrow(), frame.schema).cache()
+        understood = 0
+        for _, condition in zip(range(12), conditions(chance), strict=False):
+            columns = chance.sample(SCHEMA.names, 3)
+            found = frame.where(condition).select(*columns)
+            understood += needs(found)[0].condition is not None
+            assert rows_of(found) == rows_of(plain.where(condition).select(*columns)), condition
+        assert understood > 3
+        plain.unpersist()
+    finally:
+        for key, value in before.items():
+            lake.spark.conf.set(key, value)
