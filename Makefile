@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo ui test lint format interop simulate torture indexes bench structure docs lock clean
+.PHONY: help setup demo ui test lint format interop simulate torture indexes bench bench-indexes structure docs lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,7 +12,7 @@ WAREHOUSE ?= warehouse
 MINUTES ?= 10
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 setup: $(READY) ## Make the environment (Python packages, and Java where none fits)
 
@@ -61,6 +61,11 @@ indexes: setup ## Damage file indexes, look up every value in them, and hand tab
 
 bench: setup ## Measure the workloads side by side with plain Spark and the peers
 	$(BIN)/python -m benchmarks.run
+
+bench-indexes: setup ## Measure what file indexes save and cost, beside plain Spark, DuckDB and the real Paimon
+	$(BIN)/python -m benchmarks.file_indexes
+	$(BIN)/python -m benchmarks.index_pages
+	$(BIN)/python -m benchmarks.index_building
 
 structure: setup ## Measure the source: modules, floors of imports, sizes, docstrings
 	$(BIN)/python -m benchmarks.structure

@@ -34,7 +34,7 @@ defs: Final = dg.Definitions(
     sensors=[
         *all_sensors,
         dg.AutomationConditionSensorDefinition(
-            "automation", target=dg.AssetSelection.all(), default_status=dg.DefaultSensorStatus.STOPPED
+            "automation", target=dg.AssetSelection.all(), default_status=dg.DefaultSensorStatus.RUNNING
         ),
     ],
     resources={

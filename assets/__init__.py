@@ -12,6 +12,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", category=dg.BetaWarning)
     from assets.checks import checks_of
     from assets.dwd import orders, users
+    from assets.enriched import audit, orders_enriched, orders_enriched_staged
     from assets.external import clicks_by_hour, web_clicks
     from assets.landing import landing_assets
     from assets.mart import daily_revenue
@@ -20,7 +21,7 @@ with warnings.catch_warnings():
     from assets.totals import order_funnel, user_ltv
 
 PIPELINE: Final = (orders_cdc, users_cdc, orders, users, daily_revenue)
-TABLE_ASSETS: Final = (*PIPELINE, user_ltv, order_funnel, clicks_by_hour, table_health)
+TABLE_ASSETS: Final = (*PIPELINE, orders_enriched, user_ltv, order_funnel, clicks_by_hour, table_health)
 
 
 def table_of(asset: dg.AssetsDefinition) -> str:
@@ -32,5 +33,10 @@ PIPELINE_TABLES: Final = tuple(table_of(asset) for asset in PIPELINE)
 MANAGED_TABLES: Final = tuple(table_of(asset) for asset in TABLE_ASSETS)
 """The tables that the maintenance jobs look after."""
 
-all_assets: Final[tuple[dg.AssetsDefinition | dg.AssetSpec, ...]] = (*landing_assets, *TABLE_ASSETS, web_clicks)
-all_checks: Final = checks_of(PIPELINE_TABLES)
+all_assets: Final[tuple[dg.AssetsDefinition | dg.AssetSpec, ...]] = (
+    *landing_assets,
+    *TABLE_ASSETS,
+    orders_enriched_staged,
+    web_clicks,
+)
+all_checks: Final = (*checks_of(PIPELINE_TABLES), audit)

@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 
 from assets.feed import FEED_TABLES, FeedTable
 from assets.feed.plan import KEY_COLUMN
-from assets.mart import SOLD
+from assets.mart import REVENUE_MAX_AGE, SOLD
 from dagster_paimon.checks.tables import (
     check_result,
     files_present,
+    freshness,
     inputs_consumed,
     not_made,
     open_table,
@@ -115,5 +116,6 @@ def checks_of(managed: Sequence[str]) -> tuple[dg.AssetChecksDefinition, ...]:
         *(key_unique(table) for table in FEED_TABLES),
         *(nothing_lost(table) for table in FEED_TABLES),
         *(inputs_consumed(name) for name in managed if not name.startswith("ods.")),
+        freshness("mart.daily_revenue", allowed=REVENUE_MAX_AGE),
         revenue_reconciles,
     )

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import dagster as dg
 
 from assets.partitions import ONE_RUN, daily
+from dagster_paimon import RetryUnlessTerminated
 
 Make: TypeAlias = Callable[[Callable[..., Any]], dg.AssetsDefinition]
 
@@ -33,7 +34,7 @@ def daily_table(
         kinds={"paimon", "pyspark"},
         code_version="1",
         # A failure of Spark or the store may pass; what cannot pass is raised as one that allows no retry.
-        retry_policy=dg.RetryPolicy(max_retries=1, delay=5),
+        retry_policy=RetryUnlessTerminated(max_retries=1, delay=5),
         pool=f"write_{database}_{name}",
         metadata=metadata,
         deps=[dg.AssetKey(key) for key in deps],

@@ -20,7 +20,7 @@ from assets.ods import EVENT_COLUMNS
 from dagster_paimon.io.frames import SparkFrame
 
 ARRIVED: Final = "_arrived"
-"""The day of the run that a row comes from; it is counted and not stored."""
+"""The days of the run whose events a row comes from; they are counted and not stored."""
 
 
 def _metadata(table: FeedTable) -> dict[str, Any]:
@@ -72,18 +72,18 @@ def users(context: dg.AssetExecutionContext, events: SparkFrame) -> SparkFrame:
 def current_rows(events: SparkFrame, table: FeedTable, days: Sequence[str]) -> SparkFrame:
     """For every key that those days touch, its last row of all the events, or its delete, as ``_row_kind`` says.
 
-    ``_arrived`` is the last of those days that touches the key.
+    ``_arrived`` are those of the days that touch the key.
     """
     from pyspark.sql import functions as F
 
     key = KEY_COLUMN[table]
-    touched = events.where(F.col("dt").isin(list(days))).groupBy(key).agg(F.max("dt").alias(ARRIVED))
+    touched = events.where(F.col("dt").isin(list(days))).groupBy(key).agg(F.collect_set("dt").alias(ARRIVED))
     columns = [name for name in events.columns if name not in EVENT_COLUMNS and name != key]
     last = F.max_by(F.struct("op", "lsn", *columns), "lsn").alias("last")
     return (
         events.join(touched, key)
         .groupBy(key)
-        .agg(last, F.max(ARRIVED).alias(ARRIVED))
+        .agg(last, F.first(ARRIVED).alias(ARRIVED))
         .select(
             key,
             *(F.col(f"last.{name}") for name in columns),

@@ -12,6 +12,12 @@ from assets.feed.plan import LIFECYCLE_DAYS, MAX_LATE_DAYS
 from dagster_paimon.io.frames import SparkFrame
 
 SOLD: Final = ("paid", "shipped")
+REVENUE_COLUMNS: Final = ("status", "amount", "user_id")
+"""Columns of `dwd.orders` besides the day of order that decide what the mart shows."""
+
+REVENUE_MAX_AGE: Final = timedelta(hours=36)
+"""How old the rows of `mart.daily_revenue` may be."""
+
 _LAST_ARRIVAL: Final = LIFECYCLE_DAYS + MAX_LATE_DAYS + 1
 """Days after its creation on which events of an order can still arrive."""
 
@@ -52,9 +58,9 @@ _METADATA: Final[dict[str, Any]] = {
         )
     },
     metadata=_METADATA,
-    # The days to come of a late event are no reason to wait.
-    automation_condition=dg.AutomationCondition.eager().without(~dg.AutomationCondition.any_deps_missing()),
-    freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=36), warn_window=timedelta(hours=26)),
+    # No automation condition: Dagster knows which days of arrival changed, and not which days of order their events are
+    # of. The sensor `revenue_of_changed_days` knows from the commits of `dwd.orders`.
+    freshness_policy=dg.FreshnessPolicy.time_window(fail_window=REVENUE_MAX_AGE, warn_window=timedelta(hours=26)),
 )
 def daily_revenue(context: dg.AssetExecutionContext, orders: SparkFrame) -> SparkFrame:
     """Orders, customers and revenue by day of order. A day changes while events of its orders still arrive."""

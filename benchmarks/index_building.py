@@ -1,7 +1,8 @@
 """What file indexes cost the write that they ride on: ``python -m benchmarks.index_building``.
 
-An append of the source's rows (eleven columns) in one process, without indexes and with: each type alone over the
-columns that suit it, and a typical mix of them. The writes alternate, and each goes into a table of its own.
+An append of the source's rows in one process, without indexes and with: each type alone over the columns that suit it,
+and a typical mix of them. The source has eleven columns; with ``--times 3`` a table has each of them three times.
+The writes alternate, and each goes into a table of its own.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.make_source import make
@@ -56,6 +58,7 @@ CASES = {
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--rows", type=int, default=1_000_000)
+    arguments.add_argument("--times", type=int, default=1, help="how often the table has each column of the source")
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument(
         "--only", default="", help="cases whose name contains this, besides the write without indexes"
@@ -64,7 +67,7 @@ def main() -> None:
     chosen = arguments.parse_args()
     source = Source(chosen.scratch / f"source-{chosen.rows}", chosen.rows)
     make(source)
-    rows = pq.read_table(source.base)
+    rows = _wide(pq.read_table(source.base), chosen.times)
     costs: dict[str, list[Cost]] = {name: [] for name in CASES if name == NO_INDEX or chosen.only in name}
     with tempfile.TemporaryDirectory(dir=chosen.scratch) as directory:
         catalog = load_catalog({"warehouse": directory})
@@ -77,6 +80,7 @@ def main() -> None:
                 found.append(cost)
                 catalog.drop_table("bench.t")
     without = medians(costs[NO_INDEX][1:])
+    print(f"{rows.num_rows:,} rows of {rows.num_columns} columns")
     for name, found in costs.items():
         cost = medians(found[1:])
         print(
@@ -84,6 +88,16 @@ def main() -> None:
             f"added {cost.wall_s / without.wall_s - 1:+.3f} / {cost.cpu_s / without.cpu_s - 1:+.3f}",
             flush=True,
         )
+
+
+def _wide(rows: pa.Table, times: int) -> pa.Table:
+    """The same rows with columns of other values besides: those of other rows."""
+    wide = rows
+    for copy in range(1, times):
+        moved = pa.concat_tables([rows.slice(copy), rows.slice(0, copy)])
+        for name in rows.column_names:
+            wide = wide.append_column(f"{name}_{copy}", moved[name])
+    return wide
 
 
 if __name__ == "__main__":

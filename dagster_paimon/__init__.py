@@ -22,7 +22,7 @@ Example::
 
 from __future__ import annotations
 
-from dagster_paimon.checks import table_checks
+from dagster_paimon.checks import TableCheck, table_checks
 from dagster_paimon.checks.audits import branch_audit
 from dagster_paimon.components import (
     PaimonChecksComponent,
@@ -37,10 +37,22 @@ from dagster_paimon.io.io_manager import PaimonIOManager
 from dagster_paimon.io.publishing import published_table
 from dagster_paimon.io.spec import EmptyPartitions, WriteMode
 from dagster_paimon.maintenance.jobs import maintenance_jobs
+from dagster_paimon.maintenance.links import job_links
 from dagster_paimon.maintenance.schedules import maintenance_schedules
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.resources.retries import RetryUnlessTerminated
 from dagster_paimon.resources.spark import SparkMode, SparkResource
-from dagster_paimon.sensors import compaction_pressure_sensor, missing_indexes_sensor, snapshot_sensor
+from dagster_paimon.sensors import (
+    PartitionColumn,
+    changed_partitions_sensor,
+    changelog_ready_sensor,
+    compaction_pressure_sensor,
+    freshness_sensor,
+    missing_indexes_sensor,
+    new_partitions_sensor,
+    run_failure_cleanup,
+    snapshot_sensor,
+)
 from dagster_paimon.tables.freshness import Freshness
 
 __all__ = [
@@ -54,18 +66,27 @@ __all__ = [
     "PaimonLakehouseComponent",
     "PaimonMaintenanceComponent",
     "PaimonSensorsComponent",
+    "PartitionColumn",
+    "RetryUnlessTerminated",
     "SchemaEvolution",
     "SparkFrame",
     "SparkMode",
     "SparkResource",
+    "TableCheck",
     "WriteMode",
     "branch_audit",
+    "changed_partitions_sensor",
+    "changelog_ready_sensor",
     "changes_since_last_run",
     "compaction_pressure_sensor",
+    "freshness_sensor",
+    "job_links",
     "maintenance_jobs",
     "maintenance_schedules",
     "missing_indexes_sensor",
+    "new_partitions_sensor",
     "published_table",
+    "run_failure_cleanup",
     "snapshot_sensor",
     "table_checks",
 ]

@@ -8,5 +8,12 @@ from assets import MANAGED_TABLES
 from dagster_paimon import maintenance_jobs, maintenance_schedules
 from jobs.pipelines import all_checks, cdc_daily, follow_changes, ingest, main_pipeline, marts
 
-all_jobs: Final[tuple[Any, ...]] = (ingest, marts, follow_changes, main_pipeline, all_checks, *maintenance_jobs())
+all_jobs: Final[tuple[Any, ...]] = (
+    ingest,
+    marts,
+    follow_changes,
+    main_pipeline,
+    all_checks,
+    *maintenance_jobs(MANAGED_TABLES),
+)
 all_schedules: Final = (cdc_daily, *maintenance_schedules(MANAGED_TABLES))

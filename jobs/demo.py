@@ -141,7 +141,7 @@ def _run_steps(demo: DemoRun, lakehouse: LakehouseCatalog, days: Sequence[str]) 
     for table in ("dwd.orders", "dwd.users"):
         config = _op("compact", table=table, full=True)
         demo.run(f"full compaction of {table}", "compact_table", ops=config, maintains=table)
-    kept = {"retain_max": _KEPT_SNAPSHOTS, "retain_min": 1, "nobody_else_writes": True}
+    kept = {"retain_max": _KEPT_SNAPSHOTS, "retain_min": 1, "nobody_else_writes": True, "dry_run": False}
     demo.run(
         f"expiry of dwd.orders, all but {_KEPT_SNAPSHOTS} snapshots",
         "expire_table",

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dagster_paimon.checks.tables import table_checks
+from dagster_paimon.checks.tables import TableCheck, table_checks
 
-__all__ = ["table_checks"]
+__all__ = ["TableCheck", "table_checks"]

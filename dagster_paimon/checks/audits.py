@@ -49,8 +49,8 @@ def branch_audit(
             description=result.description or told,
             metadata={
                 **result.metadata,
-                "paimon/branch": branch,
-                **({} if latest is None else {"paimon/snapshot_id": latest.id}),
+                "paimon/branch": dg.MetadataValue.text(branch),
+                **({} if latest is None else {"paimon/snapshot_id": dg.MetadataValue.int(latest.id)}),
             },
         )
 

@@ -1,145 +1,121 @@
-"""Checks of any table: its health, its files, its keys, and whether its inputs were consumed."""
+"""Which checks of which tables: the factory that chooses among all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Final, TypeAlias
 
 import dagster as dg
 
-from dagster_paimon.reporting.metadata import health_numbers, health_plots, listed
-from dagster_paimon.resources.lakehouse import LakehouseCatalog, asset_key
-from dagster_paimon.tables.measure import live_entries, measure
-from table_format.errors import TableNotFound
-from table_format.model.snapshot import CommitKind, Snapshot
-from table_format.table.facts import TableFacts
-from table_format.table.table import Table
+from dagster_paimon.checks.base import CheckedTable, check_result, not_made, open_table, table_check
+from dagster_paimon.checks.lineage import freshness, inputs_consumed
+from dagster_paimon.checks.rows import pk_unique, row_count_bounds
+from dagster_paimon.checks.schemas import schema_as_declared, schema_change
+from dagster_paimon.checks.upkeep import files_present, no_dangling_files, snapshot_readable, table_health
+from dagster_paimon.resources.lakehouse import table_name
+from dagster_paimon.tables.selection import TableNames, TableSelection
+from table_format.errors import InvalidInputError
 
-MOST_SORTED_RUNS: Final = 10
-MOST_SNAPSHOTS: Final = 200
-_CONSUMED: Final = "consumed."
+__all__ = [
+    "CheckedTable",
+    "TableCheck",
+    "check_result",
+    "files_present",
+    "freshness",
+    "inputs_consumed",
+    "no_dangling_files",
+    "not_made",
+    "open_table",
+    "pk_unique",
+    "row_count_bounds",
+    "schema_as_declared",
+    "schema_change",
+    "snapshot_readable",
+    "table_check",
+    "table_checks",
+    "table_health",
+]
+
+Asset: TypeAlias = dg.AssetsDefinition | dg.AssetSpec
 
 
-def table_checks(tables: Sequence[str]) -> tuple[dg.AssetChecksDefinition, ...]:
-    """Checks of some tables, on their assets: their health, their files, and whether inputs were consumed.
+class TableCheck(StrEnum):
+    """The checks that a table can have."""
+
+    TABLE_HEALTH = "table_health"
+    FILES_PRESENT = "files_present"
+    PK_UNIQUE = "pk_unique"
+    SCHEMA_AS_DECLARED = "schema_as_declared"
+    SCHEMA_CHANGE = "schema_change"
+    ROW_COUNT_BOUNDS = "row_count_bounds"
+    INPUTS_CONSUMED = "inputs_consumed"
+    NO_DANGLING_FILES = "no_dangling_files"
+    SNAPSHOT_READABLE = "snapshot_readable"
+    FRESHNESS = "freshness"
+
+
+METADATA_CHECKS: Final = (TableCheck.TABLE_HEALTH, TableCheck.FILES_PRESENT, TableCheck.INPUTS_CONSUMED)
+"""Those that suit every table and read no row."""
+
+_MAKERS: Final[Mapping[TableCheck, Callable[..., dg.AssetChecksDefinition]]] = {
+    TableCheck.TABLE_HEALTH: table_health,
+    TableCheck.FILES_PRESENT: files_present,
+    TableCheck.PK_UNIQUE: pk_unique,
+    TableCheck.SCHEMA_AS_DECLARED: schema_as_declared,
+    TableCheck.SCHEMA_CHANGE: schema_change,
+    TableCheck.ROW_COUNT_BOUNDS: row_count_bounds,
+    TableCheck.INPUTS_CONSUMED: inputs_consumed,
+    TableCheck.NO_DANGLING_FILES: no_dangling_files,
+    TableCheck.SNAPSHOT_READABLE: snapshot_readable,
+    TableCheck.FRESHNESS: freshness,
+}
+
+
+def table_checks(
+    tables: TableNames,
+    checks: Sequence[TableCheck | str] = METADATA_CHECKS,
+    *,
+    assets: Iterable[Asset] = (),
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+) -> tuple[dg.AssetChecksDefinition, ...]:
+    """Checks of some tables, on their assets.
+
+    ``assets`` are those of the code location: a table's check is put on the asset whose ``paimon/table`` or key names
+    the table, and patterns such as ``shop.*`` select among them. ``settings`` has arguments by the name of a check,
+    such as ``{"row_count_bounds": {"at_least": 1}}``.
 
     Example::
 
-        dg.Definitions(asset_checks=table_checks(["shop.orders", "shop.users"]))
+        dg.Definitions(asset_checks=table_checks(["shop.orders", "shop.users"], ["table_health", "pk_unique"]))
+
+    Raises:
+        InvalidInputError: a pattern is given without assets, or a check or its setting does not exist.
     """
-    return tuple(make(name) for make in (table_health, files_present, inputs_consumed) for name in tables)
+    chosen = [_check(name) for name in checks]
+    arguments = {_check(name): dict(given) for name, given in (settings or {}).items()}
+    unused = [name for name in arguments if name not in chosen]
+    if unused:
+        message = f"settings of {', '.join(unused)}: not among the checks {', '.join(chosen)}"
+        raise InvalidInputError(message)
+    selected = list(_selected(TableSelection.of(tables), assets))
+    return tuple(_MAKERS[name](table, **arguments.get(name, {})) for name in chosen for table in selected)
 
 
-def table_check(
-    table: str, name: str, description: str, judge: Callable[[Table], dg.AssetCheckResult], *, blocking: bool = False
-) -> dg.AssetChecksDefinition:
-    """A check that opens its table and judges it; a table that is not there yet is a warning."""
-
-    @dg.asset_check(asset=asset_key(table), name=name, description=description, blocking=blocking)
-    def check(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
-        found = open_table(lakehouse, table)
-        return not_made(table) if found is None else judge(found)
-
-    return check
-
-
-def table_health(name: str) -> dg.AssetChecksDefinition:
-    """Warns where sorted runs or snapshots pile up: reads get slower, and maintenance is due."""
-
-    def judge(table: Table) -> dg.AssetCheckResult:
-        health = measure(table.facts)
-        return check_result(
-            health.max_sorted_runs <= MOST_SORTED_RUNS and health.snapshots <= MOST_SNAPSHOTS,
-            severity=dg.AssetCheckSeverity.WARN,
-            metadata={**health_numbers(health), **health_plots(health)},
-        )
-
-    description = f"At most {MOST_SORTED_RUNS} sorted runs in a bucket and {MOST_SNAPSHOTS} snapshots."
-    return table_check(name, "table_health", description, judge)
-
-
-def files_present(name: str) -> dg.AssetChecksDefinition:
-    """Fails where a file that the latest snapshot lists is missing, or has not the size it was committed with."""
-
-    def judge(table: Table) -> dg.AssetCheckResult:
-        problems = list(_broken_files(table.facts))
-        files = len(live_entries(table.facts, table.latest_snapshot()))
-        return check_result(not problems, metadata={"files": files, "problems": listed(problems)})
-
-    description = "Every data file of the latest snapshot is there with its recorded size."
-    return table_check(name, "files_present", description, judge)
-
-
-def _broken_files(facts: TableFacts) -> Iterator[str]:
-    paths, io = facts.store.paths, facts.store.io
-    for entry in live_entries(facts, facts.snapshots.latest()):
-        path = paths.data_file(facts.partitions.text(entry.partition), entry.bucket, entry.file)
-        status = io.status(path)
-        if status is None:
-            yield f"{path}: missing"
-        elif status.size != entry.file.file_size:
-            yield f"{path}: expected {entry.file.file_size} bytes, found {status.size}"
-
-
-def inputs_consumed(name: str) -> dg.AssetChecksDefinition:
-    """Warns where an input has rows that the last write of the table has not seen."""
-
-    @dg.asset_check(
-        asset=asset_key(name),
-        name="inputs_consumed",
-        description="The last write read the latest rows of its inputs; compaction does not count.",
-    )
-    def check(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
-        table = open_table(lakehouse, name)
-        if table is None:
-            return not_made(name)
-        consumed = _consumed(table.snapshots())
-        lag = {source: len(_rows_after(open_table(lakehouse, source), seen)) for source, seen in consumed.items()}
-        return check_result(
-            not any(lag.values()),
-            severity=dg.AssetCheckSeverity.WARN,
-            metadata={
-                "consumed": listed(f"{source}: snapshot {seen}" for source, seen in consumed.items()),
-                "not seen": listed(f"{source}: {count} snapshots" for source, count in lag.items() if count),
-            },
-        )
-
-    return check
-
-
-def _consumed(snapshots: Sequence[Snapshot]) -> dict[str, int]:
-    """The snapshots of its inputs that the last write has read."""
-    for snapshot in reversed(snapshots):
-        seen = {k.removeprefix(_CONSUMED): int(v) for k, v in snapshot.properties.items() if k.startswith(_CONSUMED)}
-        if seen:
-            return seen
-    return {}
-
-
-def _rows_after(table: Table | None, seen: int) -> list[Snapshot]:
-    snapshots = table.snapshots() if table else ()
-    return [s for s in snapshots if s.id > seen and s.commit_kind is not CommitKind.COMPACT]
-
-
-def open_table(lakehouse: LakehouseCatalog, name: str) -> Table | None:
-    """The table, or ``None`` if it does not exist."""
+def _check(name: TableCheck | str) -> TableCheck:
     try:
-        return lakehouse.table(name)
-    except TableNotFound:
-        return None
+        return TableCheck(name)
+    except ValueError as error:
+        message = f"'{name}' is no check; expected one of {', '.join(TableCheck)}"
+        raise InvalidInputError(message) from error
 
 
-def not_made(name: str) -> dg.AssetCheckResult:
-    """The warning that a table does not exist yet."""
-    description = f"{name} does not exist yet; materialize it"
-    return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN, description=description)
-
-
-def check_result(
-    passed: bool,  # noqa: FBT001
-    *,
-    metadata: dict[str, Any],
-    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
-) -> dg.AssetCheckResult:
-    """What a check found, of the severity ``ERROR`` unless it says otherwise."""
-    return dg.AssetCheckResult(passed=bool(passed), severity=severity, metadata=metadata)
+def _selected(selection: TableSelection, assets: Iterable[Asset]) -> Iterator[CheckedTable]:
+    specs = [spec for a in assets for spec in (a.specs if isinstance(a, dg.AssetsDefinition) else [a])]
+    tables = {
+        name: CheckedTable(name, spec.key, spec.metadata)
+        for spec in reversed(specs)
+        if (name := table_name(spec.key, spec.metadata))
+    }
+    for name in selection.names_among(tuple(reversed(tables))):
+        yield tables.get(name) or CheckedTable.of(name)

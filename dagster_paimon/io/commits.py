@@ -13,6 +13,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Protocol
 
+RUN_ID_PROPERTY: Final = "dagster.run_id"
+"""The property of a snapshot that names the run which committed it."""
+
 _CONTINUES: Final = ("dagster/is_resume_retry", "dagster/is_asset_resume_retry", "dagster/retry_number")
 _BACKFILL: Final = "dagster/backfill"
 _CLOCKS_DIFFER_MS: Final = 3_600_000
@@ -97,7 +100,7 @@ def committer(
 ) -> Committer:
     """The committer of one step's output; ``consumed`` are the snapshots that were read, by table."""
     properties = {
-        "dagster.run_id": run.run_id,
+        RUN_ID_PROPERTY: run.run_id,
         "dagster.job": run.job_name,
         "dagster.asset": asset,
         **({"dagster.partition": _span(partitions)} if partitions else {}),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 import pyarrow as pa
 
 from dagster_paimon.io.frames import FrameType, SparkFrame, frame_type_of, known_types
+from dagster_paimon.io.partitions import Slice, condition_of
 from dagster_paimon.io.tally import RETRACTING, Tally
 from dagster_paimon.resources.progress import Log
 from dagster_paimon.resources.spark import SparkResource
@@ -131,7 +132,10 @@ class SparkWriter:
             try:
                 messages = write_frame(self._conformed(counted, facts.schema), facts, replacing=replacing)
             except Exception as error:
-                raise self._explained(error) from error
+                refusal = self._refusal(error)
+                if refusal is None:
+                    raise
+                raise refusal from error
             read_counts()
             return messages
 
@@ -164,8 +168,6 @@ class SparkWriter:
         from pyspark.sql import Observation
         from pyspark.sql import functions as F
 
-        from table_format.spark.read.conditions import condition
-
         if tally.refuse_others:
             frame = self._refusing(frame, tally)
         if not tally.slices:
@@ -174,7 +176,7 @@ class SparkWriter:
         if self.handling.kind is None and ROW_KIND_COLUMN in frame.columns:
             kind = F.col(ROW_KIND_COLUMN)
         retracts = F.coalesce(kind.isin(sorted(RETRACTING)), F.lit(False))
-        conditions = [condition(predicate, tally.fields) for _, predicate in tally.conditions]
+        conditions = [self._held(found, tally) for found in tally.slices]
         counters = [F.count(F.when(held, 1)).alias(f"rows{at}") for at, held in enumerate(conditions)]
         counters += [F.count(F.when(held & retracts, 1)).alias(f"deletes{at}") for at, held in enumerate(conditions)]
         observation = Observation()
@@ -187,11 +189,24 @@ class SparkWriter:
         return frame.observe(observation, *counters), read_counts
 
     @staticmethod
+    def _held(found: Slice, tally: Tally) -> Column:
+        """Whether a row belongs to a partition."""
+        from pyspark.sql import functions as F
+
+        from table_format.spark.names import column
+        from table_format.spark.read.conditions import condition, literal
+
+        if not tally.in_lists:
+            return condition(condition_of([found]), tally.fields)
+        field = tally.fields[0]
+        values = [literal(spec[field.name], field.type) for spec in found.specs()]
+        return F.arrays_overlap(column(field.name), F.array(*values))
+
+    @staticmethod
     def _refusing(frame: SparkFrame, tally: Tally) -> SparkFrame:
         """The frame, which fails when it runs and has a row of no partition."""
         from pyspark.sql import functions as F
 
-        from dagster_paimon.io.partitions import condition_of
         from table_format.spark.names import column
         from table_format.spark.read.conditions import condition
         from table_format.spark.types import spark_type
@@ -207,10 +222,11 @@ class SparkWriter:
         checked = F.when(held, column(first.name)).otherwise(fails.cast(spark_type(first.type, first.name)))
         return frame.withColumn(first.name, checked)
 
-    def _explained(self, error: Exception) -> Exception:
+    def _refusal(self, error: Exception) -> InvalidData | None:
+        """The refusal that a failure of Spark stands for, if a row of no partition made it fail."""
         _, found, rest = str(error).partition(_OUTSIDE)
         tally = self.handling.tally
-        return error if tally is None or not found else tally.error(rest.partition(";")[0])
+        return tally.error(rest.partition(";")[0]) if tally is not None and found else None
 
 
 def writer_of(frame: object, spark: SparkResource, log: Log) -> FrameWriter:

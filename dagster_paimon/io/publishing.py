@@ -2,7 +2,7 @@
 
 # Annotations are not postponed here: Dagster looks at the types of the function's parameters itself.
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import dagster as dg
@@ -43,13 +43,6 @@ def published_table(
     spec = staged.get_asset_spec() if isinstance(staged, dg.AssetsDefinition) else staged
     table = staged_table(spec)
 
-    @dg.asset(
-        key=key or asset_key(table),
-        deps=[dg.AssetDep(spec.key)],
-        partitions_def=spec.partitions_def,
-        metadata={**(metadata or {}), "paimon/table": table},
-        **{"kinds": {"paimon"}, "description": f"{table} after its audits", **arguments},
-    )
     def publish(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> dg.MaterializeResult[Any]:
         own = wap_branch(context.run, context.instance)
         catalog = lakehouse.catalog()
@@ -70,7 +63,14 @@ def published_table(
             data_version=None if latest is None else data_version(latest),
         )
 
-    return publish
+    decorate: Callable[[Callable[..., Any]], dg.AssetsDefinition] = dg.asset(
+        key=key or asset_key(table),
+        deps=[dg.AssetDep(spec.key)],
+        partitions_def=spec.partitions_def,
+        metadata={**(metadata or {}), "paimon/table": table},
+        **{"kinds": {"paimon"}, "description": f"{table} after its audits", **arguments},
+    )
+    return decorate(publish)
 
 
 def staged_table(spec: dg.AssetSpec) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import dagster as dg
@@ -18,7 +18,7 @@ from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind
 from table_format.model.predicate import Predicate
 from table_format.model.snapshot import CommitKind, Snapshot
-from table_format.model.types import AnyTimestampType, DataField, InternalValue
+from table_format.model.types import AnyTimestampType, ArrayType, DataField, InternalValue
 from table_format.table.facts import TableFacts
 from table_format.table.table import Table
 
@@ -68,7 +68,7 @@ class RunPartitions:
             keys=listed,
             slices=slices(spec.partition_expr, table.schema.fields, "partition_expr"),
             are_partitions=set(spec.columns) <= set(table.schema.partition_keys),
-            of_rows=slices(spec.row_partition, frame, "paimon/row_partition"),
+            of_rows=slices(spec.row_partition, [_element(f) for f in frame], "paimon/row_partition"),
             table_fields=tuple(f for f in table.schema.fields if f.name in spec.columns),
             frame_fields=tuple(frame),
         )
@@ -90,8 +90,13 @@ class RunPartitions:
             InvalidData: the rows are to be replaced by columns that the frame lacks.
         """
         if self.of_rows:
-            fields = tuple(f for f in self.frame_fields if f.name in self.spec.dropped)
-            return Tally(self.spec.table, self.of_rows, fields, refuse_others=False)
+            found = [f for f in self.frame_fields if f.name in self.spec.dropped]
+            in_lists = any(isinstance(f.type, ArrayType) for f in found)
+            if in_lists and len(found) > 1:
+                message = f"{self.spec.table}: paimon/row_partition: lists are for partitions of one dimension"
+                raise InvalidData(message)
+            fields = tuple(_element(f) for f in found)
+            return Tally(self.spec.table, self.of_rows, fields, refuse_others=False, in_lists=in_lists)
         if not self.slices or self.are_partitions:
             return None
         replaces = self.spec.mode is WriteMode.overwrite_partition
@@ -184,6 +189,10 @@ def partition_columns(
         or not isinstance(dim.definition, dg.TimeWindowPartitionsDefinition)
         or not isinstance(types.get(dim.column), AnyTimestampType)
     )
+
+
+def _element(field: DataField) -> DataField:
+    return replace(field, type=field.type.element) if isinstance(field.type, ArrayType) else field
 
 
 def _values(facts: TableFacts, partition: bytes) -> dict[str, InternalValue]:

@@ -73,6 +73,7 @@ _KEYS: Final = (
     "branch",
     "wap",
     "properties",
+    "freshness",
 )
 _INPUT_KEYS: Final = ("read", "open_end", "branch")
 _MODES: Final = {"append": WriteMode.append, "overwrite": None, "upsert": WriteMode.upsert, "merge": WriteMode.upsert}

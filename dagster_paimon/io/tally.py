@@ -36,6 +36,7 @@ class PartitionRows:
 class Tally:
     """Counts rows by slice; ``fields`` are the slices' columns, in the types that the slices' values have.
 
+    With ``in_lists`` the one column holds lists of such values, and a row counts for each slice that its list names.
     With ``refuse_others`` a row of no slice is an error. ``begin`` forgets what an attempt before this one counted.
     """
 
@@ -43,6 +44,7 @@ class Tally:
     slices: Sequence[Slice]
     fields: tuple[DataField, ...]
     refuse_others: bool
+    in_lists: bool = False
     rows: Counter[str] = dataclass_field(default_factory=Counter)
     deletes: Counter[str] = dataclass_field(default_factory=Counter)
 
@@ -62,9 +64,13 @@ class Tally:
         Raises:
             InvalidData: a row belongs to no slice, and such rows are refused.
         """
-        columns = [cast_column(batch.column(field.name), field.type, field.name) for field in self.fields]
-        wanted = pa.RecordBatch.from_arrays(columns, names=[field.name for field in self.fields])
         retracts = _retracting(batch, kind)
+        columns = [batch.column(field.name) for field in self.fields]
+        if self.in_lists:
+            retracts = retracts.take(pc.list_parent_indices(columns[0]))
+            columns = [pc.list_flatten(columns[0])]
+        columns = [cast_column(c, field.type, field.name) for c, field in zip(columns, self.fields, strict=True)]
+        wanted = pa.RecordBatch.from_arrays(columns, names=[field.name for field in self.fields])
         seen = 0
         for key, condition in self.conditions:
             mask = matches(condition, wanted, self.fields)

@@ -1,4 +1,4 @@
-"""Maintenance of tables: each kind of work is a job for one table, with a report on the asset of the table."""
+"""Maintenance of tables: each kind of work is a job for one table or several, with reports on their assets."""
 
 from __future__ import annotations
 

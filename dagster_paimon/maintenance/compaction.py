@@ -1,63 +1,126 @@
-"""Compaction of one table as a job: sorted runs and small files are merged, with a report of before and after."""
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+"""Compaction: sorted runs and small files are merged, or all rows are put in an order; rows stay the same."""
 
-import time
+from __future__ import annotations
 
-import dagster as dg
+from collections.abc import Sequence
+from typing import Any, Final
+
 from pydantic import Field
 
-from dagster_paimon.maintenance.ops import PartitionsConfig, dropped_buckets, maintenance_op, observe, warn_of_dropped
-from dagster_paimon.reporting.metadata import before_and_after, changelog_rows, compaction_plots, listed
-from dagster_paimon.resources.lakehouse import LakehouseCatalog
-from dagster_paimon.resources.spark import SparkResource
-from dagster_paimon.tables.measure import measure
+from dagster_paimon.maintenance.config import PartitionsConfig
+from dagster_paimon.maintenance.dropped import dropped_buckets, warn_of_dropped
+from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
+from dagster_paimon.maintenance.targets import require_partitions
+from dagster_paimon.reporting.metadata import changelog_rows, listed
+from table_format.errors import ColumnNotFound, InvalidInputError
+from table_format.kernels.sort_keys import OrderStrategy
+from table_format.model.snapshot import Snapshot
+from table_format.table.table import Table
+from table_format.table.upkeep.compaction_report import CompactionReport
+
+_STRATEGIES: Final = ", ".join(OrderStrategy)
 
 
 class CompactConfig(PartitionsConfig):
-    """Which table, and how thoroughly."""
+    """Which tables, and how thoroughly."""
 
     full: bool = Field(default=False, description="Merge each bucket into one run; otherwise only what is due.")
     buckets: list[int] = Field(default_factory=list, description="Only these; all without.")
+    order_by: list[str] = Field(
+        default_factory=list,
+        description="Also put all rows in the order of these columns; for tables without a fixed number of buckets.",
+    )
+    order_strategy: str | None = Field(
+        default=None, description=f"With order_by, one of {_STRATEGIES}: column after column, or all columns alike."
+    )
     on_spark: bool = Field(default=True, description="One Spark task for each bucket; otherwise in this process.")
 
 
-@maintenance_op
-def compact(
-    context: dg.OpExecutionContext, config: CompactConfig, lakehouse: LakehouseCatalog, spark: SparkResource
-) -> None:
-    """Merge sorted runs and small files of one table; rows stay the same."""
-    table = lakehouse.table(config.table)
-    before, began = measure(table.facts), time.monotonic()
-    partitions, buckets = config.partitions or None, config.buckets or None
-    context.log.info("%s: %s files, up to %s sorted runs", config.table, before.live_files, before.max_sorted_runs)
+def compact_one(visit: Visit, config: CompactConfig) -> Outcome:
+    """Merge sorted runs and small files of one table, or sort it."""
+    partitions = config.partitions or None
+    if config.order_by:
+        return _sorted(config, _sort(visit, config))
+    buckets = config.buckets or None
     if config.on_spark:
-        with spark.following(context.log.info, f"compacting {config.table}") as session:
-            report = lakehouse.lake(session).run_compaction(
-                config.table, full=config.full, partitions=partitions, buckets=buckets
-            )
+        with visit.session("compacting") as session:
+            lake = visit.lakehouse.lake(session)
+            report = lake.run_compaction(visit.name, full=config.full, partitions=partitions, buckets=buckets)
     else:
-        report = table.run_compaction(full=config.full, partitions=partitions, buckets=buckets)
-    table = lakehouse.table(config.table)
-    after = measure(table.facts)
-    context.log.info("%s: %s files, up to %s sorted runs now", config.table, after.live_files, after.max_sorted_runs)
-    warn_of_dropped(context, config.table, report.dropped)
-    observe(
-        context,
-        config.table,
-        {
-            "maintenance": "full compaction" if config.full else "compaction",
-            "seconds": round(time.monotonic() - began, 2),
-            "snapshots made": listed(str(snapshot.id) for snapshot in report.snapshots),
-            "buckets compacted": len(report.buckets),
+        report = visit.table().run_compaction(full=config.full, partitions=partitions, buckets=buckets)
+    warn_of_dropped(visit, report.dropped)
+    return _compacted(config, report)
+
+
+def _sort(visit: Visit, config: CompactConfig) -> tuple[Snapshot, ...]:
+    how: dict[str, Any] = {
+        "partitions": config.partitions or None,
+        "order_by": config.order_by,
+        "order_strategy": config.order_strategy,
+    }
+    if not config.on_spark:
+        return visit.table().compact(**how)
+    with visit.session("sorting") as session:
+        return visit.lakehouse.lake(session).compact(visit.name, **how)
+
+
+def _compacted(config: CompactConfig, report: CompactionReport) -> Outcome:
+    kind = "full compaction" if config.full else "compaction"
+    before = sum(bucket.files_before for bucket in report.buckets)
+    after = sum(bucket.files_after for bucket in report.buckets)
+    count = len(report.buckets)
+    summary = f"{kind}: {count} buckets, {before} files became {after}" if count else f"{kind}: nothing was due"
+    return Outcome(
+        title=kind,
+        summary=f"{summary}, {len(report.dropped)} left to others" if report.dropped else summary,
+        metadata={
+            **made(report.snapshots),
+            "buckets compacted": count,
             **changelog_rows(report.snapshots),
             **dropped_buckets(report.dropped),
-            **before_and_after(before, after),
-            **compaction_plots(before, after),
         },
+        plots=True,
     )
 
 
-@dg.job(description="Compact one table and report what it changed.")
-def compact_table() -> None:
-    """One op."""
-    compact()
+def _sorted(config: CompactConfig, snapshots: Sequence[Snapshot]) -> Outcome:
+    strategy = config.order_strategy or OrderStrategy.ORDER.value
+    return Outcome(
+        title=f"sort compaction ({strategy})",
+        summary=f"rows are in the order of {', '.join(config.order_by)} ({strategy})" if snapshots else "no rows",
+        metadata={**made(snapshots), **changelog_rows(snapshots)},
+        plots=True,
+    )
+
+
+def made(snapshots: Sequence[Snapshot]) -> dict[str, Any]:
+    """The ids of snapshots that a job has made, as metadata."""
+    return {"snapshots made": listed(str(snapshot.id) for snapshot in snapshots)}
+
+
+def _check(table: Table, config: CompactConfig) -> None:
+    require_partitions(table, config.partitions, config.buckets)
+    if config.order_strategy is not None and not config.order_by:
+        message = "order_strategy belongs to order_by; name the columns"
+        raise InvalidInputError(message)
+    if config.order_by and (config.full or config.buckets):
+        message = "order_by puts all rows in order; leave full and buckets out"
+        raise InvalidInputError(message)
+    if config.order_strategy is not None and config.order_strategy not in list(OrderStrategy):
+        message = f"order_strategy '{config.order_strategy}': expected one of {_STRATEGIES}"
+        raise InvalidInputError(message)
+    missing = [name for name in config.order_by if name not in table.schema.field_names]
+    if missing:
+        message = f"{table.identifier} has no column {', '.join(missing)} to order by"
+        raise ColumnNotFound(message)
+
+
+COMPACT: Final = Maintenance(
+    job="compact_table",
+    op="compact",
+    description="Merge sorted runs and small files, or put all rows in an order; rows stay the same.",
+    config=CompactConfig,
+    work=compact_one,
+    check=_check,
+    uses_spark=True,
+)

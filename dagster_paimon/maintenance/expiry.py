@@ -1,24 +1,25 @@
-"""Expiry of one table as a job: old snapshots and changelogs go, with the files that only they need."""
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+"""Expiry: old snapshots and changelogs go, with the files that only they need."""
+
+from __future__ import annotations
 
 from typing import Any, Final
 
 import dagster as dg
 from pydantic import Field
 
-from dagster_paimon.maintenance.ops import TableConfig, maintenance_op, observe
-from dagster_paimon.reporting.metadata import before_and_after, listed
-from dagster_paimon.resources.lakehouse import LakehouseCatalog
-from dagster_paimon.tables.measure import measure
-from table_format.metastore.expiry.expire_snapshots import ExpiryReport, expire_snapshots
+from dagster_paimon.maintenance.config import DeletingConfig
+from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
+from dagster_paimon.reporting.metadata import listed
+from table_format.errors import InvalidInputError
+from table_format.metastore.expiry.expire_snapshots import ExpiryReport
+from table_format.table.table import Table
 
-_HOUR_MS: Final = 3_600_000
+HOUR_MS: Final = 3_600_000
 
 
-class ExpireConfig(TableConfig):
-    """Which table, and what may go. What is not given is taken from the table's options."""
+class ExpireConfig(DeletingConfig):
+    """Which tables, and what may go. What is not given is taken from the options of the table."""
 
-    dry_run: bool = Field(default=False, description="Only tell what would be deleted.")
     retain_max: int | None = Field(default=None, description="Snapshots beyond this number go whatever their age.")
     retain_min: int | None = Field(default=None, description="At least this many stay.")
     older_than_hours: float | None = Field(default=None, description="Only snapshots replaced longer ago go.")
@@ -29,39 +30,53 @@ class ExpireConfig(TableConfig):
     )
 
 
-@maintenance_op
-def expire(context: dg.OpExecutionContext, config: ExpireConfig, lakehouse: LakehouseCatalog) -> None:
-    """Delete old snapshots of one table and the files that only they need."""
-    table = lakehouse.table(config.table)
-    before = measure(table.facts)
-    older_than = config.older_than_hours
-    now_ms = table.store.runtime.clock.now_ms()
-    report = expire_snapshots(
-        table.store,
-        table.options,
-        dry_run=config.dry_run,
-        retain_max=config.retain_max,
-        retain_min=config.retain_min,
-        older_than_ms=None if older_than is None else now_ms - int(older_than * _HOUR_MS),
-        limit=config.limit,
-        retain_floor_ms=0 if config.nobody_else_writes else None,
-    )
+def expire_one(visit: Visit, config: ExpireConfig) -> Outcome:
+    """Delete old snapshots and changelogs of one table and the files that only they need."""
+    table = visit.table()
+    bounds: dict[str, Any] = {
+        "dry_run": config.dry_run,
+        "retain_max": config.retain_max,
+        "retain_min": config.retain_min,
+        "older_than_ms": hours_ago(table, config.older_than_hours),
+        "limit": config.limit,
+    }
+    report = table.expire_snapshots(**bounds, retain_floor_ms=0 if config.nobody_else_writes else None)
     changelogs: tuple[int, ...] = ()
     if table.options.expire.is_changelog_decoupled:
         changelogs = table.expire_changelogs(dry_run=config.dry_run, limit=config.limit).changelog_ids
-    verb = "would delete" if config.dry_run else "deleted"
     gone = len(report.snapshot_ids)
-    context.log.info("%s: %s %s of %s snapshots", config.table, verb, gone, before.snapshots)
-    observe(
-        context,
-        config.table,
-        {
-            "maintenance": "expiry (dry run)" if config.dry_run else "expiry",
+    summary = f"{gone} snapshots {would(config.dry_run, 'be deleted', 'were deleted')}, {report.bytes:,} bytes of data"
+    return Outcome(
+        title=tried("expiry", config.dry_run),
+        summary=f"{summary}, and {len(changelogs)} changelogs" if changelogs else summary,
+        metadata={
             **_expiry_metadata(report),
             **({"changelog ids": listed(map(str, changelogs))} if changelogs else {}),
-            **before_and_after(before, measure(lakehouse.table(config.table).facts)),
         },
     )
+
+
+def tried(title: str, dry_run: bool) -> str:  # noqa: FBT001
+    """The title of work that was done, or only tried.
+
+    >>> tried("expiry", True)
+    'expiry (dry run)'
+    """
+    return f"{title} (dry run)" if dry_run else title
+
+
+def would(dry_run: bool, done: str, did: str) -> str:  # noqa: FBT001
+    """The verb of a report.
+
+    >>> would(True, "be deleted", "were deleted")
+    'would be deleted'
+    """
+    return f"would {done}" if dry_run else did
+
+
+def hours_ago(table: Table, hours: float | None) -> int | None:
+    """The epoch time so many hours ago, in milliseconds."""
+    return None if hours is None else table.store.runtime.clock.now_ms() - int(hours * HOUR_MS)
 
 
 def _expiry_metadata(report: ExpiryReport) -> dict[str, Any]:
@@ -85,7 +100,26 @@ def _expiry_metadata(report: ExpiryReport) -> dict[str, Any]:
     }
 
 
-@dg.job(description="Expire old snapshots of one table; dry_run only tells.")
-def expire_table() -> None:
-    """One op."""
-    expire()
+def _check(table: Table, config: ExpireConfig) -> None:
+    if config.older_than_hours is not None and config.older_than_hours < 0:
+        message = f"older_than_hours {config.older_than_hours}: expected 0 or more"
+        raise InvalidInputError(message)
+    table.expire_snapshots(  # in a dry run, which refuses bounds that contradict each other
+        dry_run=True, retain_max=config.retain_max, retain_min=config.retain_min, limit=config.limit
+    )
+
+
+def deletes(config: DeletingConfig) -> bool:
+    """Whether the run changes tables."""
+    return not config.dry_run
+
+
+EXPIRE: Final = Maintenance(
+    job="expire_table",
+    op="expire",
+    description="Expire old snapshots and changelogs. A dry run unless dry_run is false.",
+    config=ExpireConfig,
+    work=expire_one,
+    check=_check,
+    changes=deletes,
+)

@@ -1,55 +1,51 @@
 """New indexes for the data files of a table, after the options that declare indexes have changed.
 
-Files with the right indexes are left alone, and work is committed in groups: a retried step goes on where it ended.
+Files with the right indexes are left alone, and work is committed in groups: a retried step continues where it ended.
 """
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
-import time
+from __future__ import annotations
 
-import dagster as dg
+from typing import Final
+
 from pydantic import Field
 
-from dagster_paimon.maintenance.ops import PartitionsConfig, dropped_buckets, maintenance_op, observe, warn_of_dropped
-from dagster_paimon.reporting.metadata import listed
-from dagster_paimon.resources.lakehouse import LakehouseCatalog
-from dagster_paimon.resources.spark import SparkResource
+from dagster_paimon.maintenance.compaction import made
+from dagster_paimon.maintenance.config import PartitionsConfig
+from dagster_paimon.maintenance.dropped import dropped_buckets, warn_of_dropped
+from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
+from dagster_paimon.maintenance.targets import require_partitions
+from table_format.table.table import Table
 from table_format.table.upkeep.declared_indexes import IndexCoverage, index_coverage
 
 
 class RewriteIndexConfig(PartitionsConfig):
-    """Which table, and which of its partitions."""
+    """Which tables, and which of their partitions."""
 
     on_spark: bool = Field(default=True, description="In Spark's tasks; otherwise in this process.")
 
 
-@maintenance_op
-def rewrite_index(
-    context: dg.OpExecutionContext, config: RewriteIndexConfig, lakehouse: LakehouseCatalog, spark: SparkResource
-) -> None:
+def rewrite_one(visit: Visit, config: RewriteIndexConfig) -> Outcome:
     """Make the indexes that files lack and remove those that nothing declares; data files stay as they are."""
-    table = lakehouse.table(config.table)
-    before, began = index_coverage(table.facts), time.monotonic()
+    before = index_coverage(visit.table().facts)
     partitions = config.partitions or None
-    context.log.info("%s: %s", config.table, covered(before))
+    visit.log.info("%s: %s", visit.name, covered(before))
     if config.on_spark:
-        with spark.following(context.log.info, f"indexing {config.table}") as session:
-            report = lakehouse.lake(session).rewrite_file_index(config.table, partitions=partitions)
+        with visit.session("indexing") as session:
+            report = visit.lakehouse.lake(session).rewrite_file_index(visit.name, partitions=partitions)
     else:
-        report = table.rewrite_file_index(partitions=partitions)
-    after = index_coverage(lakehouse.table(config.table).facts)
-    warn_of_dropped(context, config.table, report.dropped)
-    observe(
-        context,
-        config.table,
-        {
-            "maintenance": "index rewrite",
-            "seconds": round(time.monotonic() - began, 2),
-            "snapshots made": listed(str(snapshot.id) for snapshot in report.snapshots),
+        report = visit.table().rewrite_file_index(partitions=partitions)
+    warn_of_dropped(visit, report.dropped)
+    after = covered(index_coverage(visit.table().facts))
+    return Outcome(
+        title="index rewrite",
+        summary=f"{report.rewritten} files have new indexes; {after}",
+        metadata={
+            **made(report.snapshots),
             "files looked at": report.files,
             "files rewritten": report.rewritten,
             "partitions rewritten": len(report.partitions),
             "index coverage before": covered(before),
-            "index coverage after": covered(after),
+            "index coverage after": after,
             **dropped_buckets(report.dropped),
         },
     )
@@ -64,7 +60,16 @@ def covered(coverage: IndexCoverage) -> str:
     return f"{coverage.files - sum(coverage.differing.values())} of {coverage.files} files have the declared indexes"
 
 
-@dg.job(description="Give the data files of one table the indexes that its options declare.")
-def rewrite_index_table() -> None:
-    """One op."""
-    rewrite_index()
+def _check(table: Table, config: RewriteIndexConfig) -> None:
+    require_partitions(table, config.partitions)
+
+
+REWRITE_INDEX: Final = Maintenance(
+    job="rewrite_index_table",
+    op="rewrite_index",
+    description="Give the data files the indexes that the options of their table declare.",
+    config=RewriteIndexConfig,
+    work=rewrite_one,
+    check=_check,
+    uses_spark=True,
+)

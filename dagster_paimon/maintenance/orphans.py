@@ -1,52 +1,64 @@
-"""Cleaning of orphans: files of a table that nothing reaches, as a job with a report of names and bytes."""
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+"""Orphans: files of a table that nothing reaches, which crashes have left behind."""
+
+from __future__ import annotations
 
 from typing import Final
 
-import dagster as dg
 from pydantic import Field
 
-from dagster_paimon.maintenance.ops import TableConfig, maintenance_op, observe
+from dagster_paimon.maintenance.config import DeletingConfig
+from dagster_paimon.maintenance.expiry import HOUR_MS, deletes, hours_ago, tried, would
+from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.reporting.metadata import listed
-from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from table_format.errors import InvalidInputError
 from table_format.metastore.expiry.orphans import GRACE_MS
+from table_format.table.table import Table
 
-_HOUR_MS: Final = 3_600_000
 
+class CleanConfig(DeletingConfig):
+    """Which tables, and from which age on."""
 
-class CleanConfig(TableConfig):
-    """Which table, and from which age on."""
-
-    dry_run: bool = Field(default=False, description="Only tell what would be deleted.")
     older_than_hours: float = Field(
-        default=GRACE_MS / _HOUR_MS,
-        description="Younger files stay: they may belong to a commit still to come.",
+        default=GRACE_MS / HOUR_MS,
+        description="Younger files stay: they may belong to a commit still to come. Less than a day is refused.",
     )
     nobody_else_writes: bool = Field(
-        default=False, description="Allow less than a day: it would delete the files of writers at work."
+        default=False, description="Files younger than a day may go. Files of a writer at work would be destroyed."
     )
 
 
-@maintenance_op
-def clean(context: dg.OpExecutionContext, config: CleanConfig, lakehouse: LakehouseCatalog) -> None:
+def clean_one(visit: Visit, config: CleanConfig) -> Outcome:
     """Delete files of one table that no snapshot, tag, branch or changelog reaches."""
-    table = lakehouse.table(config.table)
-    before_ms = table.store.runtime.clock.now_ms() - int(config.older_than_hours * _HOUR_MS)
+    table = visit.table()
+    is_default = config.older_than_hours * HOUR_MS == GRACE_MS
     report = table.remove_orphan_files(
-        older_than_ms=before_ms, dry_run=config.dry_run, nobody_else_writes=config.nobody_else_writes
+        older_than_ms=None if is_default else hours_ago(table, config.older_than_hours),
+        dry_run=config.dry_run,
+        nobody_else_writes=config.nobody_else_writes,
     )
-    verb = "would delete" if config.dry_run else "deleted"
-    context.log.info("%s: %s %s orphans, %s bytes", config.table, verb, len(report.files), report.bytes)
-    metadata = {
-        "maintenance": "orphans (dry run)" if config.dry_run else "orphans",
-        "orphans": len(report.files),
-        "bytes": report.bytes,
-        "files": listed(report.paths),
-    }
-    observe(context, config.table, metadata)
+    count = len(report.files)
+    return Outcome(
+        title=tried("orphans", config.dry_run),
+        summary=f"{count} orphans {would(config.dry_run, 'be deleted', 'were deleted')}, {report.bytes:,} bytes",
+        metadata={"orphans": count, "bytes": report.bytes, "files": listed(report.paths)},
+    )
 
 
-@dg.job(description="Delete files of one table that nothing reaches; dry_run only tells.")
-def clean_table() -> None:
-    """One op."""
-    clean()
+def _check(table: Table, config: CleanConfig) -> None:
+    if config.older_than_hours * HOUR_MS < GRACE_MS and not config.nobody_else_writes:
+        message = (
+            f"{table.identifier}: older_than_hours {config.older_than_hours}: younger files may be those of a "
+            f"writer at work; expected {GRACE_MS / HOUR_MS:.0f} or more, or nobody_else_writes"
+        )
+        raise InvalidInputError(message)
+
+
+CLEAN: Final = Maintenance(
+    job="clean_table",
+    op="clean",
+    description="Delete files that nothing reaches. A dry run unless dry_run is false.",
+    config=CleanConfig,
+    work=clean_one,
+    check=_check,
+    changes=deletes,
+)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import dagster as dg
 
 MAINTAINS_TAG: Final = "lakehouse/maintains"
-"""Run tag with the name of the table that a maintenance run is for."""
+"""Run tag with the name of the table that a maintenance run is for. The queue can hold a run back by it."""
 
 
 def maintenance_run(job_op: str, table: str, *, run_key: str | None = None, **config: object) -> dg.RunRequest:
-    """A run of a maintenance job for one table, with the tag that lets runs of one table wait for each other."""
+    """A run of a maintenance job for one table, with the tag by which the queue lets runs of one table wait."""
     return dg.RunRequest(
         run_key=run_key,
         run_config={"ops": {job_op: {"config": {"table": table, **config}}}},
         tags={MAINTAINS_TAG: table},
     )
+
+
+def maintenance_run_of_all(
+    job_op: str, tables: Sequence[str], *, run_key: str | None = None, **config: object
+) -> dg.RunRequest:
+    """One run of a maintenance job for several tables, one after the other."""
+    return dg.RunRequest(run_key=run_key, run_config={"ops": {job_op: {"config": {"tables": [*tables], **config}}}})

@@ -1,55 +1,61 @@
-"""Another number of buckets for partitions of a table: after an ALTER of ``bucket``, or where buckets are postponed.
+"""Another number of buckets: for the whole table, whose option ``bucket`` then changes too, or for some partitions.
 
 It changes where rows lie and nothing else. A retried step finds the partitions rescaled and does nothing.
 """
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
-import time
-from typing import Any
+from __future__ import annotations
 
-import dagster as dg
+from typing import Final
+
 from pydantic import Field
 
-from dagster_paimon.maintenance.ops import PartitionsConfig, maintenance_op, observe
-from dagster_paimon.reporting.metadata import before_and_after, listed
-from dagster_paimon.resources.lakehouse import LakehouseCatalog
-from dagster_paimon.resources.spark import SparkResource
-from dagster_paimon.tables.measure import measure
+from dagster_paimon.maintenance.compaction import made
+from dagster_paimon.maintenance.config import PartitionsConfig
+from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
+from dagster_paimon.maintenance.targets import require_partitions
+from table_format.errors import InvalidInputError
 from table_format.options.bucket_mode import total_buckets
+from table_format.table.table import Table
 
 
 class RescaleConfig(PartitionsConfig):
-    """Which table, and how many buckets."""
+    """Which tables, and how many buckets."""
 
     bucket: int | None = Field(default=None, description="Buckets of each partition; without it, the table's option.")
     on_spark: bool = Field(default=True, description="In Spark's tasks; otherwise in this process.")
 
 
-@maintenance_op
-def rescale(
-    context: dg.OpExecutionContext, config: RescaleConfig, lakehouse: LakehouseCatalog, spark: SparkResource
-) -> None:
-    """Write the rows of partitions to another number of buckets; rows stay the same."""
-    table = lakehouse.table(config.table)
-    before, began = measure(table.facts), time.monotonic()
+def rescale_one(visit: Visit, config: RescaleConfig) -> Outcome:
+    """Write the rows of a table or of partitions to another number of buckets; rows stay the same."""
     partitions = config.partitions or None
     if config.on_spark:
-        with spark.following(context.log.info, f"rescaling {config.table}") as session:
-            made = lakehouse.lake(session).rescale(config.table, config.bucket, partitions=partitions)
+        with visit.session("rescaling") as session:
+            snapshots = visit.lakehouse.lake(session).rescale(visit.name, config.bucket, partitions=partitions)
     else:
-        made = table.rescale(config.bucket, partitions=partitions)
-    after = measure(lakehouse.table(config.table).facts)
-    metadata: dict[str, Any] = {
-        "maintenance": "rescaling",
-        "buckets": config.bucket or total_buckets(table.facts.bucket_mode),
-        "seconds": round(time.monotonic() - began, 2),
-        "snapshots made": listed(str(snapshot.id) for snapshot in made),
-        **before_and_after(before, after),
-    }
-    observe(context, config.table, metadata)
+        snapshots = visit.table().rescale(config.bucket, partitions=partitions)
+    declared = total_buckets(visit.table().facts.bucket_mode)
+    buckets = config.bucket or declared
+    return Outcome(
+        title="rescaling",
+        summary=f"{buckets} buckets in {'some partitions' if partitions else 'each partition'}"
+        f"{'' if snapshots else ', as before'}",
+        metadata={"buckets": buckets, "option bucket": str(declared), **made(snapshots)},
+    )
 
 
-@dg.job(description="Give partitions of one table another number of buckets.")
-def rescale_table() -> None:
-    """One op."""
-    rescale()
+def _check(table: Table, config: RescaleConfig) -> None:
+    require_partitions(table, config.partitions)
+    if config.bucket is not None and config.bucket < 1:
+        message = f"bucket {config.bucket}: expected 1 or more"
+        raise InvalidInputError(message)
+
+
+RESCALE: Final = Maintenance(
+    job="rescale_table",
+    op="rescale",
+    description="Give a table, or some of its partitions, another number of buckets.",
+    config=RescaleConfig,
+    work=rescale_one,
+    check=_check,
+    uses_spark=True,
+)

@@ -1,54 +1,78 @@
-"""When maintenance jobs run by the clock: one run for each table that exists."""
+"""When maintenance jobs run by the clock: one run for all tables that exist. Times are UTC."""
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any, Final
 
 import dagster as dg
 
-from dagster_paimon.maintenance.compaction import compact_table
-from dagster_paimon.maintenance.expiry import expire_table
-from dagster_paimon.maintenance.index_rewrite import rewrite_index_table
-from dagster_paimon.maintenance.orphans import clean_table
-from dagster_paimon.maintenance.requests import maintenance_run
+from dagster_paimon.maintenance.index_rewrite import REWRITE_INDEX
+from dagster_paimon.maintenance.kinds import Maintenance
+from dagster_paimon.maintenance.maintain import MAINTAIN
+from dagster_paimon.maintenance.orphans import CLEAN
+from dagster_paimon.maintenance.requests import maintenance_run_of_all
+from dagster_paimon.maintenance.statistics import HEALTH
+from dagster_paimon.maintenance.tags import CREATE_TAG
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.tables.selection import TableNames, TableSelection
 
+DAILY_TAG: Final = "daily-{day}"
+"""The name of the tag that ``daily_tag`` makes."""
 
-def maintenance_schedules(tables: TableNames = "*") -> tuple[dg.ScheduleDefinition, ...]:
-    """Nightly compaction and expiry, weekly cleaning and index rewrite. All are stopped until switched on.
+
+def maintenance_schedules(
+    tables: TableNames = "*", *, tag_retained_days: int = 30, on_spark: bool = True
+) -> tuple[dg.ScheduleDefinition, ...]:
+    """What a lakehouse needs by the clock; each schedule launches one run for all tables. All are stopped at first.
+
+    ``nightly_maintenance`` does what is due, ``hourly_health`` measures, ``daily_tag`` keeps a state of each day for
+    ``tag_retained_days``, ``weekly_orphans`` reports orphans and deletes none, ``weekly_index_rewrite`` gives all files
+    their indexes. Heavy work runs in Spark's tasks unless ``on_spark`` is off. Give ``maintenance_jobs`` the same
+    tables.
 
     Example::
 
-        dg.Definitions(jobs=maintenance_jobs(), schedules=maintenance_schedules(["shop.*", "ods.orders"]))
+        tables = ["shop.*", "ods.orders"]
+        dg.Definitions(jobs=maintenance_jobs(tables), schedules=maintenance_schedules(tables))
     """
     selected = TableSelection.of(tables)
+
+    def fixed(**config: object) -> Callable[[datetime], dict[str, object]]:
+        return lambda _: config
+
+    def daily_tag(at: datetime) -> dict[str, object]:
+        name = DAILY_TAG.format(day=at.date().isoformat())
+        return {"name": name, "retained_hours": 24.0 * tag_retained_days, "skip_empty": True}
+
     return (
-        _each_table(selected, "nightly_compaction", compact_table, "compact", "0 3 * * *", "Compacts every table."),
-        _each_table(selected, "nightly_expiry", expire_table, "expire", "0 4 * * *", "Expires old snapshots."),
-        _each_table(selected, "weekly_cleaning", clean_table, "clean", "0 5 * * 0", "Deletes orphan files."),
-        _each_table(
-            selected,
-            "weekly_index_rewrite",
-            rewrite_index_table,
-            "rewrite_index",
-            "0 2 * * 6",
-            "Gives all data files their declared indexes.",
-        ),
+        _schedule(selected, "nightly_maintenance", MAINTAIN, "0 3 * * *", fixed(on_spark=on_spark)),
+        _schedule(selected, "hourly_health", HEALTH, "0 * * * *", fixed()),
+        _schedule(selected, "daily_tag", CREATE_TAG, "30 0 * * *", daily_tag),
+        _schedule(selected, "weekly_orphans", CLEAN, "0 5 * * 0", fixed(dry_run=True)),
+        _schedule(selected, "weekly_index_rewrite", REWRITE_INDEX, "0 2 * * 6", fixed(on_spark=on_spark)),
     )
 
 
-def _each_table(
-    tables: TableSelection, name: str, job: dg.JobDefinition, op: str, cron: str, description: str
+def _schedule(
+    tables: TableSelection,
+    name: str,
+    kind: Maintenance[Any],
+    cron: str,
+    config_at: Callable[[datetime], dict[str, object]],
 ) -> dg.ScheduleDefinition:
-    @dg.schedule(name=name, job_name=job.name, cron_schedule=cron, description=description)
+    description = f"{kind.description} One run for {tables}."
+
+    @dg.schedule(name=name, job_name=kind.job, cron_schedule=cron, description=description)
     def schedule(
         context: dg.ScheduleEvaluationContext, lakehouse: LakehouseCatalog
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        day = context.scheduled_execution_time.date().isoformat()
+        at = context.scheduled_execution_time
         existing = tables.existing(lakehouse.catalog())
         if not existing:
             yield dg.SkipReason(f"no table of {tables} exists yet")
-        for table in existing:
-            yield maintenance_run(op, table, run_key=f"{op} {table} {day}")
+            return
+        run_key = f"{name} {at.isoformat()}"
+        yield maintenance_run_of_all(kind.op, existing, run_key=run_key, **config_at(at))
 
     return schedule

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from hashlib import blake2b
 from typing import Final, TypeAlias
 
 import dagster as dg
@@ -28,16 +29,25 @@ _KIND_COLOUR: Final = {
 }
 _BUCKETS_SHOWN: Final = 40
 SNAPSHOTS_PLOTTED: Final = 30
+_DIGEST_BYTES: Final = 8
 
 
 def data_version(snapshot: Snapshot) -> dg.DataVersion:
-    """The version of a table's data: its snapshot. Ids come again after a rollback, so the mark belongs to it."""
-    return dg.DataVersion(f"snapshot-{snapshot.id}-{snapshot_fingerprint(snapshot)[:8]}")
+    """The version of a table's data: the snapshot. Ids repeat after a rollback, so a digest of what does not is added.
+
+    Two states never share a version, and a state that a rollback brings back has the version it had.
+    """
+    digest = blake2b(snapshot_fingerprint(snapshot).encode(), digest_size=_DIGEST_BYTES).hexdigest()
+    return dg.DataVersion(f"snapshot-{snapshot.id}-{digest}")
 
 
 def snapshot_fingerprint(snapshot: Snapshot) -> str:
-    """What tells a snapshot from another of the same id: its uuid, or its time where an older writer gave none."""
-    return snapshot.uuid or str(snapshot.time_millis)
+    """What distinguishes a snapshot from another of the same id: its uuid, or the name of its delta manifest list.
+
+    Older writers give a snapshot no uuid. The name of a manifest list contains a UUID of its own; a time would repeat
+    where two commits fall into the same millisecond.
+    """
+    return snapshot.uuid or snapshot.delta_manifest_list
 
 
 def column_schema(schema: TableSchema) -> dg.TableSchema:

@@ -102,7 +102,10 @@ def _follow_classic(session: SparkSession, log: Log, what: str) -> Iterator[None
 
     def follow() -> None:
         while not finished.wait(EVERY_SECONDS):
-            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            try:
+                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            except Exception:  # noqa: BLE001 - the JVM has died; whoever runs the jobs is told by an error of theirs
+                return
             pace.report([(s.numCompletedTasks, s.numTasks) for s in stages if s is not None])
 
     follower = threading.Thread(target=follow, name="spark-progress", daemon=True)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, cast
 from urllib.parse import unquote
 
 import dagster as dg
+from dagster._core.errors import DagsterExecutionInterruptedError
 from pydantic import Field
 
 from dagster_paimon.resources.java import default_launchers, find_java
@@ -30,6 +31,7 @@ from dagster_paimon.resources.secrets import (
     value_of,
     without_wire_logs,
 )
+from dagster_paimon.resources.spark_process import cancel_jobs, forget_dead_session
 from table_format.secrets import SPARK_KEY_PATTERN, SPARK_TEXT_PATTERN, Secret, redact
 
 if TYPE_CHECKING:
@@ -78,13 +80,14 @@ class SparkResource(Guarded):
     )
 
     def session(self, log: Log | None = None) -> SparkSession:
-        """The session; made on first use, then shared by the whole process."""
-        from pyspark.sql import SparkSession
+        """The session; made on first use, then shared by the whole process.
 
-        active = SparkSession.getActiveSession() if self.mode is not SparkMode.connect else None
+        One whose JVM has died, or whose context was stopped, is replaced by a fresh one.
+        """
+        say = log or logging.getLogger(__name__).info
+        active = None if self.mode is SparkMode.connect else _active_session(say)
         if active is not None:
             return active
-        say = log or logging.getLogger(__name__).info
         began = time.monotonic()
         with redacted_errors(self.known_secrets()):
             address = value_of(self.remote) if self.mode is SparkMode.connect else self.master
@@ -95,13 +98,21 @@ class SparkResource(Guarded):
 
     @contextmanager
     def following(self, log: Log, what: str) -> Iterator[SparkSession]:
-        """The session, with progress lines for the Spark jobs that run inside the block."""
+        """The session, with progress lines for the Spark jobs that run inside the block.
+
+        When the run is terminated the jobs are cancelled, before what they have written is deleted.
+        """
         session = self.session(log)
         with (
             redacted_errors(self.known_secrets()),
             spark_progress(session, log, what) if self.progress else nullcontext(),
         ):
-            yield session
+            try:
+                yield session
+            except (DagsterExecutionInterruptedError, KeyboardInterrupt):
+                log(f"{what} was interrupted: its Spark jobs are cancelled")
+                cancel_jobs(session)
+                raise
 
     def known_secrets(self) -> tuple[Secret, ...]:
         """The secrets of this session, to be masked wherever they might be shown."""
@@ -154,6 +165,16 @@ class SparkResource(Guarded):
             return builder.getOrCreate()
         with without_wire_logs():
             return _with_secrets(builder, plain, secret, has_jvm=not connects or not is_server(value_of(self.remote)))
+
+
+def _active_session(say: Log) -> SparkSession | None:
+    from pyspark.sql import SparkSession
+
+    wrong = forget_dead_session()
+    if wrong is not None:
+        say(f"{wrong}; a fresh one is made")
+        return None
+    return SparkSession.getActiveSession()
 
 
 def prepare_environment(environment: os._Environ[str] | dict[str, str]) -> None:

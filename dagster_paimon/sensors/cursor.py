@@ -1,8 +1,7 @@
 """How far a sensor has followed a table's snapshots, such that a rollback is noticed.
 
 Ids are used again after a rollback and when a table is created again, so each is remembered with the fingerprint of its
-snapshot (uuid or time). The trail holds the last few: the newest of them that still exists unchanged is where history
-forked.
+snapshot. The trail holds the last few: the newest of them that still exists unchanged is where history forked.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ def follow(trail: Trail, snapshots: Snapshots, *, limit: int) -> NewSnapshots:
     if latest is None or earliest is None:
         gone = trail[-1].id if trail else None
         return NewSnapshots((), (), rolled_back_from=gone)
-    kept = _valid_part(trail, snapshots, earliest=earliest, latest=latest)
+    kept = valid_part(trail, snapshots, earliest=earliest, latest=latest)
     rolled_back = len(kept) < len(trail)
     after = kept[-1].id if kept else 0
     if rolled_back and after == latest:
@@ -87,7 +86,7 @@ def follow(trail: Trail, snapshots: Snapshots, *, limit: int) -> NewSnapshots:
     )
 
 
-def _valid_part(trail: Trail, snapshots: Snapshots, *, earliest: int, latest: int) -> Trail:
+def valid_part(trail: Trail, snapshots: Snapshots, *, earliest: int, latest: int) -> Trail:
     """The trail up to its last entry that the table still has, or that expiry alone may have taken."""
     for end in range(len(trail), 0, -1):
         entry = trail[end - 1]

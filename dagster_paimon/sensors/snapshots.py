@@ -1,83 +1,242 @@
-"""Every snapshot that others commit to an external table becomes a materialization of its asset.
+"""Every snapshot that others commit becomes an event of the asset of its table, with the partitions it changed.
 
-Only metadata is read, by the pure library: a tick takes milliseconds and never starts Spark.
+A table that an ``AssetSpec`` stands for gets materializations. A table that a job of this code location makes gets
+observations, and only of commits that changed rows and that no run of this instance made. Only metadata is read: a tick
+takes milliseconds and never starts Spark.
 """
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
-from typing import Final
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 import dagster as dg
 
-from dagster_paimon.reporting.metadata import changelog_rows, data_version
-from dagster_paimon.resources.lakehouse import LakehouseCatalog, asset_key
-from dagster_paimon.sensors.cursor import NewSnapshots, Trail, decode_cursor, encode_cursor, follow
+from dagster_paimon.reporting.metadata import changelog_rows, data_version, listed
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.sensors.cursor import NewSnapshots, decode_cursor, encode_cursor, follow
+from dagster_paimon.sensors.table_assets import TableAsset, asset_of_table
+from dagster_paimon.tables.measure import partition_key
+from dagster_paimon.tables.partition_keys import keys_of_values
 from dagster_paimon.tables.selection import TableNames, TableSelection
-from table_format.errors import TableNotFound
-from table_format.model.snapshot import Snapshot
+from table_format.errors import SnapshotExpired, TableNotFound
+from table_format.metastore.references.expired_reads import explaining_expiry
+from table_format.model.manifest import FileKind
+from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.table.facts import TableFacts
 
 EVENTS_PER_TICK: Final = 100
+_RUN_ID: Final = "dagster.run_id"
+_WITHOUT_CHANGES: Final = (CommitKind.COMPACT, CommitKind.ANALYZE)
+
+Event: TypeAlias = dg.AssetMaterialization | dg.AssetObservation
+Values: TypeAlias = tuple[str, ...]
 
 
-def snapshot_sensor(tables: TableNames, *, name: str = "external_snapshots") -> dg.SensorDefinition:
-    """A sensor that reports each snapshot that others commit to the tables as a materialization of their assets."""
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """One snapshot; the rows it added and removed by the values of the partition columns, ``None`` if not known."""
+
+    snapshot: Snapshot
+    rows: Mapping[Values, int] | None
+    rolled_back_from: int | None
+
+
+def snapshot_sensor(
+    tables: TableNames,
+    *,
+    name: str = "external_snapshots",
+    minimum_interval_seconds: int = 10,
+    default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
+) -> dg.SensorDefinition:
+    """A sensor that reports each snapshot that others commit to the tables as an event of their assets.
+
+    A partitioned asset gets an event for each partition that changed, where the columns of ``partition_expr``, or the
+    partition columns of the table, hold its keys.
+    """
     selected = TableSelection.of(tables)
 
     @dg.sensor(
         name=name,
-        minimum_interval_seconds=10,
-        default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Reports every new snapshot of the tables that others write, and rollbacks of them.",
+        minimum_interval_seconds=minimum_interval_seconds,
+        default_status=default_status,
+        description=f"Reports every new snapshot that others commit to {selected}, and rollbacks.",
     )
     def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
-        """Follow each external table from where the cursor left it."""
+        """Follow each table from where the cursor left it."""
         trails = decode_cursor(context.cursor)
-        events: list[dg.AssetMaterialization] = []
+        events: list[Event] = []
         notes: list[str] = []
+        additions: list[dg.AddDynamicPartitionsRequest] = []
         for table in selected.names(lakehouse.catalog()):
-            new = _new_snapshots(lakehouse, table, trails.get(table, ()), limit=EVENTS_PER_TICK - len(events))
-            if new is None:
+            try:
+                facts = lakehouse.table(table).facts
+            except TableNotFound:
                 notes.append(f"{table} does not exist")
                 continue
+            # Snapshots are counted, not events: one snapshot is reported as a whole.
+            new = follow(trails.get(table, ()), facts.snapshots, limit=max(EVENTS_PER_TICK - len(events), 0))
             trails[table] = new.trail
-            events += [_event(table, snapshot, new) for snapshot in new.snapshots]
-            if new.rolled_back_from is not None:
-                context.log.warning(
-                    "%s was rolled back or created again; it was at snapshot %s", table, new.rolled_back_from
-                )
-            if new.missed:
-                context.log.warning("%s: %s snapshots expired before they could be reported", table, new.missed)
-            if not new.snapshots:
-                notes.append(f"{table} has no snapshot after {new.trail[-1].id if new.trail else 0}")
-        cursor = encode_cursor(trails)
-        if events:
-            return dg.SensorResult(asset_events=events, cursor=cursor)
-        return dg.SensorResult(skip_reason=dg.SkipReason("; ".join(notes)), cursor=cursor)
+            asset = asset_of_table(context, table)
+            found = [event for change in _changes(facts, new) for event in _events(context, asset, facts, change)]
+            events += found
+            additions += _new_dynamic_partitions(context, asset, found)
+            notes.append(_note(table, new, found))
+            _warn(context, table, new)
+        return dg.SensorResult(
+            # Dagster calls a tick without runs skipped, whatever it reported; this text is what the tick shows.
+            skip_reason=dg.SkipReason("; ".join(notes) or f"no table of {selected} exists"),
+            asset_events=events,
+            dynamic_partitions_requests=additions or None,
+            cursor=encode_cursor(trails),
+        )
 
     return sensor
 
 
-def _new_snapshots(lakehouse: LakehouseCatalog, table: str, trail: Trail, *, limit: int) -> NewSnapshots | None:
+def _note(table: str, new: NewSnapshots, events: list[Event]) -> str:
+    if not new.snapshots:
+        return f"{table} has no snapshot after {new.trail[-1].id if new.trail else 0}"
+    span = f"{new.snapshots[0].id} to {new.snapshots[-1].id}" if len(new.snapshots) > 1 else str(new.snapshots[0].id)
+    if not events:
+        return f"{table}: snapshot {span} by runs of this instance, or without changes"
+    kinds = Counter("materialization" if isinstance(e, dg.AssetMaterialization) else "observation" for e in events)
+    counted = ", ".join(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in kinds.items())
+    return f"reported {counted} of {table}, snapshot {span}"
+
+
+def _warn(context: dg.SensorEvaluationContext, table: str, new: NewSnapshots) -> None:
+    if new.rolled_back_from is not None:
+        context.log.warning("%s was rolled back or created again; it was at snapshot %s", table, new.rolled_back_from)
+    if new.missed:
+        context.log.warning("%s: %s snapshots expired before they could be reported", table, new.missed)
+
+
+def _changes(facts: TableFacts, new: NewSnapshots) -> Iterator[_Change]:
+    for snapshot in new.snapshots:
+        yield _Change(snapshot, _changed_rows(facts, snapshot), new.rolled_back_from)
+
+
+def _changed_rows(facts: TableFacts, snapshot: Snapshot) -> Mapping[Values, int] | None:
+    """Rows added less rows removed, by partition; of no partition where the commit changed no rows."""
+    if snapshot.commit_kind in _WITHOUT_CHANGES:
+        return {}
+    rows: Counter[Values] = Counter()
     try:
-        found = lakehouse.table(table)
-    except TableNotFound:
+        with explaining_expiry(facts.store, snapshot.id):
+            for entry in facts.manifests.delta_entries(snapshot):
+                values = zip(facts.schema.partition_fields, facts.partitions.values(entry.partition), strict=True)
+                key = tuple(partition_key(field, value) for field, value in values)
+                rows[key] += entry.file.row_count if entry.kind is FileKind.ADD else -entry.file.row_count
+    except SnapshotExpired:
         return None
-    return follow(trail, found.facts.snapshots, limit=limit)
+    return rows
 
 
-def _event(table: str, snapshot: Snapshot, new: NewSnapshots) -> dg.AssetMaterialization:
+def _events(
+    context: dg.SensorEvaluationContext, asset: TableAsset, facts: TableFacts, change: _Change
+) -> Iterator[Event]:
+    snapshot = change.snapshot
+    if asset.is_managed and change.rolled_back_from is None:
+        run_id = snapshot.properties.get(_RUN_ID)
+        if snapshot.commit_kind in _WITHOUT_CHANGES or (run_id is not None and context.instance.has_run(run_id)):
+            return
+    description = f"snapshot {snapshot.id}, {snapshot.commit_kind} by {snapshot.commit_user}"
+    metadata = _metadata(facts, change)
+    partitions = _partition_rows(context, asset, facts, change)
+    if not partitions:
+        yield _event(asset, snapshot, None, metadata, description)
+    for key, rows in partitions.items():
+        yield _event(asset, snapshot, key, {**metadata, "paimon/partition_added_rows": rows}, description)
+
+
+def _event(
+    asset: TableAsset, snapshot: Snapshot, partition: str | None, metadata: Mapping[str, Any], description: str
+) -> Event:
+    if asset.is_managed:
+        return dg.AssetObservation(
+            asset_key=asset.key, partition=partition, metadata=metadata, description=f"by others: {description}"
+        )
     return dg.AssetMaterialization(
-        asset_key=asset_key(table),
-        description=f"snapshot {snapshot.id}, {snapshot.commit_kind} by {snapshot.commit_user}",
-        metadata={
-            "paimon/snapshot_id": snapshot.id,
-            "paimon/schema_id": snapshot.schema_id,
-            "paimon/commit_kind": snapshot.commit_kind.value,
-            "paimon/commit_user": snapshot.commit_user,
-            "paimon/committed": dg.MetadataValue.timestamp(snapshot.time_millis / 1000),
-            "paimon/physical_rows": snapshot.total_record_count or 0,
-            "paimon/added_rows": snapshot.delta_record_count or 0,
-            **changelog_rows([snapshot]),
-            **({"paimon/rolled_back_from": new.rolled_back_from} if new.rolled_back_from is not None else {}),
-        },
+        asset_key=asset.key,
+        partition=partition,
+        metadata=metadata,
+        description=description,
         tags={"dagster/data_version": data_version(snapshot).value},
     )
+
+
+def _metadata(facts: TableFacts, change: _Change) -> dict[str, Any]:
+    snapshot, columns = change.snapshot, facts.schema.partition_keys
+    named = (
+        ", ".join(f"{c}={v}" for c, v in zip(columns, values, strict=True)) for values in sorted(change.rows or ())
+    )
+    return {
+        "paimon/snapshot_id": snapshot.id,
+        "paimon/schema_id": snapshot.schema_id,
+        "paimon/commit_kind": snapshot.commit_kind.value,
+        "paimon/commit_user": snapshot.commit_user,
+        "paimon/committed": dg.MetadataValue.timestamp(snapshot.time_millis / 1000),
+        "paimon/physical_rows": snapshot.total_record_count or 0,
+        "paimon/added_rows": snapshot.delta_record_count or 0,
+        **({"paimon/changed_partitions": listed(named)} if columns and change.rows is not None else {}),
+        **changelog_rows([snapshot]),
+        **({} if change.rolled_back_from is None else {"paimon/rolled_back_from": change.rolled_back_from}),
+    }
+
+
+def _partition_rows(
+    context: dg.SensorEvaluationContext, asset: TableAsset, facts: TableFacts, change: _Change
+) -> dict[str, int]:
+    """The rows by Dagster partition; none where the table's partitions are not those of the asset."""
+    positions = _positions(asset, facts)
+    if positions is None or not change.rows:
+        return {}
+    found: Counter[str] = Counter()
+    for values, rows in change.rows.items():
+        key = _dagster_key(asset, {dimension: values[at] for dimension, at in positions.items()}, context.instance)
+        if key is not None:
+            found[key] += rows
+    return dict(found)
+
+
+def _positions(asset: TableAsset, facts: TableFacts) -> dict[str, int] | None:
+    """Where among the partition columns the values of each dimension are; ``None`` where they are not."""
+    columns, partitions = facts.schema.partition_keys, asset.partitions
+    if partitions is None or not columns:
+        return None
+    named = asset.metadata.get("partition_expr")
+    if isinstance(partitions, dg.MultiPartitionsDefinition):
+        dimensions = [dimension.name for dimension in partitions.partitions_defs]
+        by_name = named if isinstance(named, Mapping) else {dimension: dimension for dimension in dimensions}
+        wanted = {dimension: str(by_name.get(dimension)) for dimension in dimensions}
+    else:
+        wanted = {"": named if isinstance(named, str) else columns[0]}
+        if not isinstance(named, str) and len(columns) > 1:
+            return None
+    return {d: columns.index(c) for d, c in wanted.items()} if set(wanted.values()) <= set(columns) else None
+
+
+def _dagster_key(asset: TableAsset, values: Mapping[str, str], instance: dg.DagsterInstance) -> str | None:
+    partitions = asset.partitions
+    if isinstance(partitions, dg.MultiPartitionsDefinition):
+        key = dg.MultiPartitionKey(values)
+        return key if partitions.has_partition_key(key) else None
+    (value,) = values.values()
+    if isinstance(partitions, dg.DynamicPartitionsDefinition):
+        return value
+    assert partitions is not None  # noqa: S101 - there are positions
+    return next(iter(keys_of_values(partitions, [value], instance).keys), None)
+
+
+def _new_dynamic_partitions(
+    context: dg.SensorEvaluationContext, asset: TableAsset, events: list[Event]
+) -> Iterator[dg.AddDynamicPartitionsRequest]:
+    partitions = asset.partitions
+    if not isinstance(partitions, dg.DynamicPartitionsDefinition) or partitions.name is None:
+        return
+    known = set(context.instance.get_dynamic_partitions(partitions.name))
+    keys = sorted({event.partition for event in events if event.partition is not None} - known)
+    if keys:
+        yield partitions.build_add_request(keys)

@@ -39,14 +39,42 @@ class TableSelection:
                 raise InvalidInputError(message)
         return cls(patterns)
 
+    @property
+    def plain_names(self) -> tuple[str, ...]:
+        """The names, where there is no pattern among them; none otherwise.
+
+        >>> TableSelection.of(["shop.orders", "shop.users"]).plain_names, TableSelection.of("shop.*").plain_names
+        (('shop.orders', 'shop.users'), ())
+        """
+        return () if any(map(_is_pattern, self.patterns)) else self.patterns
+
     def names(self, catalog: Catalog) -> tuple[str, ...]:
         """The names given, whether or not there is such a table, and the tables that match the patterns, each once."""
-        named = [(pattern, _is_pattern(pattern)) for pattern in self.patterns]
-        known = _all_tables(catalog) if any(is_pattern for _, is_pattern in named) else ()
+        return self._among(_all_tables(catalog) if self._has_patterns else ())
+
+    def names_among(self, known: Sequence[str]) -> tuple[str, ...]:
+        """The names given, and those of ``known`` that match the patterns, each once.
+
+        >>> TableSelection.of(["shop.*", "crm.calls"]).names_among(["shop.users", "ods.raw"])
+        ('shop.users', 'crm.calls')
+
+        Raises:
+            InvalidInputError: a pattern is to select among no names.
+        """
+        if self._has_patterns and not known:
+            message = f"{self}: patterns select among known tables; give those, or the assets stored in them"
+            raise InvalidInputError(message)
+        return self._among(known)
+
+    @property
+    def _has_patterns(self) -> bool:
+        return any(map(_is_pattern, self.patterns))
+
+    def _among(self, known: Sequence[str]) -> tuple[str, ...]:
         found = (
             name
-            for pattern, is_pattern in named
-            for name in ((k for k in known if _matches(k, pattern)) if is_pattern else (pattern,))
+            for pattern in self.patterns
+            for name in ((k for k in known if _matches(k, pattern)) if _is_pattern(pattern) else (pattern,))
         )
         return tuple(dict.fromkeys(found))
 

@@ -9,6 +9,7 @@ import dagster as dg
 import pytest
 
 from assets import daily_revenue, orders, orders_cdc, users, users_cdc
+from assets.enriched import audit, orders_enriched, orders_enriched_staged
 from assets.feed import FeedTable
 from assets.landing import ShopFeed, landing_assets
 from dagster_paimon.io.io_manager import PaimonIOManager
@@ -35,6 +36,7 @@ FEED = ShopFeed(
     schema_change_day=3,
 )
 INGEST = [*landing_assets, orders_cdc, users_cdc, orders, users]
+ENRICHED = [orders_enriched_staged, audit, orders_enriched]
 INGEST_ORDERS = [landing_assets[0], orders_cdc, orders]
 
 
@@ -54,7 +56,7 @@ def a_shop(root: Path, instance: dg.DagsterInstance) -> Project:
 def backfilled(tmp_path_factory: pytest.TempPathFactory, instance: dg.DagsterInstance) -> Project:
     """All days in one run, from landing to mart."""
     project = a_shop(tmp_path_factory.mktemp("shop"), instance)
-    assert project.run([*INGEST, daily_revenue], days=(DAYS[0], DAYS[-1])).success
+    assert project.run([*INGEST, daily_revenue, *ENRICHED], days=(DAYS[0], DAYS[-1])).success
     return project
 
 
@@ -107,6 +109,18 @@ def test_the_tables_follow_the_schema_of_the_source(backfilled: Project) -> None
 
 def test_the_mart_adds_up(backfilled: Project) -> None:
     assert backfilled.rows("mart.daily_revenue") == expected_revenue(FEED.plan(), LAST_DAY, DAYS)
+
+
+def test_the_enriched_orders_are_published_after_their_audit(backfilled: Project) -> None:
+    users = {row["user_id"]: row["city"] for row in backfilled.rows("dwd.users")}
+    expected = [
+        (row["order_id"], row["order_date"], row["amount"], users.get(row["user_id"]))
+        for row in orders_of_the_source()
+        if row["order_date"] in DAYS
+    ]
+    rows = backfilled.rows("dwd.orders_enriched", columns=["order_id", "dt", "amount", "city"])
+    assert [(row["order_id"], row["dt"], row["amount"], row["city"]) for row in rows] == expected
+    assert list(backfilled.table("dwd.orders_enriched").branches()) == []  # published and gone
 
 
 class DiesOnceAfterCommit(PaimonIOManager):

@@ -15,8 +15,6 @@ import pytest
 from dagster._utils.error import serializable_error_info_from_exc_info
 
 from dagster_paimon.io.io_manager import PaimonIOManager
-from dagster_paimon.maintenance.compaction import compact_table
-from dagster_paimon.maintenance.expiry import expire_table
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.resources.spark import SparkMode, SparkResource
 from resources.landing import LandingZone
@@ -26,6 +24,7 @@ from table_format.options import catalog as catalog_options
 from table_format.options.catalog import CatalogOptions
 from table_format.options.declare import declared_in
 from tests.support.canaries import canary, leaks, leaks_in, texts_of
+from tests.support.maintenance import JOBS
 
 pytestmark = [pytest.mark.dagster, pytest.mark.filterwarnings("ignore::dagster.BetaWarning")]
 
@@ -132,8 +131,8 @@ def test_a_run_that_succeeds_stores_no_secret(
     )
     lakehouse = watched.lakehouse()
     assert watched.materialize(lakehouse, spark)
-    assert watched.run(expire_table, lakehouse, "expire")
-    assert watched.run(compact_table, lakehouse, "compact", on_spark=False)
+    assert watched.run(JOBS["expire_table"], lakehouse, "expire")
+    assert watched.run(JOBS["compact_table"], lakehouse, "compact", on_spark=False)
     assert lakehouse.table("shop.orders").latest_snapshot() is not None
     assert not watched.leaks(capfd, setting, token)
 
@@ -168,7 +167,7 @@ def test_no_secret_option_of_the_catalog_is_shown_by_a_run_that_it_fails(
     assert len(result.get_failed_step_keys()) == len(keys) > 25
     failing = watched.lakehouse(secret_options={"uri": "SHOP_0"})
     assert not watched.materialize(failing)
-    assert not watched.run(expire_table, failing, "expire")
+    assert not watched.run(JOBS["expire_table"], failing, "expire")
     assert not watched.leaks(capfd, *planted)
 
 

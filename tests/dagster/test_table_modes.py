@@ -6,12 +6,11 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from dagster_paimon.maintenance.compaction import compact_table
 from sensors import compaction_pressure
 from table_format.model.schema import Schema
 from tests.dagster_paimon.io.test_io_manager import an_asset, materializations
-from tests.dagster_paimon.maintenance.test_maintenance import execute
 from tests.support.dagster_project import Project
+from tests.support.maintenance import execute
 
 pytestmark = pytest.mark.dagster
 
@@ -71,13 +70,13 @@ def a_marked_table(project: Project, name: str) -> None:
 def test_the_compaction_job_takes_some_buckets_and_tells_changes_and_marks(project: Project) -> None:
     a_marked_table(project, "dwd.orders")
     settings = {"table": "dwd.orders", "on_spark": False}
-    first = execute(project, compact_table, "compact", buckets=[0], **settings)
+    first = execute(project, "compact_table", buckets=[0], **settings)
     assert (first["paimon/level0_files"], first["snapshots made"]) == (1, "4")
-    second = execute(project, compact_table, "compact", **settings)
+    second = execute(project, "compact_table", **settings)
     assert (second["paimon/level0_files"], second["paimon/marked_rows"]) == (0, 5)
     assert first["paimon/changelog_rows"] + second["paimon/changelog_rows"] == 10
     assert [row["value"] for row in project.rows("dwd.orders")][:6] == [7, 7, 7, 7, 7, 5]
-    third = execute(project, compact_table, "compact", full=True, **settings)
+    third = execute(project, "compact_table", full=True, **settings)
     assert "| marked rows | 5 | 0 | -5 |" in third["before and after"]
 
 

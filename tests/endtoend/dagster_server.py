@@ -44,6 +44,16 @@ sensors:
 """
 
 
+_WORKSPACE: Final = """
+load_from:
+  - python_module:
+      module_name: definitions
+      location_name: {location}
+      working_directory: {root}
+"""
+# Commands that are started in the project's directory would use the instance that its `.env` names.
+
+
 class DagsterServer:
     """Asks the webserver; every question fails with the server's own words."""
 
@@ -181,16 +191,18 @@ class DagsterServer:
 
 @contextmanager
 def dagster_server(directory: Path, environment: Mapping[str, str]) -> Iterator[DagsterServer]:
-    """A webserver and a daemon on workspace.yaml of this project, with an instance of their own."""
+    """A webserver and a daemon on the code location of this project, with an instance of their own."""
     home = directory / "dagster_home"
     home.mkdir(parents=True)
     (home / "dagster.yaml").write_text(_SETTINGS)
+    workspace = directory / "workspace.yaml"
+    workspace.write_text(_WORKSPACE.format(root=json.dumps(str(ROOT)), location=LOCATION))
     variables = {**os.environ, "DAGSTER_HOME": str(home), **environment}
     port = _free_port()
     bin_directory = Path(sys.executable).parent
     commands = {
-        "webserver": [str(bin_directory / "dagster-webserver"), "-w", "workspace.yaml", "-p", str(port)],
-        "daemon": [str(bin_directory / "dagster-daemon"), "run", "-w", "workspace.yaml"],
+        "webserver": [str(bin_directory / "dagster-webserver"), "-w", str(workspace), "-p", str(port)],
+        "daemon": [str(bin_directory / "dagster-daemon"), "run", "-w", str(workspace)],
     }
     processes = []
     try:
@@ -198,7 +210,7 @@ def dagster_server(directory: Path, environment: Mapping[str, str]) -> Iterator[
             log = (directory / f"{name}.log").open("wb")
             processes.append(
                 subprocess.Popen(
-                    command, cwd=ROOT, env=variables, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+                    command, cwd=directory, env=variables, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
                 )
             )
         server = DagsterServer(f"http://127.0.0.1:{port}", home)

@@ -34,13 +34,17 @@ class WrittenChanges:
 
 
 class AttemptFiles:
-    """What attempts at one job have written, so that it can be used again or taken back."""
+    """What attempts at one job have written, so that it can be used again or taken back.
+
+    ``are_requested`` says that a snapshot which names some of them was requested, whatever became of it.
+    """
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
         self.lasting = NewFiles()
         self.merging = NewFiles()
         self.passing = NewFiles()
+        self.are_requested = False
         self.written: WrittenChanges | None = None
         self.merged: MergedManifests | None = None
 

@@ -91,6 +91,10 @@ class CommitLoop:
             if published is None:
                 raise
             return published
+        except BaseException:  # an interrupt: no snapshot can name the files unless one was requested
+            if not files.are_requested:
+                files.discard_all()
+            raise
 
     def leave_unresolved(self, identifier: int, kind: CommitKind) -> None:
         """Stop asking about a commit whose outcome is unknown; its files stay, named by a snapshot or not."""
@@ -192,6 +196,7 @@ class CommitLoop:
             return None
         data = snapshot_bytes(snapshot, path=self._context.store.paths.snapshot(snapshot.id))
         publication = self._publication(job, attempt.since, snapshot.id, attempt.give_up_ms).after(attempt.earlier)
+        files.are_requested = True
         publications.begin(publication)
         if not self._put(attempt, snapshot.id, data) or not self._confirm(attempt, snapshot):
             publications.refused(job.key, attempt.earlier)

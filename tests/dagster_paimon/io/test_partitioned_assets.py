@@ -308,6 +308,20 @@ def test_an_upsert_tells_of_each_day_its_own_rows_and_deletes(project: Project) 
     assert [row["n"] for row in project.rows("lab.readings")] == [2, 3, 4]
 
 
+def test_a_row_that_comes_from_several_days_counts_for_each(project: Project) -> None:
+    def make(_: Any) -> pa.Table:
+        days = pa.array([["2026-03-01", "2026-03-02"], ["2026-03-02"], None], pa.list_(pa.string()))
+        return table([1, 2, 3], came=days, _row_kind=["+I", "-D", "+I"])
+
+    asset = an_asset(make, DAYS, None, **{"paimon/row_partition": "came", **UPSERT})
+    found = events(project.run(asset, days=("2026-03-01", "2026-03-02")))
+    assert {day: metadata["dagster/partition_row_count"] for day, metadata in found.items()} == {
+        "2026-03-01": 1,
+        "2026-03-02": 2,
+    }
+    assert [row["n"] for row in project.rows("lab.readings")] == [1, 3]
+
+
 def test_days_that_brought_nothing_and_never_had_a_row_are_not_materialized(project: Project) -> None:
     arrivals = {"2026-03-01": [1], "2026-03-03": [3]}
     asset = an_upsert(arrivals)

@@ -1,7 +1,10 @@
 """A run that Dagster terminates in the middle of an output: nothing committed goes, and the retry tells of it."""
 
-from __future__ import annotations
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
 
+import dagster as dg
 import pyarrow as pa
 import pytest
 from dagster._core.errors import DagsterExecutionInterruptedError
@@ -12,6 +15,7 @@ from dagster_paimon.io.evolution import SchemaEvolution
 from dagster_paimon.io.writing import WriteMode, WriteSpec, Written, write_output
 from table_format import Table, load_catalog
 from table_format.io.memory import MemoryFileIO
+from tests.support.dagster_project import Project
 from tests.support.metastore_table import HookedFileIO, failing, once
 from tests.support.reachable import check_files
 
@@ -54,3 +58,35 @@ def test_a_terminated_run_deletes_nothing_that_it_has_committed(verb: str, part:
     assert table.scan().to_arrow().sort_by("id").to_pydict() == ROWS.to_pydict()
     table.remove_orphan_files(older_than_ms=1 << 60, nobody_else_writes=True)
     check_files(table)
+
+
+@pytest.mark.dagster
+@pytest.mark.parametrize("mode", ["append", "overwrite_partition"])
+def test_an_interrupted_step_leaves_no_file(project: Project, mode: str) -> None:
+    attempts: list[int] = []
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"n": list(range(1000)), "at": [datetime(2026, 3, 1)] * 1000})
+        raise DagsterExecutionInterruptedError
+
+    @dg.asset(
+        key=["lab", "readings"],
+        io_manager_key="paimon_io",
+        partitions_def=dg.DailyPartitionsDefinition("2026-03-01"),
+        metadata={"partition_expr": "at", "paimon/write_mode": mode, "paimon/options": {"target-file-size": "1 kb"}},
+    )
+    def readings(context: dg.AssetExecutionContext) -> pa.RecordBatchReader:
+        attempts.append(1)
+        schema = pa.schema([("n", pa.int64()), ("at", pa.timestamp("us"))])
+        if attempts == [1]:
+            return pa.table({"n": [1], "at": [datetime(2026, 3, 1)]}, schema=schema).to_reader()
+        return pa.RecordBatchReader.from_batches(schema, batches())
+
+    project.run(readings, days="2026-03-01")
+    root = Path(project.table("lab.readings").store.paths.root)
+    before = set(root.rglob("*"))
+    with pytest.raises(DagsterExecutionInterruptedError):
+        project.run(readings, days="2026-03-01")
+    assert len(attempts) == 2
+    assert set(root.rglob("*")) == before
+    assert len(project.rows("lab.readings")) == 1

@@ -1,57 +1,28 @@
 """Maintenance jobs, sensors and schedules on the pure library. No JVM."""
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
-import pyarrow as pa
 import pytest
 
 from assets.external import EXTERNAL_TABLES, clicks_by_hour, web_clicks
-from dagster_paimon.maintenance.compaction import compact_table
-from dagster_paimon.maintenance.expiry import expire_table
-from dagster_paimon.maintenance.index_rewrite import rewrite_index_table
-from dagster_paimon.maintenance.ops import dropped_buckets
-from dagster_paimon.maintenance.orphans import clean_table
-from dagster_paimon.maintenance.rescale import rescale_table
+from dagster_paimon.maintenance.dropped import dropped_buckets
 from dagster_paimon.tables.measure import measure
-from jobs import all_schedules
 from jobs.demo_clicks import write_clicks
 from sensors import compaction_pressure, external_snapshots, missing_indexes
-from table_format.model.schema import Schema
 from table_format.model.schema_change import SetOption
 from table_format.table.upkeep.compaction_report import CompactionReport, DroppedBucket
 from tests.support.dagster_project import Project
+from tests.support.maintenance import a_keyed_table, execute
 
 pytestmark = pytest.mark.dagster
-
-COLUMNS = pa.schema([("id", pa.int64()), ("value", pa.int64())])
-
-
-def a_keyed_table(project: Project, name: str, *, commits: int) -> None:
-    catalog = project.lakehouse.catalog()
-    catalog.create_database(name.split(".")[0], ignore_if_exists=True)
-    # write-only: runs pile up until a compaction of its own.
-    options = {"bucket": "1", "write-only": "true"}
-    table = catalog.create_table(name, Schema.from_arrow(COLUMNS, primary_keys=["id"], options=options))
-    for commit in range(commits):
-        table.append(pa.table({"id": [1, 2 + commit], "value": [commit, commit]}, schema=COLUMNS))
-
-
-def execute(project: Project, job: dg.JobDefinition, op: str, **config: Any) -> dict[str, Any]:
-    """Run a maintenance job and return the metadata of its observation."""
-    result = job.execute_in_process(
-        run_config={"ops": {op: {"config": config}}}, resources=project.resources, instance=project.instance
-    )
-    (event,) = [e for e in result.all_events if e.event_type_value == "ASSET_OBSERVATION"]
-    return {k: v.value for k, v in event.asset_observation_data.asset_observation.metadata.items()}
 
 
 def test_a_compaction_reports_before_and_after_and_keeps_the_rows(project: Project) -> None:
     a_keyed_table(project, "shop.items", commits=4)
     before = project.rows("shop.items")
-    told = execute(project, compact_table, "compact", table="shop.items", full=True, on_spark=False)
+    told = execute(project, "compact_table", table="shop.items", full=True, on_spark=False)
     assert project.rows("shop.items") == before
     assert "| max sorted runs | 4 | 1 | -3 |" in told["before and after"]
     assert (told["snapshots made"], told["buckets compacted"]) == ("5", 1)
@@ -63,11 +34,11 @@ def test_a_compaction_reports_before_and_after_and_keeps_the_rows(project: Proje
 def test_a_rescale_reports_before_and_after_and_may_be_repeated(project: Project) -> None:
     a_keyed_table(project, "shop.items", commits=3)
     before = project.rows("shop.items")
-    told = execute(project, rescale_table, "rescale", table="shop.items", bucket=3, on_spark=False)
+    told = execute(project, "rescale_table", table="shop.items", bucket=3, on_spark=False)
     assert project.rows("shop.items") == before
     assert (told["buckets"], told["snapshots made"]) == (3, "4")
     assert {split.total_buckets for split in project.table("shop.items").scan().plan().splits} == {3}
-    told = execute(project, rescale_table, "rescale", table="shop.items", bucket=3, on_spark=False)
+    told = execute(project, "rescale_table", table="shop.items", bucket=3, on_spark=False)
     assert told["snapshots made"] == "none"
 
 
@@ -78,12 +49,12 @@ def test_an_index_rewrite_reports_the_coverage_and_may_be_repeated(project: Proj
     a_keyed_table(project, "shop.items", commits=3)
     before = project.rows("shop.items")
     project.lakehouse.catalog().alter_table("shop.items", INDEXED)
-    told = execute(project, rewrite_index_table, "rewrite_index", table="shop.items", on_spark=False)
+    told = execute(project, "rewrite_index_table", table="shop.items", on_spark=False)
     assert project.rows("shop.items") == before
     assert (told["files looked at"], told["files rewritten"], told["snapshots made"]) == (3, 3, "4")
     assert told["index coverage before"] == "0 of 3 files have the declared indexes"
     assert told["index coverage after"] == "3 of 3 files have the declared indexes"
-    told = execute(project, rewrite_index_table, "rewrite_index", table="shop.items", on_spark=False)
+    told = execute(project, "rewrite_index_table", table="shop.items", on_spark=False)
     assert (told["files rewritten"], told["snapshots made"]) == (0, "none")
 
 
@@ -119,10 +90,10 @@ def test_buckets_that_were_left_to_another_compaction_are_told() -> None:
 def test_an_expiry_that_is_only_tried_deletes_nothing_and_tells_what_it_would(project: Project) -> None:
     a_keyed_table(project, "shop.items", commits=5)
     settings = {"table": "shop.items", "retain_max": 2, "retain_min": 1, "nobody_else_writes": True}
-    tried = execute(project, expire_table, "expire", dry_run=True, **settings)
+    tried = execute(project, "expire_table", dry_run=True, **settings)
     assert len(project.table("shop.items").snapshots()) == 5
     assert "| snapshots | 3 |" in tried["would be deleted"]
-    told = execute(project, expire_table, "expire", **settings)
+    told = execute(project, "expire_table", dry_run=False, **settings)
     assert [snapshot.id for snapshot in project.table("shop.items").snapshots()] == [4, 5]
     assert told["snapshot ids"] == tried["snapshot ids"] == "1; 2; 3"
     assert "| snapshots | 5 | 2 | -3 |" in told["before and after"]
@@ -130,7 +101,7 @@ def test_an_expiry_that_is_only_tried_deletes_nothing_and_tells_what_it_would(pr
 
 def test_without_the_word_that_nobody_else_writes_young_snapshots_stay(project: Project) -> None:
     a_keyed_table(project, "shop.items", commits=3)
-    told = execute(project, expire_table, "expire", table="shop.items", retain_max=1, retain_min=1)
+    told = execute(project, "expire_table", table="shop.items", retain_max=1, retain_min=1, dry_run=False)
     assert told["snapshot ids"] == "none"
     assert "writers at work" in told["the next is kept by"]
 
@@ -189,22 +160,11 @@ def test_pressure_asks_for_one_compaction_of_the_table_that_needs_it(project: Pr
     assert request.tags == {"lakehouse/maintains": "dwd.orders"}
     assert "pressure dwd.orders 9-" in request.run_key
     assert set(json.loads(context.cursor)) == {"dwd.orders", "dwd.users"}
-    again = dg.build_sensor_context(cursor=context.cursor, resources={"lakehouse": project.lakehouse})
+    again = dg.build_sensor_context(
+        cursor=context.cursor, resources={"lakehouse": project.lakehouse}, instance=project.instance
+    )
     (nothing,) = compaction_pressure(again)
     assert isinstance(nothing, dg.SkipReason)
-
-
-@pytest.mark.parametrize("schedule", [schedule for schedule in all_schedules if schedule.name != "cdc_daily"])
-def test_the_night_looks_after_every_table_that_exists(project: Project, schedule: Any) -> None:
-    context = dg.build_schedule_context(
-        scheduled_execution_time=datetime(2026, 2, 1, 3, tzinfo=UTC), resources={"lakehouse": project.lakehouse}
-    )
-    (nothing,) = schedule(context)
-    assert isinstance(nothing, dg.SkipReason)
-    a_keyed_table(project, "dwd.orders", commits=1)
-    (request,) = schedule(context)
-    assert request.tags == {"lakehouse/maintains": "dwd.orders"}
-    assert request.run_key.endswith("dwd.orders 2026-02-01")
 
 
 def test_orphans_are_told_and_deleted(project: Project) -> None:
@@ -212,9 +172,9 @@ def test_orphans_are_told_and_deleted(project: Project) -> None:
     table = project.table("shop.items")
     left = table.store.paths.manifest("left")
     table.store.io.create(left, b"four")
-    for settings, expected in (({"dry_run": True}, ("orphans (dry run)", 1, 4)), ({}, ("orphans", 1, 4))):
+    for settings, expected in (({}, ("orphans (dry run)", 1, 4)), ({"dry_run": False}, ("orphans", 1, 4))):
         told = execute(
-            project, clean_table, "clean", table="shop.items", older_than_hours=-1, nobody_else_writes=True, **settings
+            project, "clean_table", table="shop.items", older_than_hours=-1, nobody_else_writes=True, **settings
         )
         assert (told["maintenance"], told["orphans"], told["bytes"]) == expected
     assert table.store.io.status(left) is None

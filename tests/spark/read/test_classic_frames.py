@@ -159,7 +159,7 @@ def test_the_columns_of_a_frame_are_those_of_the_frames_derived_from_it(lake: Te
     assert [need.columns for need in needs(both)] == [{"id", "v"}, {"id", "n"}]
     assert len(both.collect()) == 3
     assert rows_of(frame.select("id").orderBy("n", "id").limit(1)) == [
-        (min((r[2] is not None, r[2] or 0, r[0]) for r in lake.rows())[2],)
+        (min((r[2] is not None, r[2] or 0, r[0]) for r in frame.collect())[2],)
     ]
     assert rows_of(frame.select(frame.columns[0], frame[1]).where(frame.n == 3).select("id")) == lake.rows(
         columns=["id"], filter="n = 3"
@@ -282,7 +282,8 @@ def test_random_conditions_leave_the_rows_that_spark_leaves(lake: TestLake, ansi
             columns = chance.sample(SCHEMA.names, 3)
             found = frame.where(condition).select(*columns)
             understood += needs(found)[0].condition is not None
-            assert rows_of(found) == rows_of(plain.where(condition).select(*columns)), condition
+            # As texts, since NaN does not equal itself.
+            assert repr(rows_of(found)) == repr(rows_of(plain.where(condition).select(*columns))), condition
         assert understood > 3
         plain.unpersist()
     finally:

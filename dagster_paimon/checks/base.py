@@ -1,0 +1,69 @@
+"""What all checks share: which table and asset they are of, how the table is opened, and what they find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import dagster as dg
+
+from dagster_paimon.resources.lakehouse import LakehouseCatalog, asset_key
+from table_format.errors import TableNotFound
+from table_format.table.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedTable:
+    """A table, the asset it belongs to, and the metadata of that asset's definition."""
+
+    name: str
+    key: dg.AssetKey
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, table: CheckedTable | str) -> CheckedTable:
+        """The table of a name belongs to the asset of that name."""
+        return table if isinstance(table, CheckedTable) else cls(table, asset_key(table))
+
+
+Judge: TypeAlias = Callable[[Table], dg.AssetCheckResult]
+
+
+def table_check(
+    table: CheckedTable | str, name: str, description: str, judge: Judge, *, blocking: bool = False
+) -> dg.AssetChecksDefinition:
+    """A check that opens its table and judges it; a table that is not there yet is a warning."""
+    checked = CheckedTable.of(table)
+
+    @dg.asset_check(asset=checked.key, name=name, description=description, blocking=blocking)
+    def check(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
+        found = open_table(lakehouse, checked.name)
+        return not_made(checked.name) if found is None else judge(found)
+
+    return check
+
+
+def open_table(lakehouse: LakehouseCatalog, name: str) -> Table | None:
+    """The table, or ``None`` if it does not exist."""
+    try:
+        return lakehouse.table(name)
+    except TableNotFound:
+        return None
+
+
+def not_made(name: str) -> dg.AssetCheckResult:
+    """The warning that a table does not exist yet."""
+    description = f"{name} does not exist yet; materialize it"
+    return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN, description=description)
+
+
+def check_result(
+    passed: bool,  # noqa: FBT001
+    *,
+    metadata: dict[str, Any],
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+    description: str | None = None,
+) -> dg.AssetCheckResult:
+    """What a check found, of the severity ``ERROR`` unless it says otherwise."""
+    return dg.AssetCheckResult(passed=bool(passed), severity=severity, metadata=metadata, description=description)

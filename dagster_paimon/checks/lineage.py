@@ -1,0 +1,88 @@
+"""Checks of a table against time and its inputs: data that is too old, and inputs that have rows it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import dagster as dg
+
+from dagster_paimon.checks.base import CheckedTable, check_result, not_made, open_table, table_check
+from dagster_paimon.reporting.metadata import listed
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.tables.data_age import FRESHNESS, FRESHNESS_CHECK, allowed_age, data_age
+from table_format.errors import InvalidInputError
+from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.table.table import Table
+
+_CONSUMED = "consumed."
+
+
+def inputs_consumed(table: CheckedTable | str) -> dg.AssetChecksDefinition:
+    """Warns where an input has rows that the last write of the table has not seen."""
+    checked = CheckedTable.of(table)
+
+    @dg.asset_check(
+        asset=checked.key,
+        name="inputs_consumed",
+        description="The last write read the latest rows of its inputs; compaction does not count.",
+    )
+    def check(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
+        found = open_table(lakehouse, checked.name)
+        if found is None:
+            return not_made(checked.name)
+        consumed = _consumed(found.snapshots())
+        lag = {source: len(_rows_after(open_table(lakehouse, source), seen)) for source, seen in consumed.items()}
+        return check_result(
+            not any(lag.values()),
+            severity=dg.AssetCheckSeverity.WARN,
+            metadata={
+                "consumed": listed(f"{source}: snapshot {seen}" for source, seen in consumed.items()),
+                "not seen": listed(f"{source}: {count} snapshots" for source, count in lag.items() if count),
+                "snapshots behind": sum(lag.values()),
+            },
+        )
+
+    return check
+
+
+def _consumed(snapshots: Sequence[Snapshot]) -> dict[str, int]:
+    """The snapshots of its inputs that the last write has read."""
+    for snapshot in reversed(snapshots):
+        seen = {k.removeprefix(_CONSUMED): int(v) for k, v in snapshot.properties.items() if k.startswith(_CONSUMED)}
+        if seen:
+            return seen
+    return {}
+
+
+def _rows_after(table: Table | None, seen: int) -> list[Snapshot]:
+    """The snapshots with rows that came after one; all of them where that one was rolled back."""
+    snapshots = table.snapshots() if table else ()
+    with_rows = [s for s in snapshots if s.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE)]
+    if snapshots and seen > snapshots[-1].id:
+        return with_rows
+    return [s for s in with_rows if s.id > seen]
+
+
+def freshness(table: CheckedTable | str, *, allowed: timedelta | None = None) -> dg.AssetChecksDefinition:
+    """Warns where the last commit with rows is older than ``allowed``, or than the metadata of the asset allows.
+
+    Raises:
+        InvalidInputError: neither says how old it may be.
+    """
+    checked = CheckedTable.of(table)
+    limit = allowed or allowed_age(checked.metadata)
+    if limit is None:
+        message = f"{checked.name}: give how old its data may be, or set {FRESHNESS} in the metadata of the asset"
+        raise InvalidInputError(message)
+
+    def judge(found: Table) -> dg.AssetCheckResult:
+        result = data_age(found.facts, limit, now_ms=found.store.runtime.clock.now_ms())
+        return check_result(
+            result.is_fresh,
+            severity=dg.AssetCheckSeverity.WARN,
+            description=str(result),
+            metadata=result.metadata(),
+        )
+
+    return table_check(checked, FRESHNESS_CHECK, f"The last rows were written at most {limit} ago.", judge)

@@ -1,0 +1,104 @@
+"""Checks of the rows of a table: one for each key, and as many as expected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dagster_paimon.checks.base import CheckedTable, check_result, table_check
+from dagster_paimon.reporting.metadata import listed
+from dagster_paimon.tables.measure import count_rows, measure
+from table_format.errors import InvalidInputError
+from table_format.kernels.key_shards import KeyShard
+from table_format.kernels.stored_keys import stored_key
+from table_format.table.table import Table
+
+KEYS_AT_ONCE: Final = 2_000_000
+"""Keys that are held in memory; of more rows the columns are read several times, each time for a part of the keys."""
+
+_EXAMPLES: Final = 10
+_COUNT_UP_TO: Final = 2_000_000
+
+
+def pk_unique(
+    table: CheckedTable | str, *, columns: Sequence[str] = (), keys_at_once: int = KEYS_AT_ONCE, blocking: bool = True
+) -> dg.AssetChecksDefinition:
+    """Fails where a reader sees two rows of one key; what depends on the table does not run then.
+
+    ``columns`` are the key, the primary key of the table without. Only these are read.
+    """
+
+    def judge(found: Table) -> dg.AssetCheckResult:
+        key = tuple(columns) or found.schema.primary_keys
+        if not key:
+            message = f"{found.identifier} has no primary key; name the columns that are unique"
+            raise InvalidInputError(message)
+        rows, repeated, examples = _repeated_keys(found, key, keys_at_once)
+        return check_result(
+            not repeated,
+            metadata={
+                "key": ", ".join(key),
+                "rows": rows,
+                "repeated keys": repeated,
+                "examples": listed(examples),
+            },
+        )
+
+    key_text = f"({', '.join(columns)})" if columns else "its primary key"
+    return table_check(table, "pk_unique", f"One row for each value of {key_text}.", judge, blocking=blocking)
+
+
+def _repeated_keys(table: Table, key: Sequence[str], keys_at_once: int) -> tuple[int, int, list[str]]:
+    """The rows, how many keys have several of them, and some of these keys."""
+    scan = table.scan(columns=key)
+    stored = scan.plan().row_count
+    parts = -(-stored // keys_at_once) or 1
+    types = [field.type for field in table.schema.select(key)]
+    rows, repeated, examples = 0, 0, list[str]()
+    for number in range(parts):
+        shard = KeyShard(number, parts)
+        batches = [_stored(shard.part_of(types, batch.select(list(key)))) for batch in scan.to_batches()]
+        if not batches:
+            break
+        counted = pa.Table.from_batches(batches).group_by(list(key)).aggregate([([], "count_all")])
+        rows += pc.sum(counted["count_all"]).as_py() or 0
+        several = counted.filter(pc.greater(counted["count_all"], pa.scalar(1)))
+        repeated += several.num_rows
+        examples += [str(row) for row in several.slice(0, max(_EXAMPLES - len(examples), 0)).to_pylist()]
+    return rows, repeated, examples
+
+
+def _stored(batch: pa.RecordBatch) -> pa.RecordBatch:
+    columns = [stored_key(column) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def row_count_bounds(
+    table: CheckedTable | str, *, at_least: int | None = None, at_most: int | None = None
+) -> dg.AssetChecksDefinition:
+    """Warns where the table has fewer or more rows than expected.
+
+    Rows of an append table are counted by its metadata, those of a primary-key table by its keys; where that would be
+    many, its physical rows stand for them.
+    """
+
+    def judge(found: Table) -> dg.AssetCheckResult:
+        health = measure(found.facts)
+        exact = count_rows(found.facts, health, read_up_to=_COUNT_UP_TO)
+        rows = health.physical_rows if exact is None else exact
+        too_few, too_many = at_least is not None and rows < at_least, at_most is not None and rows > at_most
+        return check_result(
+            not (too_few or too_many),
+            severity=dg.AssetCheckSeverity.WARN,
+            description=f"{rows:,} {'rows' if exact is not None else 'physical rows'}, expected {bounds}",
+            metadata={"rows": rows},
+        )
+
+    bounds = " and ".join(
+        f"{words} {bound:,}" for words, bound in (("at least", at_least), ("at most", at_most)) if bound is not None
+    )
+    return table_check(table, "row_count_bounds", f"The table has {bounds or 'any number of'} rows.", judge)

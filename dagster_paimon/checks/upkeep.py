@@ -1,0 +1,120 @@
+"""Checks of what a table is stored as: its health, its files, and files that nothing reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import dagster as dg
+
+from dagster_paimon.checks.base import CheckedTable, check_result, table_check
+from dagster_paimon.reporting.metadata import health_numbers, health_plots, listed
+from dagster_paimon.tables.health import TableHealth
+from dagster_paimon.tables.measure import live_entries, measure
+from table_format.options.compaction import STOP_TRIGGER
+from table_format.options.expire import NUM_RETAINED_MAX
+from table_format.table.facts import TableFacts
+from table_format.table.table import Table
+from table_format.table.upkeep.due import Upkeep
+from table_format.table.verify.report import Severity
+
+MOST_SNAPSHOTS: Final = 200
+"""Snapshots of a table whose options bound them only by age, from which reading its history is slow."""
+
+_FINDINGS_SHOWN: Final = 20
+
+
+def table_health(table: CheckedTable | str) -> dg.AssetChecksDefinition:
+    """Warns where sorted runs, small files or snapshots pile up: reads get slower, and maintenance is due."""
+
+    def judge(found: Table) -> dg.AssetCheckResult:
+        health, due = measure(found.facts), found.due_upkeep()
+        problems = list(_overdue(found, health))
+        if not found.schema.is_primary_key_table:
+            problems += [str(work) for work in due if work.kind is Upkeep.COMPACT]
+        return check_result(
+            not problems,
+            severity=dg.AssetCheckSeverity.WARN,
+            description="; ".join(problems) or None,
+            metadata={"due": listed(map(str, due)), **health_numbers(health), **health_plots(health)},
+        )
+
+    description = (
+        f"No bucket has more sorted runs than '{STOP_TRIGGER.key}', no append table has small files that are due to be "
+        f"compacted, and there are at most '{NUM_RETAINED_MAX.key}' snapshots, or {MOST_SNAPSHOTS}."
+    )
+    return table_check(table, "table_health", description, judge)
+
+
+def _overdue(table: Table, health: TableHealth) -> Iterator[str]:
+    """What has piled up beyond the table's own bounds."""
+    most_runs = table.options.compaction.stop_trigger
+    if table.schema.is_primary_key_table and health.max_sorted_runs > most_runs:
+        yield f"a bucket has {health.max_sorted_runs} sorted runs, and '{STOP_TRIGGER.key}' is {most_runs}"
+    option = table.options.expire.num_retained_max
+    most = min(option, MOST_SNAPSHOTS) if option == NUM_RETAINED_MAX.default else option
+    if health.snapshots > most:
+        yield f"there are {health.snapshots} snapshots, at most {most} are expected"
+
+
+def files_present(table: CheckedTable | str) -> dg.AssetChecksDefinition:
+    """Fails where a file that the latest snapshot lists is missing, or has not the size it was committed with."""
+
+    def judge(found: Table) -> dg.AssetCheckResult:
+        problems = list(_broken_files(found.facts))
+        files = len(live_entries(found.facts, found.latest_snapshot()))
+        return check_result(not problems, metadata={"files": files, "problems": listed(problems)})
+
+    description = "Every data file of the latest snapshot is there with its recorded size."
+    return table_check(table, "files_present", description, judge)
+
+
+def _broken_files(facts: TableFacts) -> Iterator[str]:
+    paths, io = facts.store.paths, facts.store.io
+    for entry in live_entries(facts, facts.snapshots.latest()):
+        path = paths.data_file(facts.partitions.text(entry.partition), entry.bucket, entry.file)
+        status = io.status(path)
+        if status is None:
+            yield f"{path}: missing"
+        elif status.size != entry.file.file_size:
+            yield f"{path}: expected {entry.file.file_size} bytes, found {status.size}"
+
+
+def snapshot_readable(table: CheckedTable | str, *, depth: str = "files") -> dg.AssetChecksDefinition:
+    """Fails where ``verify`` finds an error: ``depth`` is ``metadata``, ``files`` (footers, indexes) or ``rows``."""
+
+    def judge(found: Table) -> dg.AssetCheckResult:
+        report = found.verify(depth=depth)
+        described = (f"{f.check}: {f.path}: expected {f.expected}, found {f.found}" for f in report.errors)
+        problems = [text for _, text in zip(range(_FINDINGS_SHOWN), described, strict=False)]
+        warnings = sum(finding.severity is Severity.WARNING for finding in report.findings)
+        return check_result(
+            report.is_healthy,
+            description="; ".join(problems[:1]) or None,
+            metadata={
+                "depth": depth,
+                "snapshots": report.snapshots,
+                "files": report.files,
+                "errors": len(report.errors),
+                "warnings": warnings,
+                "problems": listed(problems),
+            },
+        )
+
+    description = f"Verification down to {depth} finds no error in snapshots, manifests and what they name."
+    return table_check(table, "snapshot_readable", description, judge)
+
+
+def no_dangling_files(table: CheckedTable | str) -> dg.AssetChecksDefinition:
+    """Warns where files are a day old and nothing reaches them: a process was killed, or a cleaning is due."""
+
+    def judge(found: Table) -> dg.AssetCheckResult:
+        report = found.remove_orphan_files(dry_run=True)
+        return check_result(
+            not report.files,
+            severity=dg.AssetCheckSeverity.WARN,
+            metadata={"files": len(report.files), "bytes": report.bytes, "paths": listed(report.paths)},
+        )
+
+    description = "No file that is a day old is reached by no snapshot, tag, branch or changelog."
+    return table_check(table, "no_dangling_files", description, judge)

@@ -1,0 +1,63 @@
+"""What the configurations of maintenance jobs share: which tables, which partitions, and whether it is only tried.
+
+``known_tables`` turns a configuration into one whose tables the launchpad completes from a list.
+"""
+# Annotations are not postponed here: Dagster looks at the types of configurations itself.
+
+from collections.abc import Sequence
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any, TypeVar
+
+import dagster as dg
+from pydantic import Field, create_model
+
+_TABLE = "database.table, or a pattern such as shop.*"
+_TABLES = "Several tables or patterns, one after the other in this run."
+_PATTERN = "All tables whose name matches, such as shop.*; * is every table."
+
+
+class TablesConfig(dg.Config):
+    """Which tables. At least one of the three is given; together they are added up."""
+
+    table: str | None = Field(default=None, description=_TABLE)
+    tables: list[str] = Field(default_factory=list, description=_TABLES)
+    pattern: str | None = Field(default=None, description=_PATTERN)
+
+    @property
+    def named_tables(self) -> tuple[str, ...]:
+        """All names and patterns given, each once."""
+        single = [str(name) for name in (self.table, self.pattern) if name]
+        return tuple(dict.fromkeys([*single[:1], *map(str, self.tables), *single[1:]]))
+
+
+class PartitionsConfig(TablesConfig):
+    """Which tables, and which of their partitions."""
+
+    partitions: list[dict[str, str]] = Field(
+        default_factory=list, description="Only these, each by values of partition columns; all without."
+    )
+
+
+class DeletingConfig(TablesConfig):
+    """Which tables, and whether something is deleted."""
+
+    dry_run: bool = Field(default=True, description="Only report what would go. Nothing is deleted unless it is false.")
+
+
+ConfigT = TypeVar("ConfigT", bound=TablesConfig)
+
+
+def known_tables(config: type[ConfigT], names: Sequence[str]) -> type[ConfigT]:
+    """The configuration with the fields ``table`` and ``tables`` limited to some names; itself without names."""
+    if not names:
+        return config
+    # Dagster remembers types of configurations by their names, so lists of other tables need another name.
+    digest = sha256("\n".join(names).encode()).hexdigest()
+    known = StrEnum(f"KnownTable_{digest[:8]}", {name: name for name in names})  # type: ignore[misc]
+    fields: dict[str, Any] = {
+        "table": (known | None, Field(default=None, description="database.table")),
+        "tables": (list[known], Field(default_factory=list, description=_TABLES)),
+    }
+    made: type[ConfigT] = create_model(config.__name__, __base__=config, __doc__=config.__doc__, **fields)
+    return made

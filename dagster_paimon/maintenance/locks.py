@@ -1,0 +1,98 @@
+"""One maintenance run for each table at a time, however the runs were launched.
+
+A run takes the only slot of a concurrency pool that is named after the table. It does so inside its op, so a run that
+a command line or a test executes takes part, and so does one from the launchpad that nobody has tagged. Deployment >
+Concurrency shows who has a slot and who waits for one, and can free it.
+
+Tables are safe without: commits detect conflicts. A lock saves the work that the loser would have done in vain.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import dagster as dg
+from dagster import DagsterInstance
+
+_FIRST_WAIT: Final = 0.2
+_LONGEST_WAIT: Final = 5.0
+_SAY_EVERY: Final = 60.0
+
+
+def pool_of(table: str) -> str:
+    """The pool whose only slot a maintenance run of the table takes.
+
+    >>> pool_of("shop.orders")
+    'maintain/shop.orders'
+    """
+    return f"maintain/{table}"
+
+
+@dataclass(frozen=True, slots=True)
+class TableLocks:
+    """The locks of one step of a run."""
+
+    instance: DagsterInstance
+    run_id: str
+    step_key: str
+    log: logging.Logger
+    sleep: Callable[[float], None] = time.sleep
+
+    @contextmanager
+    def alone(self, table: str) -> Iterator[None]:
+        """Wait until no other run maintains the table, and keep others waiting inside the block."""
+        storage = self.instance.event_log_storage
+        if not storage.supports_global_concurrency_limits:
+            self.log.debug("an instance in memory has no pools: nothing keeps other runs from %s", table)
+            yield
+            return
+        pool = pool_of(table)
+        if pool not in storage.get_concurrency_keys():
+            storage.set_concurrency_slots(pool, 1)
+        try:
+            self._wait(pool, table)
+            yield
+        finally:
+            storage.free_concurrency_slot_for_step(self.run_id, self.step_key)
+
+    def _wait(self, pool: str, table: str) -> None:
+        wait, waited, say_at = _FIRST_WAIT, 0.0, 0.0
+        while not self._claimed(pool):
+            if waited >= say_at:
+                holders = ", ".join(sorted(self._holders(pool))) or "another run"
+                self.log.info("waiting for run %s, which maintains %s (pool %s)", holders, table, pool)
+                say_at += _SAY_EVERY
+            self._free_finished(pool)
+            self.sleep(wait)
+            waited += wait
+            wait = min(wait * 1.5, _LONGEST_WAIT)
+        if waited:
+            self.log.info("%s is free now", table)
+
+    def _claimed(self, pool: str) -> bool:
+        storage = self.instance.event_log_storage
+        if not storage.claim_concurrency_slot(pool, self.run_id, self.step_key).is_claimed:
+            return False
+        # Two processes on SQLite may both be told that they have the slot. The row names one of them.
+        return bool(storage.check_concurrency_claim(pool, self.run_id, self.step_key).is_claimed)
+
+    def _holders(self, pool: str) -> set[str]:
+        info = self.instance.event_log_storage.get_concurrency_info(pool)
+        return {slot.run_id for slot in info.claimed_slots} - {self.run_id}
+
+    def _free_finished(self, pool: str) -> None:
+        """A worker that was killed frees nothing. Its run is marked as failed, after that the daemon takes minutes."""
+        for run_id in self._holders(pool):
+            run = self.instance.get_run_by_id(run_id)
+            if run is None or run.is_finished:
+                self.instance.event_log_storage.free_concurrency_slots_for_run(run_id)
+
+
+def locks_of(context: dg.OpExecutionContext) -> TableLocks:
+    """The locks of the step that a context belongs to."""
+    return TableLocks(context.instance, context.run_id, context.get_step_execution_context().step.key, context.log)

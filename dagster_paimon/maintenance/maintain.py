@@ -1,0 +1,122 @@
+"""All upkeep that is due, table by table, in one run and one JVM; a table of which nothing is due costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+from urllib.parse import unquote
+
+from pydantic import Field
+
+from dagster_paimon.maintenance.compaction import CompactConfig, compact_one
+from dagster_paimon.maintenance.config import TablesConfig
+from dagster_paimon.maintenance.expiry import HOUR_MS, ExpireConfig, expire_one
+from dagster_paimon.maintenance.index_rewrite import RewriteIndexConfig, rewrite_one
+from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
+from dagster_paimon.maintenance.partitions import ExpirePartitionsConfig, expire_partitions_of_one
+from dagster_paimon.maintenance.tags import AutomaticTagsConfig, create_automatic_tags_of_one
+from dagster_paimon.reporting.metadata import listed, markdown_lines
+from table_format.errors import InvalidInputError
+from table_format.io.partition_path import DEFAULT_PARTITION_NAME
+from table_format.table.table import Table
+from table_format.table.upkeep.due import DueWork, Upkeep
+
+
+class MaintainConfig(TablesConfig):
+    """Which tables. What is due follows from their options."""
+
+    max_level0_age_hours: float | None = Field(
+        default=None, description="A full compaction is due too where a file has been on level 0 for longer."
+    )
+    on_spark: bool = Field(default=True, description="Compactions and index rewrites in Spark's tasks.")
+
+
+def maintain_one(visit: Visit, config: MaintainConfig) -> Outcome:
+    """Do what is due on one table, in the order that suits: what makes snapshots first, then expiry."""
+    hours = config.max_level0_age_hours
+    due = visit.table().due_upkeep(max_level0_age_ms=None if hours is None else int(hours * HOUR_MS))
+    if not due:
+        return Outcome("maintenance", "nothing is due")
+    lines = []
+    for work in due:
+        visit.log.info("%s: %s", visit.name, work)
+        outcome = _DO[work.kind](visit, config, work)
+        lines.append(f"| {outcome.title} | {work.reason} | {outcome.summary} |")
+    return Outcome(
+        title="maintenance",
+        summary=f"{len(due)} things were due: {', '.join(work.kind.replace('_', ' ') for work in due)}",
+        metadata={"work": markdown_lines(("| work | why | result |", "|:--|:--|:--|"), lines)},
+        plots=any(work.kind is Upkeep.COMPACT for work in due),
+    )
+
+
+def _compact(visit: Visit, config: MaintainConfig, work: DueWork) -> Outcome:
+    # A full compaction is of the partitions that need it; otherwise each bucket decides for itself.
+    partitions = partition_specs(work.partitions) if work.full else []
+    how = CompactConfig(table=visit.name, full=work.full, partitions=partitions, on_spark=config.on_spark)
+    return compact_one(visit, how)
+
+
+def _rewrite(visit: Visit, config: MaintainConfig, work: DueWork) -> Outcome:  # noqa: ARG001
+    return rewrite_one(visit, RewriteIndexConfig(table=visit.name, on_spark=config.on_spark))
+
+
+def _expire_partitions(visit: Visit, config: MaintainConfig, work: DueWork) -> Outcome:  # noqa: ARG001
+    return expire_partitions_of_one(visit, ExpirePartitionsConfig(table=visit.name, dry_run=False))
+
+
+def _create_tags(visit: Visit, config: MaintainConfig, work: DueWork) -> Outcome:  # noqa: ARG001
+    return create_automatic_tags_of_one(visit, AutomaticTagsConfig(table=visit.name))
+
+
+def _expire_tags(visit: Visit, config: MaintainConfig, work: DueWork) -> Outcome:  # noqa: ARG001
+    names = visit.table().expire_tags()
+    return Outcome("tag expiry", f"{len(names)} tags were deleted", {"tags": listed(names)})
+
+
+def _expire(visit: Visit, config: MaintainConfig, work: DueWork) -> Outcome:  # noqa: ARG001
+    return expire_one(visit, ExpireConfig(table=visit.name, dry_run=False))
+
+
+def _expire_changelogs(visit: Visit, config: MaintainConfig, work: DueWork) -> Outcome:  # noqa: ARG001
+    gone = visit.table().expire_changelogs().changelog_ids
+    return Outcome("changelog expiry", f"{len(gone)} changelogs were deleted", {"changelogs": listed(map(str, gone))})
+
+
+_DO: Final[Mapping[Upkeep, Callable[[Visit, MaintainConfig, DueWork], Outcome]]] = {
+    Upkeep.COMPACT: _compact,
+    Upkeep.REWRITE_FILE_INDEX: _rewrite,
+    Upkeep.EXPIRE_PARTITIONS: _expire_partitions,
+    Upkeep.CREATE_TAGS: _create_tags,
+    Upkeep.EXPIRE_TAGS: _expire_tags,
+    Upkeep.EXPIRE_SNAPSHOTS: _expire,
+    Upkeep.EXPIRE_CHANGELOGS: _expire_changelogs,
+}
+
+
+def partition_specs(texts: Sequence[str]) -> list[dict[str, str]]:
+    """Partitions by their directories, as values by column; none, which means all, where one has a null.
+
+    >>> partition_specs(["dt=2026-01-01/region=a%2Fb"]), partition_specs(["dt=__DEFAULT_PARTITION__"])
+    ([{'dt': '2026-01-01', 'region': 'a/b'}], [])
+    """
+    parts = [[part.partition("=") for part in text.strip("/").split("/")] for text in texts if text.strip("/")]
+    specs = [{unquote(name): unquote(value) for name, _, value in spec} for spec in parts]
+    return [] if any(DEFAULT_PARTITION_NAME in spec.values() for spec in specs) else specs
+
+
+def _check(table: Table, config: MaintainConfig) -> None:
+    if config.max_level0_age_hours is not None and config.max_level0_age_hours <= 0:
+        message = f"{table.identifier}: max_level0_age_hours {config.max_level0_age_hours}: expected more than 0"
+        raise InvalidInputError(message)
+
+
+MAINTAIN: Final = Maintenance(
+    job="maintain_table",
+    op="maintain",
+    description="Do what is due on each table: compact, rewrite indexes, tag, expire.",
+    config=MaintainConfig,
+    work=maintain_one,
+    check=_check,
+    uses_spark=True,
+)

@@ -1,0 +1,118 @@
+"""Partitions: those that are old enough go, and those that are complete are marked as done."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import Field
+
+from dagster_paimon.maintenance.compaction import made
+from dagster_paimon.maintenance.config import DeletingConfig, TablesConfig
+from dagster_paimon.maintenance.expiry import HOUR_MS, deletes, tried, would
+from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
+from dagster_paimon.maintenance.targets import require_partitions
+from dagster_paimon.reporting.metadata import listed, markdown_lines
+from table_format.errors import InvalidInputError
+from table_format.table.table import Table
+from table_format.table.upkeep.partition_expiry import PartitionExpiryReport
+
+
+class ExpirePartitionsConfig(DeletingConfig):
+    """Which tables, and how old a partition may get. What is not given is taken from the options of the table."""
+
+    older_than_hours: float | None = Field(
+        default=None, description="Partitions older than this go; without it, partition.expiration-time of the table."
+    )
+    strategy: str | None = Field(
+        default=None, description="values-time: the time in the values of a partition. update-time: its youngest file."
+    )
+    timestamp_formatter: str | None = Field(default=None, description="How the values are read, such as yyyy-MM-dd.")
+    timestamp_pattern: str | None = Field(default=None, description="Which values are read, such as $dt $hour:00:00.")
+    max_partitions: int | None = Field(default=None, description="Partitions dropped at most.")
+
+
+def expire_partitions_of_one(visit: Visit, config: ExpirePartitionsConfig) -> Outcome:
+    """Drop the old partitions of one table."""
+    report = _expire(visit.table(), config, dry_run=config.dry_run)
+    count = len(report.partitions)
+    head = ("| partition | rows | files |", "|:--|--:|--:|")
+    lines = (f"| {gone.partition} | {gone.rows:,} | {gone.files} |" for gone in report.partitions)
+    return Outcome(
+        title=tried("partition expiry", config.dry_run),
+        summary=f"{count} partitions {would(config.dry_run, 'be dropped', 'were dropped')}, {report.rows:,} rows",
+        metadata={
+            "partitions": count,
+            "rows": report.rows,
+            "bytes": report.bytes,
+            **({"dropped": markdown_lines(head, lines)} if count else {}),
+            **({"old enough, and left for the next run": report.left} if report.left else {}),
+            **({"of unknown age": listed(report.unreadable)} if report.unreadable else {}),
+            **made(report.snapshots),
+        },
+    )
+
+
+def _expire(table: Table, config: ExpirePartitionsConfig, *, dry_run: bool) -> PartitionExpiryReport:
+    hours = config.older_than_hours
+    return table.expire_partitions(
+        dry_run=dry_run,
+        expiration_time_ms=None if hours is None else int(hours * HOUR_MS),
+        strategy=config.strategy,
+        timestamp_formatter=config.timestamp_formatter,
+        timestamp_pattern=config.timestamp_pattern,
+        max_num=config.max_partitions,
+    )
+
+
+def _check_expiry(table: Table, config: ExpirePartitionsConfig) -> None:
+    if config.older_than_hours is not None and config.older_than_hours <= 0:
+        message = f"older_than_hours {config.older_than_hours}: expected more than 0"
+        raise InvalidInputError(message)
+    _expire(table, config, dry_run=True)  # refuses options that cannot work
+
+
+EXPIRE_PARTITIONS: Final = Maintenance(
+    job="expire_partitions",
+    op="expire_old_partitions",
+    description="Drop partitions that are old enough. A dry run unless dry_run is false.",
+    config=ExpirePartitionsConfig,
+    work=expire_partitions_of_one,
+    check=_check_expiry,
+    changes=deletes,
+)
+
+
+class MarkPartitionsConfig(TablesConfig):
+    """Which partitions of which tables are complete."""
+
+    partitions: list[dict[str, str]] = Field(description="Each by the values of all partition columns.")
+    allow_empty: bool = Field(default=False, description="Also mark partitions without rows.")
+
+
+def mark_partitions_of_one(visit: Visit, config: MarkPartitionsConfig) -> Outcome:
+    """Write a success file into partitions of one table."""
+    paths = visit.table().mark_partitions_done(config.partitions, allow_empty=config.allow_empty)
+    return Outcome(
+        title="partitions marked as done",
+        summary=f"{len(paths)} partitions are marked as done",
+        metadata={"partitions": len(paths), "success files": listed(paths)},
+    )
+
+
+def _check_marks(table: Table, config: MarkPartitionsConfig) -> None:
+    if not config.partitions:
+        message = "no partition is given; set partitions"
+        raise InvalidInputError(message)
+    if not config.allow_empty:
+        require_partitions(table, config.partitions)
+
+
+MARK_PARTITIONS: Final = Maintenance(
+    job="mark_partitions_done",
+    op="mark_done",
+    description="Mark partitions as complete by a success file.",
+    config=MarkPartitionsConfig,
+    work=mark_partitions_of_one,
+    check=_check_marks,
+    measured=False,
+)

@@ -1,0 +1,112 @@
+"""Rollback: a table becomes what it was at a snapshot, a tag, a time, or before a run of Dagster."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from pydantic import Field
+
+from dagster_paimon.io.commits import RUN_ID_PROPERTY
+from dagster_paimon.maintenance.config import DeletingConfig
+from dagster_paimon.maintenance.expiry import deletes, tried, would
+from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
+from dagster_paimon.reporting.metadata import listed, markdown_lines
+from table_format.errors import InvalidInputError
+from table_format.metastore.history.rollback_plan import RollbackPlan
+from table_format.table.table import Table
+
+
+class RollbackConfig(DeletingConfig):
+    """Which tables, and where to go back to: exactly one of snapshot, tag, time and run."""
+
+    snapshot_id: int | None = Field(default=None, description="Back to this snapshot.")
+    tag: str | None = Field(default=None, description="Back to the snapshot of this tag.")
+    time: str | None = Field(
+        default=None, description="Back to the last snapshot at or before this time, such as 2026-01-31 12:00 (UTC)."
+    )
+    before_run: str | None = Field(
+        default=None, description="Back to before the commits of this run of Dagster: its id."
+    )
+    including_others: bool = Field(
+        default=False, description="With before_run: also take back what others have committed since."
+    )
+
+
+def rollback_one(visit: Visit, config: RollbackConfig) -> Outcome:
+    """Make an earlier snapshot of one table the latest; later snapshots and tags go."""
+    table = visit.table()
+    plan, latest = _plan(table, config), table.latest_snapshot()
+    if not config.dry_run:
+        # By its tag where one is given: only the tag may keep the snapshot.
+        table.rollback_to(config.tag or plan.target.id)
+    left = latest.id if latest else None
+    verb = would(config.dry_run, "be rolled back", "was rolled back")
+    head = ("| id | kind | by |", "|--:|:--|:--|")
+    lines = (f"| {gone.id} | {gone.commit_kind} | {gone.commit_user} |" for gone in plan.removed)
+    return Outcome(
+        title=tried("rollback", config.dry_run),
+        summary=f"{verb} from snapshot {left} to snapshot {plan.target.id}",
+        metadata={
+            "paimon/snapshot_id": plan.target.id,
+            "rolled_back_from": left,
+            "removed snapshots": markdown_lines(head, lines) if plan.removed else listed(()),
+            "removed tags": listed(plan.tags),
+            "snapshots of others": listed(str(snapshot.id) for snapshot in plan.others),
+        },
+        new_state=None if config.dry_run else plan.target,
+        state_metadata={"rolled_back_from": left},
+    )
+
+
+def _plan(table: Table, config: RollbackConfig) -> RollbackPlan:
+    if config.before_run is not None:
+        return table.plan_rollback_before(properties={RUN_ID_PROPERTY: config.before_run})
+    if config.time is not None:
+        return table.plan_rollback_to_timestamp(_epoch_ms(config.time))
+    if config.tag is not None:
+        return table.plan_rollback(config.tag)
+    assert config.snapshot_id is not None  # noqa: S101 - checked with the configuration
+    return table.plan_rollback(config.snapshot_id)
+
+
+def _epoch_ms(text: str) -> int:
+    """The epoch time of an ISO text, in UTC unless it names an offset.
+
+    >>> _epoch_ms("1970-01-01 00:00:01"), _epoch_ms("1970-01-01T01:00:00+01:00")
+    (1000, 0)
+    """
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        message = f"time '{text}': expected a date and time such as 2026-01-31 12:00:00"
+        raise InvalidInputError(message) from None
+    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def _check(table: Table, config: RollbackConfig) -> None:
+    targets = {name: getattr(config, name) for name in ("snapshot_id", "tag", "time", "before_run")}
+    given = [name for name, value in targets.items() if value is not None]
+    if len(given) != 1:
+        found = ", ".join(given) or "none"
+        message = f"a rollback needs exactly one of {', '.join(targets)}; found {found}"
+        raise InvalidInputError(message)
+    plan = _plan(table, config)
+    if plan.others and not config.including_others and not config.dry_run:
+        ids = ", ".join(str(snapshot.id) for snapshot in plan.others)
+        message = (
+            f"{table.identifier}: a rollback to snapshot {plan.target.id}, before run {config.before_run}, would also "
+            f"take back what others committed since: snapshots {ids}; set including_others to take that back too"
+        )
+        raise InvalidInputError(message)
+
+
+ROLLBACK: Final = Maintenance(
+    job="rollback_table",
+    op="rollback",
+    description="Go back to a snapshot, a tag, a time, or to before a run. A dry run unless dry_run is false.",
+    config=RollbackConfig,
+    work=rollback_one,
+    check=_check,
+    changes=deletes,
+)

@@ -1,0 +1,157 @@
+"""How every maintenance job runs: resolve its tables, judge the configuration, work table by table, report on assets.
+
+A configuration that cannot work fails at once, with the reason first, and is not tried again. A table whose work fails
+does not keep the others from theirs. Work that failed for another reason is tried again as a whole: all maintenance may
+be repeated.
+"""
+# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Final, TypeAlias
+
+import dagster as dg
+
+from dagster_paimon.maintenance.config import ConfigT, TablesConfig
+from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
+from dagster_paimon.maintenance.links import job_links, location_of
+from dagster_paimon.maintenance.locks import locks_of
+from dagster_paimon.maintenance.targets import resolve
+from dagster_paimon.reporting.metadata import before_and_after, compaction_plots, data_version
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.resources.retries import RetryUnlessTerminated
+from dagster_paimon.resources.spark import SparkResource
+from dagster_paimon.tables.asset_keys import TableAssets
+from dagster_paimon.tables.measure import measure
+from table_format.errors import AlreadyExistsError, InvalidInputError, NotFoundError, TableFormatError
+
+Event: TypeAlias = dg.AssetObservation | dg.AssetMaterialization
+
+RETRIES: Final = RetryUnlessTerminated(max_retries=2, delay=2, jitter=dg.Jitter.PLUS_MINUS)
+_FINAL: Final = (InvalidInputError, NotFoundError, AlreadyExistsError)
+"""Errors that a repetition would meet again."""
+
+
+def maintenance_job(kind: Maintenance[Any], config: type[TablesConfig]) -> dg.JobDefinition:
+    """The job of one kind of maintenance; ``config`` is that of the kind or a subclass of it."""
+    # A generator without outputs: what it yields is reported at once, also when a later table fails.
+    op = dg.op(name=kind.op, description=kind.description, retry_policy=RETRIES, tags={"kind": "maintenance"}, out={})(
+        _with_spark(kind, config) if kind.uses_spark else _without_spark(kind, config)
+    )
+
+    @dg.job(name=kind.job, description=kind.description)
+    def job() -> None:
+        op()
+
+    return job
+
+
+def _with_spark(kind: Maintenance[Any], config_class: type[TablesConfig]) -> Callable[..., Iterator[Event]]:
+    def work(
+        context: dg.OpExecutionContext,
+        config: Any,  # noqa: ANN401
+        lakehouse: LakehouseCatalog,
+        spark: SparkResource,
+    ) -> Iterator[Event]:
+        yield from run_maintenance(context, kind, config, lakehouse, spark)
+
+    work.__annotations__["config"] = config_class
+    return work
+
+
+def _without_spark(kind: Maintenance[Any], config_class: type[TablesConfig]) -> Callable[..., Iterator[Event]]:
+    def work(context: dg.OpExecutionContext, config: Any, lakehouse: LakehouseCatalog) -> Iterator[Event]:  # noqa: ANN401
+        yield from run_maintenance(context, kind, config, lakehouse, None)
+
+    work.__annotations__["config"] = config_class
+    return work
+
+
+def run_maintenance(
+    context: dg.OpExecutionContext,
+    kind: Maintenance[ConfigT],
+    config: ConfigT,
+    lakehouse: LakehouseCatalog,
+    spark: SparkResource | None,
+) -> Iterator[Event]:
+    """Do the work of one kind to all tables of a configuration; a report on each, once it is done.
+
+    Raises:
+        Failure: the configuration cannot work, or the work on a table would fail again.
+        TableFormatError: the work on a table failed; it may be tried again.
+    """
+    with refusing():
+        names = resolve(lakehouse.catalog(), config.named_tables)
+        for name in names:
+            kind.check(lakehouse.table(name), config)
+    assets, locks = TableAssets.of_context(context), locks_of(context)
+    failed: dict[str, TableFormatError] = {}
+    problems: list[str] = []
+    for name in names:
+        visit = Visit(name, lakehouse, context.log, spark)
+        alone: AbstractContextManager[None] = locks.alone(name) if kind.changes(config) else nullcontext()
+        try:
+            with alone:
+                done, metadata = _one_table(context, kind, config, visit)
+        except TableFormatError as error:
+            if len(names) == 1:
+                with refusing():
+                    raise
+            context.log.exception("%s: %s failed, the other tables go on", name, kind.op)
+            failed[name] = error
+            continue
+        yield from _events(done, metadata, assets.key_of(name))
+        problems += [done.problem] if done.problem else []
+    if failed:
+        _fail(failed, of=len(names))
+    if problems:
+        raise dg.Failure(description="\n".join(problems), allow_retries=False)
+
+
+def _one_table(
+    context: dg.OpExecutionContext, kind: Maintenance[ConfigT], config: ConfigT, visit: Visit
+) -> tuple[Outcome, dict[str, Any]]:
+    """Do the work on one table; the outcome, and all that is reported of it."""
+    before, began = measure(visit.table().facts) if kind.measured else None, time.monotonic()
+    outcome = kind.work(visit, config)
+    metadata = {
+        "maintenance": outcome.title,
+        **outcome.metadata,
+        "seconds": round(time.monotonic() - began, 2),
+    }
+    if before is not None:
+        after = measure(visit.table().facts)
+        metadata |= before_and_after(before, after)
+        metadata |= compaction_plots(before, after) if outcome.plots else {}
+    if (location := location_of(context.run)) is not None:
+        metadata["jobs"] = job_links(visit.name, location)
+    context.log.info("%s: %s", visit.name, outcome.summary)
+    return outcome, metadata
+
+
+def _events(outcome: Outcome, metadata: dict[str, Any], key: dg.AssetKey) -> Iterator[Event]:
+    yield dg.AssetObservation(asset_key=key, description=outcome.summary, metadata=metadata)
+    state = outcome.new_state
+    if state is not None:
+        yield dg.AssetMaterialization(
+            asset_key=key,
+            description=outcome.summary,
+            metadata={"paimon/snapshot_id": state.id, **outcome.state_metadata},
+            tags={"dagster/data_version": data_version(state).value},
+        )
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Errors that come again, whatever is tried, end the op: the message first, and no retries."""
+    try:
+        yield
+    except _FINAL as error:
+        raise dg.Failure(description=str(error), allow_retries=False) from error
+
+
+def _fail(failed: dict[str, TableFormatError], *, of: int) -> None:
+    lines = [f"{len(failed)} of {of} tables failed:", *(f"{table}: {error}" for table, error in failed.items())]
+    is_final = all(isinstance(error, _FINAL) for error in failed.values())
+    raise dg.Failure(description="\n".join(lines), allow_retries=not is_final) from next(iter(failed.values()))

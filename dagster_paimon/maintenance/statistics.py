@@ -1,0 +1,82 @@
+"""What readers and people want to know of a table: statistics for the planner, and its health."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import Field
+
+from dagster_paimon.maintenance.compaction import made
+from dagster_paimon.maintenance.config import TablesConfig
+from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
+from dagster_paimon.reporting.metadata import health_numbers, health_plots, listed
+from dagster_paimon.tables.measure import measure
+from table_format.errors import ColumnNotFound
+from table_format.table.table import Table
+
+
+class AnalyzeConfig(TablesConfig):
+    """Which tables, and which of their columns."""
+
+    columns: list[str] = Field(
+        default_factory=list, description="Columns whose distinct values, nulls, bounds and lengths are counted."
+    )
+
+
+def analyze_one(visit: Visit, config: AnalyzeConfig) -> Outcome:
+    """Count rows of one table and values of some columns, for those who plan queries."""
+    snapshots = visit.table().analyze(config.columns or None)
+    what = f"rows and {len(config.columns)} columns" if config.columns else "rows"
+    return Outcome(
+        title="statistics",
+        summary=f"{what} are counted" if snapshots else "there is no snapshot to count",
+        metadata={**made(snapshots), "columns": listed(config.columns)},
+    )
+
+
+def _check(table: Table, config: AnalyzeConfig) -> None:
+    missing = [name for name in config.columns if name not in table.schema.field_names]
+    if missing:
+        message = f"{table.identifier} has no column {', '.join(missing)}"
+        raise ColumnNotFound(message)
+
+
+ANALYZE: Final = Maintenance(
+    job="analyze_table",
+    op="analyze",
+    description="Count rows and values of columns into the statistics of the latest snapshot.",
+    config=AnalyzeConfig,
+    work=analyze_one,
+    check=_check,
+    measured=False,
+)
+
+
+class HealthConfig(TablesConfig):
+    """Which tables."""
+
+
+def report_health_of_one(visit: Visit, config: HealthConfig) -> Outcome:  # noqa: ARG001
+    """Measure one table by its metadata, so that the UI plots its health over time."""
+    health = measure(visit.table().facts)
+    return Outcome(
+        title="health",
+        summary=f"{health.live_files} files, {health.size_bytes:,} bytes, up to {health.max_sorted_runs} sorted runs, "
+        f"{health.snapshots} snapshots",
+        metadata={**health_numbers(health), **health_plots(health)},
+    )
+
+
+def _changes_nothing(config: HealthConfig) -> bool:  # noqa: ARG001
+    return False
+
+
+HEALTH: Final = Maintenance(
+    job="report_health",
+    op="health",
+    description="Measure tables by their metadata and plot it on their assets.",
+    config=HealthConfig,
+    work=report_health_of_one,
+    changes=_changes_nothing,
+    measured=False,
+)

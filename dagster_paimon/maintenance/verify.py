@@ -1,0 +1,94 @@
+"""Verification: whether the metadata, the files and the rows of a table agree, with a repair of hints."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import Field
+
+from dagster_paimon.maintenance.config import PartitionsConfig
+from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
+from dagster_paimon.maintenance.targets import require_partitions
+from dagster_paimon.reporting.metadata import Metadata, listed, markdown_lines
+from table_format.table.table import Table
+from table_format.table.verify.report import Depth, VerifyReport
+
+_DEPTHS: Final = ", ".join(depth.name.lower() for depth in Depth)
+
+
+class VerifyConfig(PartitionsConfig):
+    """Which tables, and how deep."""
+
+    depth: str = Field(default="files", description=f"One of {_DEPTHS}; each includes those before it.")
+    repair: bool = Field(default=False, description="Put right what can be without a doubt, such as hints.")
+    fail_on_errors: bool = Field(
+        default=True, description="Fail the run where a read would fail or be wrong; otherwise only report it."
+    )
+    on_spark: bool = Field(default=True, description="One Spark task for each bucket; otherwise in this process.")
+
+
+def verify_one(visit: Visit, config: VerifyConfig) -> Outcome:
+    """Check one table."""
+    partitions = config.partitions or None
+    if config.on_spark:
+        with visit.session("verifying") as session:
+            report = visit.lakehouse.lake(session).verify(
+                visit.name, depth=config.depth, partitions=partitions, repair=config.repair
+            )
+    else:
+        report = visit.table().verify(depth=config.depth, partitions=partitions, repair=config.repair)
+    for finding in report.errors:
+        visit.log.error("%s: %s", visit.name, finding)
+    for finding in report.warnings:
+        visit.log.warning("%s: %s", visit.name, finding)
+    summary = _summary(report)
+    return Outcome(
+        title=f"verification ({config.depth})",
+        summary=summary,
+        metadata={
+            "errors": len(report.errors),
+            "warnings": len(report.warnings),
+            "snapshots looked at": report.snapshots,
+            "manifests looked at": report.manifests,
+            "files looked at": report.files,
+            "rows read": report.rows,
+            "repaired": listed(report.repaired),
+            **_findings(report),
+        },
+        problem=f"{visit.name}: {summary}" if report.errors and config.fail_on_errors else None,
+    )
+
+
+def _findings(report: VerifyReport) -> Metadata:
+    if not report.findings:
+        return {}
+    return {"findings": markdown_lines((), (f"- {finding}" for finding in report.findings))}
+
+
+def _summary(report: VerifyReport) -> str:
+    looked_at = f"{report.snapshots} snapshots, {report.files} files, {report.rows:,} rows looked at"
+    if not report.findings:
+        return f"everything is right: {looked_at}"
+    return f"{len(report.errors)} errors and {len(report.warnings)} warnings: {looked_at}; {report.findings[0]}"
+
+
+def _check(table: Table, config: VerifyConfig) -> None:
+    Depth.of(config.depth)
+    require_partitions(table, config.partitions)
+
+
+def _repairs(config: VerifyConfig) -> bool:
+    return config.repair
+
+
+VERIFY: Final = Maintenance(
+    job="verify_table",
+    op="verify",
+    description="Check that metadata, files and rows of a table agree; repair hints when asked to.",
+    config=VerifyConfig,
+    work=verify_one,
+    check=_check,
+    changes=_repairs,
+    measured=False,
+    uses_spark=True,
+)

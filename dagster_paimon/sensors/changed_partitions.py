@@ -1,0 +1,254 @@
+"""Requests runs of exactly the partitions of an asset that new commits to its upstream tables concern.
+
+Dagster maps partitions to partitions: of an upstream asset that is upserted by day of arrival it knows the days that
+arrived, and not which days of order the rows belong to. The commits of the table do know.
+
+One set of runs is under way at a time. What changes meanwhile waits, and is requested together when they have ended.
+Partitions whose run failed or was terminated are requested again after a pause.
+"""
+# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Final, TypeAlias
+
+import dagster as dg
+
+from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
+from dagster_paimon.sensors.followed_column import Changes, PartitionColumn, changes_since
+from dagster_paimon.sensors.request_state import RequestedRun, RequestState, decode_state, encode_state
+from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms
+from dagster_paimon.sensors.table_assets import TableAsset, asset_of_key
+from dagster_paimon.tables.partition_keys import in_order, keys_of_values, known_keys, successive
+from table_format.errors import InvalidInputError, TableNotFound
+from table_format.model.snapshot import CommitKind, Snapshot
+
+_RANGE_START: Final = "dagster/asset_partition_range_start"
+_RANGE_END: Final = "dagster/asset_partition_range_end"
+_SHOWN: Final = 20
+_DIGEST_BYTES: Final = 8
+
+PartitionsOf: TypeAlias = Callable[[object], Iterable[str]]
+
+
+def changed_partitions_sensor(
+    asset: dg.AssetKey | str | Sequence[str],
+    sources: PartitionColumn | Sequence[PartitionColumn],
+    *,
+    partitions_of: PartitionsOf | None = None,
+    name: str | None = None,
+    minimum_interval_seconds: int = 30,
+    default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
+) -> dg.SensorDefinition:
+    """A sensor that requests the partitions of an asset that commits to its upstream tables have changed.
+
+    Values of each source's column are partition keys of the asset: as text, or as the time window that a date or time
+    lies in. ``partitions_of`` says it otherwise: it takes a value and returns keys, such as those of a sliding window.
+    At the first tick everything counts as changed.
+
+    Example::
+
+        changed_partitions_sensor("mart/daily_revenue", PartitionColumn("dwd.orders", "order_date"))
+    """
+    key = dg.AssetKey.from_coercible(asset.split("/") if isinstance(asset, str) else asset)
+    followed = (sources,) if isinstance(sources, PartitionColumn) else tuple(sources)
+
+    @dg.sensor(
+        name=name or f"{'_'.join(key.path)}_changed_partitions",
+        asset_selection=dg.AssetSelection.assets(key),
+        minimum_interval_seconds=minimum_interval_seconds,
+        default_status=default_status,
+        description=f"Requests the partitions of {key.to_user_string()} that commits to "
+        f"{', '.join(source.table for source in followed)} have changed.",
+    )
+    def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
+        """Learn what changed, see what became of the runs requested before, and request what is due."""
+        target = _target(context, key)
+        notes: list[str] = []
+        state = _settled(context, decode_state(context.cursor), notes)
+        state = _learned(context, lakehouse, target, followed, partitions_of, state, notes)
+        state, requests = _due(context, target, state, notes)
+        if requests:
+            context.log.info("%s", "; ".join(notes))
+            return dg.SensorResult(run_requests=requests, cursor=encode_state(state))
+        return dg.SensorResult(
+            skip_reason=dg.SkipReason("; ".join(notes) or "nothing has changed"), cursor=encode_state(state)
+        )
+
+    return sensor
+
+
+def _target(context: dg.SensorEvaluationContext, key: dg.AssetKey) -> TableAsset:
+    target = asset_of_key(context, key)
+    if target.partitions is None:
+        message = f"{key.to_user_string()} has no partitions; use an automation condition for it"
+        raise InvalidInputError(message)
+    return target
+
+
+def _settled(context: dg.SensorEvaluationContext, state: RequestState, notes: list[str]) -> RequestState:
+    """The state after a look at the runs requested before; those that failed give their partitions back."""
+    now = now_ms()
+    results = [(r, outcome(context.instance, r.run_key, requested_ms=r.requested_ms, now=now)) for r in state.requests]
+    running = tuple(request for request, result in results if result is Outcome.RUNNING)
+    failed = [request for request, result in results if result is Outcome.FAILED]
+    state = replace(state, requests=running)
+    if failed:
+        again = frozenset(key for request in failed for key in request.keys)
+        failures = state.failures + 1
+        notes.append(f"{len(failed)} runs failed; {_listed(sorted(again))} again in {pause_ms(failures) // 1000} s")
+        context.log.warning("%s", notes[-1])
+        return replace(state, waiting=state.waiting | again, failures=failures, not_before_ms=now + pause_ms(failures))
+    return replace(state, failures=0, not_before_ms=0) if results and not running else state
+
+
+def _learned(
+    context: dg.SensorEvaluationContext,
+    lakehouse: LakehouseCatalog,
+    target: TableAsset,
+    sources: Sequence[PartitionColumn],
+    partitions_of: PartitionsOf | None,
+    state: RequestState,
+    notes: list[str],
+) -> RequestState:
+    """The state with the partitions that the tables' new commits concern."""
+
+    def keys_of(values: Iterable[object]) -> frozenset[str]:
+        assert target.partitions is not None  # noqa: S101 - checked
+        if partitions_of is None:
+            found = keys_of_values(target.partitions, values, context.instance)
+            if found.others:
+                context.log.info("values that are no partition: %s", _listed([str(v) for v in found.others]))
+            return frozenset(found.keys)
+        given = {key for value in values for key in partitions_of(value)}
+        return known_keys(target.partitions, given, context.instance)
+
+    trails, waiting = dict(state.trails), set(state.waiting)
+    for source in sources:
+        trail = trails.get(source.table, ())
+        try:
+            changes = changes_since(trail, lakehouse.table(source.table).facts, source, keys_of)
+        except TableNotFound:
+            # When it is created again its history is another, and everything counts as changed.
+            notes.append(f"{source.table} does not exist")
+            continue
+        keys = set(changes.keys)
+        if changes.why_all is not None:
+            keys |= context.instance.get_materialized_partitions(target.key)
+            context.log.info("%s: %s, so all partitions may have changed", source.table, changes.why_all)
+        computed = _computed_since(lakehouse, target, source, changes, keys)
+        if keys:
+            note = f"{source.table} changed {_listed(sorted(keys))}"
+            notes.append(f"{note}; computed since: {_listed(sorted(computed))}" if computed else note)
+        waiting |= keys - computed
+        trails[source.table] = changes.trail
+    return replace(state, trails=trails, waiting=frozenset(waiting))
+
+
+def _computed_since(
+    lakehouse: LakehouseCatalog, target: TableAsset, source: PartitionColumn, changes: Changes, keys: Iterable[str]
+) -> frozenset[str]:
+    """Those of the partitions whose last computation has read the source's last change already.
+
+    The asset's table says so: its commits name the partitions they replaced and the snapshots they read.
+    """
+    last = changes.last
+    if last is None:
+        return frozenset()
+    try:
+        commits = lakehouse.table(table_name(target.key, target.metadata)).snapshots()
+    except TableNotFound:
+        return frozenset()
+    open_keys, done = set(keys), set[str]()
+    for commit in reversed(commits):
+        if not open_keys or commit.time_millis < last.time_millis:
+            break
+        covered = open_keys & _replaced(target, commit)
+        open_keys -= covered
+        # A later id than the latest is one that was rolled back.
+        if last.id <= _read_snapshot(commit, source.table) <= changes.trail[-1].snapshot.id:
+            done |= covered
+    return frozenset(done)
+
+
+def _replaced(target: TableAsset, commit: Snapshot) -> frozenset[str]:
+    """The Dagster partitions that a commit replaced; none where it does not say."""
+    span = commit.properties.get("dagster.partition")
+    if span is None or commit.commit_kind is CommitKind.COMPACT or target.partitions is None:
+        return frozenset()
+    first, _, last = span.partition("...")
+    if not last:
+        return frozenset({first})
+    try:
+        return frozenset(target.partitions.get_partition_keys_in_range(dg.PartitionKeyRange(first, last)))
+    except (dg.DagsterInvariantViolationError, ValueError):
+        return frozenset()
+
+
+def _read_snapshot(commit: Snapshot, table: str) -> int:
+    text = commit.properties.get(f"consumed.{table}", "")
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def _due(
+    context: dg.SensorEvaluationContext, target: TableAsset, state: RequestState, notes: list[str]
+) -> tuple[RequestState, list[dg.RunRequest]]:
+    if not state.waiting:
+        return state, []
+    if state.requests:
+        notes.append(f"{len(state.requests)} runs are under way; {_listed(sorted(state.waiting))} wait")
+        return state, []
+    now = now_ms()
+    if now < state.not_before_ms:
+        notes.append(
+            f"{_listed(sorted(state.waiting))} wait {(state.not_before_ms - now) // 1000 + 1} s after a failure"
+        )
+        return state, []
+    requests, runs = [], []
+    for group in _groups(context, target, state.waiting):
+        run_key = _run_key(target, state, group)
+        requests.append(RequestedRun(run_key, group, now))
+        runs.append(_run(target, run_key, group))
+    state = replace(state, waiting=frozenset(), requests=tuple(requests), rounds=state.rounds + 1)
+    return state, runs
+
+
+def _groups(context: dg.SensorEvaluationContext, target: TableAsset, keys: Iterable[str]) -> list[tuple[str, ...]]:
+    """The partitions of each run, as the asset's backfill policy says."""
+    assert target.partitions is not None  # noqa: S101 - checked
+    policy = target.backfill_policy
+    # Partitions that were deleted or left the definition meanwhile cannot be computed.
+    known = known_keys(target.partitions, keys, context.instance)
+    if policy is None or isinstance(target.partitions, dg.MultiPartitionsDefinition):
+        return [(key,) for key in in_order(target.partitions, known, context.instance)]
+    ranges = successive(target.partitions, known, context.instance)
+    most = policy.max_partitions_per_run
+    if most is None:
+        return list(ranges)
+    return [group[at : at + most] for group in ranges for at in range(0, len(group), most)]
+
+
+def _run(target: TableAsset, run_key: str, group: tuple[str, ...]) -> dg.RunRequest:
+    if len(group) == 1:
+        return dg.RunRequest(run_key=run_key, asset_selection=[target.key], partition_key=group[0])
+    return dg.RunRequest(
+        run_key=run_key,
+        asset_selection=[target.key],
+        tags={_RANGE_START: group[0], _RANGE_END: group[-1]},
+    )
+
+
+def _run_key(target: TableAsset, state: RequestState, group: tuple[str, ...]) -> str:
+    """A key that no other round has, whatever was rolled back since."""
+    seen = json.dumps(
+        [[t, [trail[-1].snapshot.id, trail[-1].snapshot.fingerprint]] for t, trail in state.trails.items() if trail]
+    )
+    digest = blake2b(f"{seen} {state.rounds} {now_ms()}".encode(), digest_size=_DIGEST_BYTES).hexdigest()
+    return f"{target.key.to_user_string()} {group[0]}...{group[-1]} {digest}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}" if names else "none"

@@ -1,0 +1,137 @@
+"""Requests a run that reads a table's changes as a consumer, when the consumer is behind."""
+# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import dagster as dg
+
+from dagster_paimon.reporting.metadata import data_version
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms
+from table_format.errors import TableNotFound
+from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.table.read.change_plans import CHANGELOG, changes_mode, changes_of
+from table_format.table.table import Table
+from table_format.table.upkeep.consumers import consumers
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerLag:
+    """What a consumer has not read: snapshots with changes, and the rows of these. ``next_id`` is the next it reads."""
+
+    next_id: int
+    snapshots: int
+    rows: int
+    latest: Snapshot | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    run_key: str = ""
+    requested_ms: int = 0
+    failures: int = 0
+    not_before_ms: int = 0
+    served: str = ""
+
+
+def consumer_lag(table: Table, consumer: str) -> ConsumerLag:
+    """How far a consumer is behind the latest snapshot. One that does not exist has read nothing."""
+    changes, latest = changes_of(table.facts), table.latest_snapshot()
+    earliest = changes.earliest_id() or 1
+    next_id = max(consumers(table).get(consumer, earliest), earliest)
+    by_changelog = changes_mode(table.facts) == CHANGELOG
+    found = [changes.find(number) for number in range(next_id, (latest.id if latest else 0) + 1)]
+    rows = [_changed_rows(snapshot, by_changelog=by_changelog) for snapshot in found if snapshot is not None]
+    with_changes = [count for count in rows if count]
+    return ConsumerLag(next_id, len(with_changes), sum(with_changes), latest)
+
+
+def _changed_rows(snapshot: Snapshot, *, by_changelog: bool) -> int:
+    if by_changelog:
+        return snapshot.changelog_record_count or 0
+    return abs(snapshot.delta_record_count or 0) if snapshot.commit_kind is CommitKind.APPEND else 0
+
+
+def changelog_ready_sensor(
+    table: str,
+    consumer: str,
+    *,
+    job: Any = None,  # noqa: ANN401 - Dagster's jobs are of several classes
+    assets: Sequence[dg.AssetKey | str] | None = None,
+    min_snapshots: int = 1,
+    min_rows: int | None = None,
+    name: str | None = None,
+    minimum_interval_seconds: int = 30,
+    default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
+) -> dg.SensorDefinition:
+    """A sensor that requests a job, or assets, when a consumer has not read that many snapshots or rows of changes.
+
+    One run is under way at a time. A run that failed is requested again after a pause. A run that succeeded and did not
+    move the consumer is requested again only when there are new changes.
+
+    Example::
+
+        changelog_ready_sensor("dwd.orders", "user_ltv", assets=["mart/user_ltv"], min_rows=1000)
+    """
+    target: dict[str, Any] = (
+        {"job": job} if assets is None else {"asset_selection": dg.AssetSelection.assets(*_keys(assets))}
+    )
+
+    @dg.sensor(
+        name=name or f"{consumer}_changelog_ready",
+        minimum_interval_seconds=minimum_interval_seconds,
+        default_status=default_status,
+        description=f"Requests a run when the consumer '{consumer}' is behind on the changes of {table}.",
+        **target,
+    )
+    def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
+        """Compare the consumer's position with the table's snapshots."""
+        asked = _Asked(**json.loads(context.cursor or "{}"))
+        now = now_ms()
+        try:
+            opened = lakehouse.table(table)
+        except TableNotFound:
+            return _nothing(asked, f"{table} does not exist")
+        if asked.run_key:
+            result = outcome(context.instance, asked.run_key, requested_ms=asked.requested_ms, now=now)
+            if result is Outcome.RUNNING:
+                return _nothing(asked, f"a run for '{consumer}' is under way")
+            failures = asked.failures + 1 if result is Outcome.FAILED else 0
+            asked = _Asked(
+                failures=failures,
+                not_before_ms=now + pause_ms(failures) if failures else 0,
+                served="" if failures else asked.served,
+            )
+        lag = consumer_lag(opened, consumer)
+        latest_id = lag.latest.id if lag.latest else 0
+        if lag.next_id > latest_id + 1:
+            note = f"'{consumer}' reads snapshot {lag.next_id} next and the latest of {table} is {latest_id}: the table"
+            context.log.warning("%s was rolled back or created again; reset the consumer", note)
+            return _nothing(asked, f"{note} was rolled back or created again; reset the consumer")
+        behind = f"'{consumer}' is {lag.snapshots} snapshots and {lag.rows} rows behind {table}"
+        is_due = lag.snapshots >= max(min_snapshots, 1) if min_rows is None else lag.rows >= max(min_rows, 1)
+        if min_rows is not None and min_snapshots > 1:
+            is_due = is_due or lag.snapshots >= min_snapshots
+        state = "" if lag.latest is None else f"{lag.next_id} {data_version(lag.latest).value}"
+        if not is_due or state == asked.served:
+            return _nothing(asked, behind)
+        if now < asked.not_before_ms:
+            return _nothing(asked, f"{behind}; again in {(asked.not_before_ms - now) // 1000 + 1} s after a failure")
+        context.log.info("%s", behind)
+        run_key = f"{consumer} {table} {state} {now}"
+        requested = _Asked(run_key, now, asked.failures, asked.not_before_ms, state)
+        request = dg.RunRequest(run_key=run_key, tags={"lakehouse/consumer": consumer})
+        return dg.SensorResult(run_requests=[request], cursor=json.dumps(asdict(requested)))
+
+    return sensor
+
+
+def _keys(assets: Sequence[dg.AssetKey | str]) -> list[dg.AssetKey]:
+    return [key if isinstance(key, dg.AssetKey) else dg.AssetKey(key.split("/")) for key in assets]
+
+
+def _nothing(asked: _Asked, note: str) -> dg.SensorResult:
+    return dg.SensorResult(skip_reason=dg.SkipReason(note), cursor=json.dumps(asdict(asked)))

@@ -1,0 +1,192 @@
+"""Cleans the tables of a run that failed or was terminated of the files it prepared and never committed.
+
+The IO manager deletes what it prepared when a step fails. A process that was killed cannot. No name of such a file says
+whose it is, so a file is known to be the run's only by what else is true: no snapshot, tag or branch reaches it, it is
+older than the end of the run, no other run of this instance is working on the table, and nobody else writes to it. The
+last is for a person to say; without it the sensor reports, and the files wait for the cleaning of orphans. What the run
+committed, and a branch it wrote to, stay.
+"""
+# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import dagster as dg
+
+from dagster_paimon.maintenance.requests import MAINTAINS_TAG
+from dagster_paimon.reporting.metadata import listed
+from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
+from dagster_paimon.sensors.table_assets import asset_of_table
+from dagster_paimon.tables.selection import TableNames, TableSelection
+from table_format.errors import ConflictError, TableNotFound
+from table_format.metastore.expiry.orphans import OrphanReport
+
+_ENDED_BADLY: Final = (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
+_AT_WORK: Final = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
+_RUNS_PER_TICK: Final = 50
+_REMEMBERED: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Where the sensor is: since when it looks at runs, and those it has dealt with."""
+
+    since: float
+    done: tuple[str, ...] = ()
+
+
+def run_failure_cleanup(
+    tables: TableNames = "*",
+    *,
+    only_dagster_writes: bool = False,
+    name: str = "run_failure_cleanup",
+    minimum_interval_seconds: int = 30,
+    default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
+) -> dg.SensorDefinition:
+    """A sensor that deletes what failed and terminated runs prepared in their tables, and notes it in the run's log.
+
+    With ``only_dagster_writes`` you say that no process but runs of this instance writes to the tables; then files are
+    deleted. Otherwise they are counted and left. It waits until no other run is working on the table.
+    """
+    selected = TableSelection.of(tables)
+
+    @dg.sensor(
+        name=name,
+        minimum_interval_seconds=minimum_interval_seconds,
+        default_status=default_status,
+        description="Deletes the files that failed and terminated runs prepared and did not commit."
+        if only_dagster_writes
+        else "Reports the files that failed and terminated runs prepared and did not commit.",
+    )
+    def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
+        """Look at the runs that ended badly since the last tick, and at those that wait."""
+        seen = _decoded(context)
+        wanted = frozenset(selected.existing(lakehouse.catalog()))
+        busy = _tables_at_work(context)
+        events: list[dg.AssetObservation] = []
+        notes: list[str] = []
+        done = list(seen.done)
+        for record in _ended_badly(context.instance, seen):
+            run = record.dagster_run
+            touched = sorted(tables_of_run(context, run) & wanted)
+            in_use = [table for table in touched if table in busy]
+            if in_use:
+                notes.append(f"run {run.run_id[:8]} waits: other runs are working on {', '.join(in_use)}")
+                continue
+            for table in touched:
+                event, note = _cleaned(context, lakehouse, table, record, delete=only_dagster_writes)
+                events += event
+                notes.append(note)
+                context.instance.report_engine_event(note, run)
+            done.append(run.run_id)
+        cursor = {"since": seen.since, "done": done[-_REMEMBERED:]}
+        return dg.SensorResult(
+            skip_reason=dg.SkipReason("; ".join(notes) or "no run has failed"),
+            asset_events=events,
+            cursor=json.dumps(cursor),
+        )
+
+    return sensor
+
+
+def _decoded(context: dg.SensorEvaluationContext) -> _Seen:
+    """What the cursor holds; a sensor that starts looks at the runs that end from now on."""
+    stored: dict[str, Any] = json.loads(context.cursor) if context.cursor else {}
+    since = stored.get("since", datetime.now(UTC).timestamp() if context.cursor is None else 0.0)
+    return _Seen(since, tuple(stored.get("done", ())))
+
+
+def _ended_badly(instance: dg.DagsterInstance, seen: _Seen) -> list[dg.RunRecord]:
+    done = frozenset(seen.done)
+    filters = dg.RunsFilter(statuses=list(_ENDED_BADLY), updated_after=datetime.fromtimestamp(seen.since, UTC))
+    found = instance.get_run_records(filters=filters, limit=_REMEMBERED, order_by="update_timestamp")
+    fresh = [record for record in reversed(found) if record.dagster_run.run_id not in done]
+    return fresh[:_RUNS_PER_TICK]
+
+
+def _tables_at_work(context: dg.SensorEvaluationContext) -> frozenset[str]:
+    runs = context.instance.get_runs(filters=dg.RunsFilter(statuses=list(_AT_WORK)))
+    return frozenset(table for run in runs for table in tables_of_run(context, run))
+
+
+def tables_of_run(context: dg.SensorEvaluationContext, run: dg.DagsterRun) -> frozenset[str]:
+    """The tables that a run may write to: those of its assets, and those that a maintenance run is for."""
+    named = {table for op in _op_configs(run.run_config) for table in _tables_in(op)}
+    if MAINTAINS_TAG in run.tags:
+        named.add(run.tags[MAINTAINS_TAG])
+    repository = context.repository_def
+    if repository is None:
+        return frozenset(named)
+    selection = run.asset_selection
+    if not selection and repository.has_job(run.job_name):
+        selection = frozenset(repository.get_job(run.job_name).asset_layer.executable_asset_keys)
+    graph = repository.asset_graph
+    nodes = (graph.get(key) for key in selection or () if graph.has(key))
+    return frozenset(named | {table_name(node.key, node.metadata) for node in nodes})
+
+
+def _op_configs(run_config: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    for op in (run_config.get("ops") or {}).values():
+        if isinstance(op, Mapping) and isinstance(op.get("config"), Mapping):
+            yield op["config"]
+
+
+def _tables_in(config: Mapping[str, Any]) -> set[str]:
+    """The tables in the configuration of a maintenance op."""
+    found = {config["table"]} if isinstance(config.get("table"), str) else set()
+    tables = config.get("tables")
+    return found | {table for table in tables if isinstance(table, str)} if isinstance(tables, list) else found
+
+
+def _cleaned(
+    context: dg.SensorEvaluationContext,
+    lakehouse: LakehouseCatalog,
+    name: str,
+    record: dg.RunRecord,
+    *,
+    delete: bool,
+) -> tuple[list[dg.AssetObservation], str]:
+    run_id = record.dagster_run.run_id
+    ended_ms = int((record.end_time or record.update_timestamp.timestamp()) * 1000)
+    try:
+        table = lakehouse.table(name)
+        # What the run wrote last has the time of its end; a millisecond more takes it in.
+        report = table.remove_orphan_files(older_than_ms=ended_ms + 1, dry_run=not delete, nobody_else_writes=True)
+    except TableNotFound:
+        return [], f"{name} was dropped since"
+    except ConflictError as error:
+        return [], f"{name}: {error}"
+    committed = [s.id for s in table.snapshots() if s.properties.get("dagster.run_id") == run_id]
+    branches = [branch for branch in table.branches() if run_id in branch or run_id[:8] in branch]
+    what = _what(report, deleted=delete)
+    kept = f"; it had committed snapshot {', '.join(map(str, committed))}, which stays" if committed else ""
+    kept += f"; branch {', '.join(branches)} stays" if branches else ""
+    note = f"{name}, after run {run_id[:8]} ended: {what}{kept}"
+    if not report.files and not committed and not branches:
+        return [], note
+    event = dg.AssetObservation(
+        asset_key=asset_of_table(context, name).key,
+        description=note,
+        metadata={
+            "maintenance": "cleanup after a failed run" if delete else "cleanup after a failed run (dry run)",
+            "run": dg.MetadataValue.dagster_run(run_id),
+            "files": len(report.files),
+            "bytes": report.bytes,
+            "paths": listed(report.paths),
+            "snapshots kept": listed(map(str, committed)),
+            "branches kept": listed(branches),
+        },
+    )
+    return [event], note
+
+
+def _what(report: OrphanReport, *, deleted: bool) -> str:
+    if not report.files:
+        return "it left no files behind"
+    found = f"{len(report.files)} files of {report.bytes:,} bytes that nothing reaches"
+    return (
+        f"deleted {found}" if deleted else f"found {found}; the cleaning of orphans deletes them when a day has passed"
+    )

@@ -1,0 +1,125 @@
+"""Which partitions of an asset the new commits of an upstream table concern, since the tick before.
+
+What a tick learned is remembered with the snapshot it learned it from. After a rollback the partitions that were
+remembered with the snapshots that are gone have changed again: back. Where the changes cannot be known, because a
+snapshot was expired before it was looked at, or because the table was created again, all partitions count as changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from dagster_paimon.reporting.metadata import snapshot_fingerprint
+from dagster_paimon.sensors.cursor import TRAIL_LENGTH, ReportedSnapshot, Snapshots, valid_part
+from table_format.errors import SnapshotExpired
+from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.table.facts import TableFacts
+from table_format.table.read.changed_values import all_values, changed_values
+
+MOST_REMEMBERED: Final = 1000
+"""Partitions that are remembered with a snapshot; of more, a rollback counts all partitions as changed."""
+
+KeysOf: TypeAlias = Callable[[Iterable[object]], frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionColumn:
+    """A table and the column of it whose values are the partitions of what is computed from the table.
+
+    With ``watched``, a row of a primary-key table that was written again counts as changed only if the value of one of
+    these columns, or of ``column``, differs.
+    """
+
+    table: str
+    column: str
+    watched: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """The table as a tick found it, and the partitions that changed before it; ``None`` where all may have."""
+
+    snapshot: ReportedSnapshot
+    keys: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a tick learned: the partitions that changed, why all of them may have, and what to remember.
+
+    ``last`` is the last commit that changed rows, where one did and nothing was rolled back.
+    """
+
+    keys: frozenset[str]
+    trail: tuple[Looked, ...]
+    why_all: str | None = None
+    last: Snapshot | None = None
+
+
+def changes_since(trail: tuple[Looked, ...], facts: TableFacts, source: PartitionColumn, keys_of: KeysOf) -> Changes:
+    """The partitions that changed since the trail. ``why_all`` says that others may have changed too."""
+    latest = facts.snapshots.latest()
+    if latest is None:
+        return Changes(frozenset(), (), why_all="it has no snapshot any more" if trail else None)
+    kept = _valid(trail, facts.snapshots, latest)
+    lost = trail[len(kept) :]
+    now = ReportedSnapshot(latest.id, snapshot_fingerprint(latest))
+    if kept and kept[-1].snapshot == now and not lost:
+        return Changes(frozenset(), kept)
+    why_all, changed, last = _why_all(trail, kept, lost), frozenset[str](), None
+    if why_all is None:
+        try:
+            snapshots = _after(kept[-1].snapshot.id, facts.snapshots, latest)
+            before = facts.snapshots.find(kept[-1].snapshot.id)
+            if before is None:
+                why_all = f"snapshot {kept[-1].snapshot.id} was expired before the next tick"
+            else:
+                values = changed_values(facts, source.column, before, snapshots, watched=source.watched)
+                changed = keys_of(values.to_pylist())
+                last = _last_change(snapshots) if not lost else None
+        except SnapshotExpired as error:
+            why_all = str(error)
+    if why_all is not None:
+        changed = keys_of(all_values(facts, source.column, latest).to_pylist())
+    remembered = changed if why_all is None and len(changed) <= MOST_REMEMBERED else None
+    back = frozenset(key for looked in lost for key in looked.keys or ())
+    return Changes(changed | back, (*kept, Looked(now, remembered))[-TRAIL_LENGTH:], why_all, last)
+
+
+def _valid(trail: tuple[Looked, ...], snapshots: Snapshots, latest: Snapshot) -> tuple[Looked, ...]:
+    earliest = snapshots.earliest_id() or latest.id
+    kept = valid_part(tuple(looked.snapshot for looked in trail), snapshots, earliest=earliest, latest=latest.id)
+    return trail[: len(kept)]
+
+
+def _why_all(trail: Sequence[Looked], kept: Sequence[Looked], lost: Sequence[Looked]) -> str | None:
+    if not trail:
+        return "it is looked at for the first time"
+    if not kept:
+        return "it was created again, or rolled back to before everything that is remembered"
+    if any(looked.keys is None for looked in lost):
+        return f"it was rolled back from snapshot {trail[-1].snapshot.id}, and what that had changed is not known"
+    return None
+
+
+def _after(first: int, snapshots: Snapshots, latest: Snapshot) -> tuple[Snapshot, ...]:
+    """The snapshots after one.
+
+    Raises:
+        SnapshotExpired: one of them is not there any more.
+    """
+    found = []
+    for snapshot_id in range(first + 1, latest.id + 1):
+        snapshot = snapshots.find(snapshot_id)
+        if snapshot is None:
+            message = f"snapshot {snapshot_id} was expired before the next tick"
+            raise SnapshotExpired(message)
+        found.append(snapshot)
+    return tuple(found)
+
+
+def _last_change(snapshots: Sequence[Snapshot]) -> Snapshot | None:
+    changing = [s for s in snapshots if s.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE)]
+    return changing[-1] if changing else None

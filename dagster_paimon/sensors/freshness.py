@@ -1,0 +1,74 @@
+"""Reports a table as late when its latest data is older than its asset allows, and as fresh when it is not any more."""
+# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+
+import json
+from datetime import timedelta
+
+import dagster as dg
+
+from dagster_paimon.reporting.metadata import data_version
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.sensors.requested_runs import now_ms
+from dagster_paimon.sensors.table_assets import asset_of_table
+from dagster_paimon.tables.data_age import FRESHNESS, FRESHNESS_CHECK, allowed_age, data_age
+from dagster_paimon.tables.selection import TableNames, TableSelection
+from table_format.errors import TableNotFound
+
+
+def freshness_sensor(
+    tables: TableNames = "*",
+    *,
+    allowed: timedelta | None = None,
+    name: str = "table_freshness",
+    minimum_interval_seconds: int = 60,
+    default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
+) -> dg.SensorDefinition:
+    """A sensor that evaluates the check ``freshness`` of tables whose asset has ``paimon/freshness`` in its metadata.
+
+    ``allowed`` is for assets without. The check is evaluated when its outcome or the table's data has changed, so that
+    a table that nobody writes to any more is reported as late without a run.
+    """
+    selected = TableSelection.of(tables)
+
+    @dg.sensor(
+        name=name,
+        minimum_interval_seconds=minimum_interval_seconds,
+        default_status=default_status,
+        description=f"Reports tables whose latest data is older than '{FRESHNESS}' of their assets allows.",
+    )
+    def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
+        """Compare the last commit of each table with the time."""
+        seen: dict[str, str] = json.loads(context.cursor or "{}")
+        states: dict[str, str] = {}
+        evaluations: list[dg.AssetCheckEvaluation] = []
+        late: list[str] = []
+        now = now_ms()
+        for table in selected.names(lakehouse.catalog()):
+            asset = asset_of_table(context, table)
+            limit = allowed_age(asset.metadata) or allowed
+            if limit is None:
+                continue
+            try:
+                found = data_age(lakehouse.table(table).facts, limit, now_ms=now)
+            except TableNotFound:
+                continue
+            version = data_version(found.snapshot).value if found.snapshot else "none"
+            states[table] = f"{found.is_fresh} {version}"
+            if not found.is_fresh:
+                late.append(f"{table}: {found}")
+            if states[table] != seen.get(table):
+                evaluations.append(
+                    dg.AssetCheckEvaluation(
+                        asset_key=asset.key,
+                        check_name=FRESHNESS_CHECK,
+                        passed=found.is_fresh,
+                        severity=dg.AssetCheckSeverity.WARN,
+                        description=str(found),
+                        metadata=found.metadata(),
+                    )
+                )
+        reported = f"reported {len(evaluations)} of {len(states)} tables"
+        note = f"{reported}; late: {'; '.join(late)}" if late else f"{reported}; none is late"
+        return dg.SensorResult(skip_reason=dg.SkipReason(note), asset_events=evaluations, cursor=json.dumps(states))
+
+    return sensor

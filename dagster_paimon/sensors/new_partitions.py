@@ -1,0 +1,67 @@
+"""Adds the values that a column of a table has as dynamic partitions."""
+# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+
+from collections.abc import Iterable
+
+import dagster as dg
+
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.sensors.followed_column import Changes, PartitionColumn, changes_since
+from dagster_paimon.sensors.request_state import RequestState, decode_state, encode_state
+from table_format.errors import InvalidInputError, TableNotFound
+
+
+def new_partitions_sensor(
+    table: str,
+    column: str,
+    partitions: dg.DynamicPartitionsDefinition,
+    *,
+    name: str | None = None,
+    minimum_interval_seconds: int = 30,
+    default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
+) -> dg.SensorDefinition:
+    """A sensor that adds the values of a column, as text, to dynamic partitions. Null is no partition.
+
+    Of a partition column only manifests are read, otherwise the column of the files that commits added. Partitions are
+    never taken away: their history belongs to them.
+
+    Raises:
+        InvalidInputError: the partitions have no name.
+    """
+    if partitions.name is None:
+        message = f"new partitions of {table}.{column}: the dynamic partitions have no name to add them to"
+        raise InvalidInputError(message)
+    added_to = partitions.name
+
+    @dg.sensor(
+        name=name or f"new_partitions_of_{added_to}",
+        minimum_interval_seconds=minimum_interval_seconds,
+        default_status=default_status,
+        description=f"Adds new values of {column} in {table} to the dynamic partitions '{added_to}'.",
+    )
+    def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
+        """Look at what commits since the last tick have brought."""
+        state = decode_state(context.cursor)
+        try:
+            facts = lakehouse.table(table).facts
+        except TableNotFound:
+            return dg.SensorResult(skip_reason=dg.SkipReason(f"{table} does not exist"), cursor=encode_state(state))
+        changes = changes_since(state.trails.get(table, ()), facts, PartitionColumn(table, column), _texts)
+        known = frozenset(context.instance.get_dynamic_partitions(added_to))
+        keys = sorted(changes.keys - known)
+        note = f"added {', '.join(keys[:20])}{' ...' if len(keys) > 20 else ''}" if keys else "no new value"
+        return dg.SensorResult(
+            skip_reason=dg.SkipReason(f"{note} of {column} in {table}"),
+            dynamic_partitions_requests=[partitions.build_add_request(keys)] if keys else None,
+            cursor=encode_state(_remembered(table, changes)),
+        )
+
+    return sensor
+
+
+def _remembered(table: str, changes: Changes) -> RequestState:
+    return RequestState(trails={table: changes.trail})
+
+
+def _texts(values: Iterable[object]) -> frozenset[str]:
+    return frozenset(str(value) for value in values if value is not None and str(value))

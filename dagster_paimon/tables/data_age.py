@@ -1,0 +1,89 @@
+"""How old the data of a table may be, and how old it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import dagster as dg
+
+from dagster_paimon.tables.freshness import Freshness
+from table_format.errors import InvalidInputError
+from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.options.values import duration
+from table_format.table.facts import TableFacts
+
+FRESHNESS: Final = "paimon/freshness"
+"""Metadata of an asset: how old the data of its table may be, such as ``36 h``, ``PT36H`` or ``INTERVAL '1' DAY``."""
+
+FRESHNESS_CHECK: Final = "freshness"
+"""The check that the check of a table and the freshness sensor both report."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataAge:
+    """The last commit that wrote rows, and how old it may be; ``age`` is ``None`` where there is none."""
+
+    snapshot: Snapshot | None
+    age: timedelta | None
+    allowed: timedelta
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the data is as new as it has to be. A table without data is not."""
+        return self.age is not None and self.age <= self.allowed
+
+    def __str__(self) -> str:
+        allowed = duration.show(int(self.allowed.total_seconds() * 1000))
+        if self.snapshot is None or self.age is None:
+            return f"no commit has written rows; they may be {allowed} old"
+        written = datetime.fromtimestamp(self.snapshot.time_millis / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        verdict = "within" if self.is_fresh else "more than"
+        return f"snapshot {self.snapshot.id} wrote rows at {written}, {verdict} {allowed} ago"
+
+    def metadata(self) -> dict[str, Any]:
+        """The numbers for the UI; the age is a plot."""
+        return {
+            "allowed_age_seconds": self.allowed.total_seconds(),
+            **({} if self.age is None else {"age_seconds": round(self.age.total_seconds(), 1)}),
+            **({} if self.snapshot is None else {"paimon/snapshot_id": self.snapshot.id}),
+        }
+
+
+def data_age(facts: TableFacts, allowed: timedelta, *, now_ms: int) -> DataAge:
+    """How fresh a table is. Compactions and statistics make no data newer."""
+    for snapshot_id in range(facts.snapshots.latest_id() or 0, 0, -1):
+        snapshot = facts.snapshots.find(snapshot_id)
+        if snapshot is None:
+            break
+        if snapshot.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE):
+            return DataAge(snapshot, timedelta(milliseconds=max(now_ms - snapshot.time_millis, 0)), allowed)
+    return DataAge(None, None, allowed)
+
+
+def allowed_age(metadata: Mapping[str, Any]) -> timedelta | None:
+    """How old the data may be, as the metadata of an asset says; ``None`` where it does not.
+
+    >>> allowed_age({"paimon/freshness": "36 h"}), allowed_age({})
+    (datetime.timedelta(days=1, seconds=43200), None)
+    >>> allowed_age({"paimon/freshness": "INTERVAL '1' HOUR"})
+    datetime.timedelta(seconds=3600)
+
+    Raises:
+        InvalidInputError: the value is no duration.
+    """
+    value = metadata.get(FRESHNESS)
+    if isinstance(value, dg.MetadataValue):
+        value = value.value
+    if value is None:
+        return None
+    text = str(value)
+    if text.upper().startswith("INTERVAL"):
+        return Freshness.of(text).interval
+    try:
+        return timedelta(milliseconds=duration.parse(text))
+    except ValueError as error:
+        message = f"{FRESHNESS} '{text}': expected {duration.accepts}, or an interval such as INTERVAL '1' HOUR"
+        raise InvalidInputError(message) from error

@@ -1,0 +1,113 @@
+"""Values of a column as Dagster partition keys of an asset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import dagster as dg
+
+from table_format.errors import InvalidInputError
+
+_UTC: Final = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionKeys:
+    """The partitions that some values belong to, in the order of the definition, and the values that belong to none."""
+
+    keys: tuple[str, ...]
+    others: tuple[object, ...] = ()
+
+
+def keys_of_values(
+    partitions: dg.PartitionsDefinition[Any], values: Iterable[object], instance: dg.DagsterInstance
+) -> PartitionKeys:
+    """The partition of each value: its text, or the time window that a date or a time lies in.
+
+    A time without a zone is taken as one of the zone of the partitions. ``instance`` knows the dynamic partitions.
+
+    Raises:
+        InvalidInputError: the partitions have several dimensions, so that one value names none.
+    """
+    if isinstance(partitions, dg.MultiPartitionsDefinition):
+        message = "one value names no partition of several dimensions; give a function that does"
+        raise InvalidInputError(message)
+    given = list(values)
+    found = {key for value in given if (key := _key(partitions, value)) is not None}
+    known = known_keys(partitions, found, instance)
+    others = tuple(value for value in given if _key(partitions, value) not in known)
+    return PartitionKeys(in_order(partitions, known, instance), others)
+
+
+def known_keys(
+    partitions: dg.PartitionsDefinition[Any], keys: Iterable[str], instance: dg.DagsterInstance
+) -> frozenset[str]:
+    """Those of the keys that the definition has now."""
+    if isinstance(partitions, dg.TimeWindowPartitionsDefinition | dg.MultiPartitionsDefinition):
+        return frozenset(key for key in keys if partitions.has_partition_key(key))
+    return frozenset(keys) & frozenset(partitions.get_partition_keys(dynamic_partitions_store=instance))
+
+
+def in_order(
+    partitions: dg.PartitionsDefinition[Any], keys: Iterable[str], instance: dg.DagsterInstance
+) -> tuple[str, ...]:
+    """The keys in the order of the definition."""
+    wanted = frozenset(keys)
+    if isinstance(partitions, dg.TimeWindowPartitionsDefinition):
+        return tuple(sorted(wanted, key=partitions.start_time_for_partition_key))
+    ordered = partitions.get_partition_keys(dynamic_partitions_store=instance)
+    return tuple(key for key in ordered if key in wanted)
+
+
+def successive(
+    partitions: dg.PartitionsDefinition[Any], keys: Iterable[str], instance: dg.DagsterInstance
+) -> tuple[tuple[str, ...], ...]:
+    """The keys in groups, each of which is a range of the definition without a gap."""
+    groups: list[list[str]] = []
+    ordered = in_order(partitions, keys, instance)
+    positions = _positions(partitions, ordered, instance)
+    for key in ordered:
+        if groups and positions[key] == positions[groups[-1][-1]] + 1:
+            groups[-1].append(key)
+        else:
+            groups.append([key])
+    return tuple(map(tuple, groups))
+
+
+def _positions(
+    partitions: dg.PartitionsDefinition[Any], ordered: tuple[str, ...], instance: dg.DagsterInstance
+) -> dict[str, int]:
+    if not ordered:
+        return {}
+    if isinstance(partitions, dg.TimeWindowPartitionsDefinition):
+        keys = partitions.get_partition_keys_in_range(dg.PartitionKeyRange(ordered[0], ordered[-1]))
+    else:
+        keys = partitions.get_partition_keys(dynamic_partitions_store=instance)
+    return {key: position for position, key in enumerate(keys)}
+
+
+def _key(partitions: dg.PartitionsDefinition[Any], value: object) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):
+        return value.isoformat() if isinstance(value, date) else str(value)
+    moment = value
+    if isinstance(value, str):
+        if partitions.has_partition_key(value):
+            return value
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    if isinstance(moment, datetime):
+        zone = UTC if partitions.timezone == _UTC else ZoneInfo(partitions.timezone)
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=zone)
+        return partitions.get_partition_key_for_timestamp(aware.timestamp())
+    if isinstance(moment, date):
+        zone = UTC if partitions.timezone == _UTC else ZoneInfo(partitions.timezone)
+        return partitions.get_partition_key_for_timestamp(datetime.combine(moment, time(), zone).timestamp())
+    return None

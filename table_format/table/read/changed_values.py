@@ -1,0 +1,222 @@
+"""Which values of one column some commits concern: the partitions of whatever is computed from the table by it.
+
+The values are those of rows that the commits added, changed or removed, as they were before and as they are now. Of a
+partition column they are known from the manifests. Otherwise columns are read, never whole rows: on an append table the
+column, in the files that were added or removed; on a primary-key table the keys in those files, and the column of the
+rows that have them, in the buckets that were touched and in the states before and after.
+
+Rows of an append table that is overwritten count as changed even where the new rows are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_format.io.paths import POSTPONE_BUCKET
+from table_format.kernels.values import array_of
+from table_format.metastore.references.expired_reads import explaining_expiry, explaining_expiry_of_rows
+from table_format.metastore.scan.file_plan import by_bucket, live_files
+from table_format.model.arrow_types import arrow_type
+from table_format.model.bucket_id import BucketId
+from table_format.model.manifest import FileKind, ManifestEntry
+from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.model.split import DataSplit
+from table_format.model.types import DataField
+from table_format.table.facts import TableFacts
+from table_format.table.read.change_splits import change_splits
+from table_format.table.read.changelog_rows import read_changes
+from table_format.table.read.incremental import require_one_branch
+from table_format.table.read.plan import Plan
+from table_format.table.read.split_reader import read_split
+from table_format.table.read.state_plan import state_plan
+from table_format.table.read.time_travel import Starting
+
+_WITHOUT_ROWS: Final = CommitKind.ANALYZE
+
+
+def changed_values(
+    facts: TableFacts,
+    column: str,
+    before: Snapshot | None,
+    snapshots: Sequence[Snapshot],
+    *,
+    watched: Sequence[str] | None = None,
+) -> pa.Array:
+    """The values of ``column`` in rows that ``snapshots`` added, changed or removed, each once, null among them.
+
+    ``snapshots`` are successive ones, oldest first, and ``before`` is the one that precedes them; ``None`` for a table
+    that was empty. With ``watched``, a row of a primary-key table that was written counts only if the value of one of
+    these columns, or of ``column``, differs; without, each row that was written counts.
+
+    Raises:
+        ColumnNotFound: there is no such column.
+        SnapshotExpired: a snapshot is not retained any more, so what it changed is not known.
+        UnsupportedFeature: the table takes partitions from another branch.
+    """
+    require_one_branch(facts)
+    field = facts.schema.field(column)
+    compared = None if watched is None else facts.schema.select(sorted({*watched, column}))
+    if not snapshots:
+        return _distinct([], field)
+    last = snapshots[-1]
+    with explaining_expiry(facts.store, *(s.id for s in (*(() if before is None else (before,)), *snapshots))):
+        entries = [*_touched_entries(facts, snapshots), *_entries_with_other_marks(facts, before, last)]
+        if column in facts.schema.partition_keys:
+            return _distinct([_partition_values(facts, column, (e.partition for e in entries))], field)
+    if not facts.schema.primary_keys:
+        return _distinct(_values_in_files(facts, field, entries, last), field)
+    touched = by_bucket(entries)
+    were, are = (_splits_by_bucket(facts, state, touched) for state in (before, last))
+    found: list[pa.Array] = []
+    for bucket_id, group in sorted(touched.items()):
+        keys = _keys_in_files(facts, group, last)
+        old, new = (
+            _rows_with_keys(facts, state, splits.get(bucket_id, ()), compared or (field,), keys)
+            for state, splits in ((before, were), (last, are))
+        )
+        if compared is not None:
+            old, new = _differing(old, new), _differing(new, old)
+        found += [*old[column].chunks, *new[column].chunks]
+    return _distinct(found, field)
+
+
+def all_values(facts: TableFacts, column: str, snapshot: Snapshot | None) -> pa.Array:
+    """The values of a column in one state of the table, each once, null among them.
+
+    Raises:
+        ColumnNotFound: there is no such column.
+        SnapshotExpired: the snapshot is not retained any more.
+    """
+    field = facts.schema.field(column)
+    if snapshot is None:
+        return _distinct([], field)
+    if column in facts.schema.partition_keys:
+        live = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas)
+        return _distinct([_partition_values(facts, column, (e.partition for e in live.entries))], field)
+    plan = state_plan(facts, Starting(snapshot, facts.schema), (column,), None)
+    batches = (batch for split in plan.splits for batch in _read(facts, plan, split))
+    return _distinct((batch.column(0) for batch in batches), field)
+
+
+def _touched_entries(facts: TableFacts, snapshots: Iterable[Snapshot]) -> Iterator[ManifestEntry]:
+    """The files that hold the rows that commits wrote or took away.
+
+    A compaction changes no row, except where readers see compacted files only: there it is the compaction of a file
+    that makes its rows visible.
+    """
+    hidden_level_0 = facts.schema.is_primary_key_table and facts.options.skips_level_0
+    for snapshot in snapshots:
+        if snapshot.commit_kind is _WITHOUT_ROWS:
+            continue
+        entries = facts.manifests.delta_entries(snapshot)
+        if snapshot.commit_kind is CommitKind.COMPACT and not any(e.bucket == POSTPONE_BUCKET for e in entries):
+            entries = [e for e in entries if hidden_level_0 and e.kind is FileKind.DELETE and e.file.level == 0]
+        yield from (e for e in entries if e.bucket != POSTPONE_BUCKET)
+
+
+def _entries_with_other_marks(facts: TableFacts, before: Snapshot | None, last: Snapshot) -> list[ManifestEntry]:
+    """The files of an append table of which other rows are marked as deleted: no manifest of a commit names them."""
+    if facts.schema.primary_keys or before is None or before.index_manifest == last.index_manifest:
+        return []
+    were, are = facts.deletion_files(before), facts.deletion_files(last)
+    live = live_files(facts.manifests, last, schema=facts.schema, schemas=facts.schemas).entries
+
+    def differs(entry: ManifestEntry) -> bool:
+        name = entry.file.file_name
+        return were.get(entry.bucket_id, {}).get(name) != are.get(entry.bucket_id, {}).get(name)
+
+    return [entry for entry in live if differs(entry)]
+
+
+def _partition_values(facts: TableFacts, column: str, partitions: Iterable[bytes]) -> pa.Array:
+    position = facts.schema.partition_keys.index(column)
+    values = [facts.partitions.values(partition)[position] for partition in sorted(set(partitions))]
+    return array_of(values, facts.schema.field(column).type)
+
+
+def _changes_of(
+    facts: TableFacts, entries: Sequence[ManifestEntry], last: Snapshot, fields: Sequence[DataField]
+) -> Iterator[pa.RecordBatch]:
+    """Columns of all rows of some files as they were written, deletes among them."""
+    each_once = {entry.file.file_name: replace(entry, kind=FileKind.ADD) for entry in entries}
+    for split in change_splits(facts, facts.schema, tuple(each_once.values()), last, whole_buckets=False):
+        yield from read_changes(facts.store, facts.schemas, facts.schema, facts.options, split, fields)
+
+
+def _values_in_files(
+    facts: TableFacts, field: DataField, entries: Sequence[ManifestEntry], last: Snapshot
+) -> Iterator[pa.Array]:
+    return (batch.column(0) for batch in _changes_of(facts, entries, last, (field,)))
+
+
+def _keys_in_files(facts: TableFacts, entries: Sequence[ManifestEntry], last: Snapshot) -> pa.Table:
+    names = facts.schema.primary_keys
+    fields = facts.schema.select(names)
+    schema = pa.schema([pa.field(f.name, arrow_type(f.type)) for f in fields])
+    batches = [batch.select(list(names)).cast(schema) for batch in _changes_of(facts, entries, last, fields)]
+    return pa.Table.from_batches(batches, schema=schema).group_by(list(names)).aggregate([])
+
+
+def _splits_by_bucket(
+    facts: TableFacts, snapshot: Snapshot | None, touched: Mapping[BucketId, object]
+) -> dict[BucketId, list[DataSplit]]:
+    """The splits of the buckets that were touched, in one state."""
+    if snapshot is None:
+        return {}
+    plan = state_plan(facts, Starting(snapshot, facts.schema), facts.schema.primary_keys, None)
+    splits: dict[BucketId, list[DataSplit]] = {}
+    for split in plan.splits:
+        bucket_id = BucketId(split.partition, split.bucket)
+        if bucket_id in touched:
+            splits.setdefault(bucket_id, []).append(split)
+    return splits
+
+
+def _rows_with_keys(
+    facts: TableFacts,
+    state: Snapshot | None,
+    splits: Sequence[DataSplit],
+    columns: Sequence[DataField],
+    keys: pa.Table,
+) -> pa.Table:
+    """The columns of the rows of a state that have one of the keys."""
+    names = facts.schema.primary_keys
+    fields = tuple({f.name: f for f in (*facts.schema.select(names), *columns)}.values())
+    schema = pa.schema([pa.field(f.name, arrow_type(f.type)) for f in fields])
+    kept = []
+    for split in splits if state is not None and keys.num_rows else ():
+        rows = read_split(facts.store, facts.schemas, facts.schema, facts.options, split, fields)
+        for batch in explaining_expiry_of_rows(facts.store, split, rows):
+            table = pa.Table.from_batches([batch]).cast(schema)
+            kept.append(_semi_join(table, keys, names))
+    return pa.concat_tables(kept) if kept else schema.empty_table()
+
+
+def _semi_join(rows: pa.Table, keys: pa.Table, names: Sequence[str]) -> pa.Table:
+    if len(names) == 1:
+        return rows.filter(pc.is_in(rows[names[0]], value_set=keys[names[0]].combine_chunks()))
+    return rows.join(keys, keys=list(names), join_type="left semi")
+
+
+def _differing(rows: pa.Table, others: pa.Table) -> pa.Table:
+    """The rows that are not among the others. A null equals nothing, so a row with one counts as different."""
+    return rows.join(others, keys=rows.column_names, join_type="left anti")
+
+
+def _read(facts: TableFacts, plan: Plan, split: DataSplit) -> Iterator[pa.RecordBatch]:
+    rows = read_split(facts.store, facts.schemas, facts.schema, facts.options, split, plan.fields)
+    yield from explaining_expiry_of_rows(facts.store, split, rows)
+
+
+def _distinct(arrays: Iterable[pa.Array], field: DataField) -> pa.Array:
+    """Each value once; arrays are reduced one by one, so that memory holds values and not rows."""
+    kind = arrow_type(field.type)
+    found = pa.array([], kind)
+    for array in arrays:
+        found = pc.unique(pa.concat_arrays([found, pc.unique(array).cast(kind)]))
+    return found

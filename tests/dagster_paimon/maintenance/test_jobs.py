@@ -1,0 +1,392 @@
+"""Every maintenance job on tables of its own: what it does, what it reports, and what it refuses. No JVM."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pytest
+
+from dagster_paimon import maintenance_jobs
+from dagster_paimon.io.commits import RUN_ID_PROPERTY
+from table_format.model.schema import Schema
+from table_format.model.schema_change import SetOption
+from tests.support.dagster_project import Project
+from tests.support.dagster_runs import run_in_code_location
+from tests.support.maintenance import JOBS, a_keyed_table, execute, observations, refusal, run
+
+pytestmark = pytest.mark.dagster
+
+TABLE = "sales.items"
+EVENTS = pa.schema([("id", pa.int64()), ("x", pa.int64()), ("y", pa.int64()), ("day", pa.string())])
+
+
+@pytest.fixture
+def items(project: Project) -> Project:
+    a_keyed_table(project, TABLE, commits=4)
+    return project
+
+
+def an_append_table(project: Project, name: str, days: list[str], **options: str) -> None:
+    catalog = project.lakehouse.catalog()
+    catalog.create_database(name.split(".")[0], ignore_if_exists=True)
+    options = {key.replace("__", ".").replace("_", "-"): value for key, value in options.items()}
+    table = catalog.create_table(name, Schema.from_arrow(EVENTS, partition_keys=["day"], options=options))
+    for day in days:
+        rows = {"id": [1, 2, 3], "x": [3, 1, 2], "y": [1, 2, 3], "day": [day] * 3}
+        table.append(pa.table(rows, schema=EVENTS))
+
+
+# --- which tables ---------------------------------------------------------------------------------------------------
+
+
+def test_a_run_works_on_several_tables_and_patterns_each_once(items: Project) -> None:
+    a_keyed_table(items, "sales.users", commits=2)
+    a_keyed_table(items, "other.users", commits=2)
+    reports = observations(run(items, "report_health", table=TABLE, pattern="sales.*"))
+    assert [report.asset_key.to_user_string() for report in reports] == ["sales/items", "sales/users"]
+    reports = observations(run(items, "report_health", tables=["other.users", "sales.users"]))
+    assert [report.asset_key.to_user_string() for report in reports] == ["other/users", "sales/users"]
+    assert all("sorted runs" in str(report.description) for report in reports)
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({}, "no table is named"),
+        ({"table": "sales.item"}, "there is no table sales.item; did you mean sales.items?"),
+        ({"tables": [TABLE, "sales.zzz"]}, "there is no table sales.zzz"),
+        ({"pattern": "none.*"}, "no table matches 'none.*'; the tables are sales.items"),
+        ({"table": "items"}, "'items' names no table"),
+    ],
+)
+def test_an_unknown_table_fails_at_once_and_says_so(items: Project, config: dict[str, Any], message: str) -> None:
+    assert message in refusal(items, "report_health", **config)
+
+
+def test_a_list_of_names_is_completed_by_the_launchpad_and_others_are_refused(items: Project) -> None:
+    maintenance_jobs(["an.other"])  # of another code location in the same process
+    jobs = {job.name: job for job in maintenance_jobs([TABLE])}
+    assert execute(items, jobs["compact_table"], tables=[TABLE], full=True, on_spark=False)["buckets compacted"] == 1
+    with pytest.raises(dg.DagsterInvalidConfigError, match=r"sales\.other"):
+        run(items, jobs["compact_table"], table="sales.other", on_spark=False)
+    # A pattern can be typed where names are completed.
+    assert execute(items, jobs["report_health"], pattern="sales.*")["maintenance"] == "health"
+
+
+def test_a_table_that_fails_does_not_keep_the_others_from_their_work(items: Project) -> None:
+    an_append_table(items, "sales.events", ["2026-01-01"])
+    result = run(items, "rescale_table", tables=["sales.events", TABLE], bucket=2, on_spark=False)
+    assert not result.success
+    (failed,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
+    failure = failed.step_failure_data.user_failure_data
+    assert failure is not None
+    assert str(failure.description).startswith("1 of 2 tables failed:\nsales.events: ")
+    assert {split.total_buckets for split in items.table(TABLE).scan().plan().splits} == {2}
+    (event,) = [event for event in result.all_events if event.event_type_value == "ASSET_OBSERVATION"]
+    assert event.asset_observation_data.asset_observation.asset_key == dg.AssetKey(["sales", "items"])
+
+
+def test_a_report_lands_on_the_asset_of_the_table_and_links_to_the_jobs(items: Project) -> None:
+    @dg.asset(key=["gold", "things"], metadata={"paimon/table": TABLE})
+    def things() -> None: ...
+
+    defs = dg.Definitions(
+        assets=[things], jobs=maintenance_jobs(), resources=items.resources, executor=dg.in_process_executor
+    )
+    config = {"ops": {"health": {"config": {"table": TABLE}}}}
+    assert run_in_code_location(defs, "report_health", instance=items.instance, run_config=config).success
+    (record,) = items.instance.fetch_observations(dg.AssetKey(["gold", "things"]), limit=5).records
+    assert record.asset_observation is not None
+
+
+def test_every_job_can_be_loaded_with_a_description_and_validates_its_table() -> None:
+    dg.Definitions.validate_loadable(dg.Definitions(jobs=maintenance_jobs(), resources={"lakehouse": 1, "spark": 1}))
+    assert len(JOBS) == len(maintenance_jobs()) >= 18
+    assert all(job.description for job in JOBS.values())
+
+
+# --- partitions and buckets -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("job", ["compact_table", "rewrite_index_table", "rescale_table"])
+@pytest.mark.parametrize(
+    ("partition", "message"),
+    [
+        ({"day": "2026-09-09"}, "has no partition day=2026-09-09; its partitions are day=2026-01-01"),
+        ({"dayy": "2026-01-01"}, "'dayy' is not a partition column; the partition columns are day"),
+    ],
+)
+def test_work_on_a_partition_that_does_not_exist_fails_at_once(
+    project: Project, job: str, partition: dict[str, str], message: str
+) -> None:
+    an_append_table(project, "sales.events", ["2026-01-01"])
+    assert message in refusal(project, job, table="sales.events", partitions=[partition], on_spark=False)
+
+
+def test_work_on_a_bucket_that_does_not_exist_fails_at_once(items: Project) -> None:
+    message = refusal(items, "compact_table", table=TABLE, buckets=[0, 7], on_spark=False)
+    assert message == "sales.items has no bucket 7 there; found 0"
+
+
+# --- compaction -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", [None, "zorder", "hilbert"])
+def test_rows_are_put_in_the_order_of_columns(project: Project, strategy: str | None) -> None:
+    an_append_table(project, "sales.events", ["2026-01-01", "2026-01-02"])
+    found = execute(
+        project, "compact_table", table="sales.events", order_by=["x", "y"], order_strategy=strategy, on_spark=False
+    )
+    assert found["maintenance"] == f"sort compaction ({strategy or 'order'})"
+    rows = project.table("sales.events").scan(columns=["x", "day"]).to_arrow().to_pylist()
+    assert len(rows) == 6
+    if strategy is None:
+        assert [row["x"] for row in rows if row["day"] == "2026-01-01"] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"order_by": ["nothing"]}, "has no column nothing to order by"),
+        ({"order_by": ["x"], "order_strategy": "random"}, "order_strategy 'random': expected one of order, zorder"),
+        ({"order_strategy": "zorder"}, "order_strategy belongs to order_by"),
+        ({"order_by": ["x"], "full": True}, "leave full and buckets out"),
+    ],
+)
+def test_an_order_that_cannot_be_is_refused(project: Project, config: dict[str, Any], message: str) -> None:
+    an_append_table(project, "sales.events", ["2026-01-01"])
+    assert message in refusal(project, "compact_table", table="sales.events", on_spark=False, **config)
+
+
+def test_a_compaction_of_nothing_says_so(project: Project) -> None:
+    a_keyed_table(project, TABLE, commits=1)
+    assert (
+        execute(project, "compact_table", table=TABLE, on_spark=False)["description"] == "compaction: nothing was due"
+    )
+
+
+# --- what deletes -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["expire", "clean", "expire_old_partitions", "rollback"])
+def test_what_deletes_is_only_tried_by_default(name: str) -> None:
+    (op,) = [node for job in JOBS.values() for node in job.nodes if node.name == name]
+    assert op.definition.config_schema.as_field().config_type.fields["dry_run"].default_value is True
+
+
+@pytest.mark.parametrize(
+    ("job", "config", "message"),
+    [
+        ("expire_table", {"retain_max": 1, "retain_min": 5}, "retain"),
+        ("expire_table", {"older_than_hours": -1}, "older_than_hours -1.0: expected 0 or more"),
+        ("clean_table", {"older_than_hours": 0, "dry_run": False}, "younger files may be those of a writer at work"),
+        ("clean_table", {"older_than_hours": -1}, "expected 24 or more, or nobody_else_writes"),
+        ("expire_partitions", {"older_than_hours": 1}, "partition"),
+        ("rollback_table", {}, "exactly one of snapshot_id, tag, time, before_run; found none"),
+        ("rollback_table", {"snapshot_id": 1, "tag": "a"}, "found snapshot_id, tag"),
+        ("rollback_table", {"time": "yesterday"}, "time 'yesterday': expected a date and time"),
+        ("rollback_table", {"snapshot_id": 99}, "99"),
+        ("rollback_table", {"before_run": "nobody"}, "no retained snapshot is of a commit with"),
+        ("delete_tag", {"name": "none"}, "has no tag 'none'; its tags are none"),
+        ("delete_branch", {"name": "none"}, "has no branch 'none'; its branches are none"),
+        ("publish_branch", {"name": "none"}, "has no branch 'none'"),
+        ("create_branch", {"name": "b", "tag": "none"}, "has no tag 'none'"),
+        ("create_tag", {"name": "t", "snapshot_id": 77}, "77"),
+        ("analyze_table", {"columns": ["none"]}, "has no column none"),
+        ("alter_options", {}, "no option is named"),
+        ("alter_options", {"set": {"bucket": "2"}, "reset": ["bucket"]}, "either set or reset"),
+        ("alter_options", {"set": {"no-such": "2"}}, "no-such"),
+        ("mark_partitions_done", {"partitions": []}, "no partition is given"),
+        ("maintain_table", {"max_level0_age_hours": 0, "on_spark": False}, "expected more than 0"),
+        ("rescale_table", {"bucket": 0, "on_spark": False}, "bucket 0: expected 1 or more"),
+    ],
+)
+def test_a_configuration_that_cannot_work_fails_at_once(
+    items: Project, job: str, config: dict[str, Any], message: str
+) -> None:
+    before = items.table(TABLE).snapshots()
+    assert message in refusal(items, job, table=TABLE, **config)
+    assert items.table(TABLE).snapshots() == before
+
+
+def test_old_partitions_are_named_and_dropped(project: Project) -> None:
+    options = {"partition__timestamp_formatter": "yyyy-MM-dd", "partition__timestamp_pattern": "$day"}
+    an_append_table(project, "sales.events", ["2020-01-01", "2020-01-02", "2999-01-01"], **options)
+    settings = {"table": "sales.events", "older_than_hours": 24}
+    tried = execute(project, "expire_partitions", **settings)
+    assert (tried["maintenance"], tried["partitions"]) == ("partition expiry (dry run)", 2)
+    assert "day=2020-01-01" in tried["dropped"]
+    assert len(project.rows("sales.events")) == 9
+    found = execute(project, "expire_partitions", dry_run=False, **settings)
+    assert found["description"] == "2 partitions were dropped, 6 rows"
+    assert {row["day"] for row in project.rows("sales.events")} == {"2999-01-01"}
+
+
+def test_partitions_are_marked_as_done_and_one_without_rows_is_refused(project: Project) -> None:
+    an_append_table(project, "sales.events", ["2026-01-01"])
+    found = execute(project, "mark_partitions_done", table="sales.events", partitions=[{"day": "2026-01-01"}])
+    assert found["success files"].endswith("day=2026-01-01/_SUCCESS")
+    assert project.table("sales.events").store.io.status(found["success files"]) is not None
+    message = refusal(project, "mark_partitions_done", table="sales.events", partitions=[{"day": "2026-01-02"}])
+    assert "has no partition day=2026-01-02" in message
+
+
+# --- tags, branches, rollback -----------------------------------------------------------------------------------------
+
+
+def test_a_tag_is_made_once_and_deleted_when_it_is_said(items: Project) -> None:
+    found = execute(items, "create_tag", table=TABLE, name="eod", snapshot_id=2)
+    assert (found["description"], found["tags before"], found["tags after"]) == (
+        "tag 'eod' keeps snapshot 2",
+        "none",
+        "eod",
+    )
+    assert execute(items, "create_tag", table=TABLE, name="eod", snapshot_id=2)["tags before"] == "eod"
+    assert "keeps snapshot 2" in refusal(items, "create_tag", table=TABLE, name="eod", snapshot_id=3)
+    execute(items, "delete_tag", table=TABLE, name="eod")
+    assert set(items.table(TABLE).tags()) == {"eod"}
+    assert execute(items, "delete_tag", table=TABLE, name="eod", dry_run=False)["tags after"] == "none"
+    assert not items.table(TABLE).tags()
+
+
+def test_automatic_tags_are_made_when_they_are_due(items: Project) -> None:
+    assert "no tag was due" in execute(items, "create_automatic_tags", table=TABLE)["description"]
+    items.lakehouse.catalog().alter_table(TABLE, SetOption("tag.automatic-creation", "process-time"))
+    items.lakehouse.catalog().alter_table(TABLE, SetOption("tag.creation-period", "daily"))
+    assert execute(items, "create_automatic_tags", table=TABLE)["description"].startswith("tags made: ")
+    assert len(items.table(TABLE).tags()) == 1
+
+
+def test_a_branch_is_made_written_published_and_deleted(items: Project) -> None:
+    execute(items, "create_tag", table=TABLE, name="start")
+    assert execute(items, "create_branch", table=TABLE, name="audit", tag="start")["branches after"] == "audit"
+    assert "audit" in refusal(items, "create_branch", table=TABLE, name="audit")
+    branch = items.lakehouse.table(f"{TABLE}$branch_audit")
+    branch.append(pa.table({"id": [100], "value": [1]}))
+    result = run(items, "publish_branch", table=TABLE, name="audit")
+    (report,) = observations(result)
+    assert str(report.description).startswith("branch 'audit' is published: snapshots 4")
+    (event,) = [event for event in result.all_events if event.event_type_value == "ASSET_MATERIALIZATION"]
+    assert event.materialization.metadata["published_from"].value == "audit"
+    assert 100 in {row["id"] for row in items.rows(TABLE)}
+    execute(items, "delete_branch", table=TABLE, name="audit")
+    assert set(items.table(TABLE).branches()) == {"audit"}
+    assert execute(items, "delete_branch", table=TABLE, name="audit", dry_run=False)["branches after"] == "none"
+
+
+@pytest.mark.parametrize("target", [{"snapshot_id": 2}, {"tag": "good"}])
+def test_a_rollback_is_tried_then_done_and_what_follows_is_out_of_date(items: Project, target: dict[str, Any]) -> None:
+    table = items.table(TABLE)
+    table.create_tag("good", 2)
+    tried = run(items, "rollback_table", table=TABLE, **target)
+    assert [report.description for report in observations(tried)] == [
+        "would be rolled back from snapshot 4 to snapshot 2"
+    ]
+    assert "ASSET_MATERIALIZATION" not in [event.event_type_value for event in tried.all_events]
+    assert len(table.snapshots()) == 4
+    done = run(items, "rollback_table", table=TABLE, dry_run=False, **target)
+    (report,) = observations(done)
+    assert str(report.metadata["removed snapshots"].value).count("APPEND") == 2
+    (event,) = [event for event in done.all_events if event.event_type_value == "ASSET_MATERIALIZATION"]
+    assert event.materialization.metadata["rolled_back_from"].value == 4
+    assert event.materialization.metadata["paimon/snapshot_id"].value == 2
+    assert event.materialization.tags is not None
+    assert event.materialization.tags["dagster/data_version"]
+    assert [snapshot.id for snapshot in table.snapshots()] == [1, 2]
+
+
+def test_a_rollback_to_a_time_finds_the_snapshot_of_then(items: Project) -> None:
+    found = execute(items, "rollback_table", table=TABLE, time="2999-01-01 00:00:00")
+    assert found["description"] == "would be rolled back from snapshot 4 to snapshot 4"
+    assert "no snapshot" in refusal(items, "rollback_table", table=TABLE, time="1999-01-01")
+
+
+def test_what_a_run_committed_is_taken_back_and_others_are_spared(items: Project) -> None:
+    table = items.table(TABLE)
+    commit = table.new_commit("somebody")
+    write = table.new_write("somebody")
+    messages = write.write(pa.table({"id": [50], "value": [0]}))
+    commit.commit(messages, identifier=1, properties={RUN_ID_PROPERTY: "bad-run"})
+    table.append(pa.table({"id": [60], "value": [0]}))
+    tried = execute(items, "rollback_table", table=TABLE, before_run="bad-run")
+    assert (tried["paimon/snapshot_id"], tried["snapshots of others"]) == (4, "6")
+    message = refusal(items, "rollback_table", table=TABLE, before_run="bad-run", dry_run=False)
+    assert "others committed since: snapshots 6; set including_others" in message
+    execute(items, "rollback_table", table=TABLE, before_run="bad-run", dry_run=False, including_others=True)
+    assert table.latest_snapshot().id == 4  # type: ignore[union-attr]
+
+
+# --- the table itself -------------------------------------------------------------------------------------------------
+
+
+def test_a_rescaled_table_can_be_written_to_and_has_the_option(items: Project) -> None:
+    found = execute(items, "rescale_table", table=TABLE, bucket=3, on_spark=False)
+    assert (found["description"], found["option bucket"]) == ("3 buckets in each partition", "3")
+    items.table(TABLE).append(pa.table({"id": [70], "value": [0]}))
+    assert 70 in {row["id"] for row in items.rows(TABLE)}
+
+
+def test_options_are_set_and_reset_with_their_values_before_and_after(items: Project) -> None:
+    found = execute(items, "alter_options", table=TABLE, set={"snapshot.num-retained.max": "99"}, reset=["write-only"])
+    assert "| snapshot.num-retained.max | default | 99 |" in found["options"]
+    assert "| write-only | true | default |" in found["options"]
+    options = items.table(TABLE).schema.options
+    assert (options["snapshot.num-retained.max"], "write-only" in options) == ("99", False)
+    again = execute(items, "alter_options", table=TABLE, set={"snapshot.num-retained.max": "99"})
+    assert again["description"] == "all were so already"
+
+
+def test_statistics_are_counted(items: Project) -> None:
+    found = execute(items, "analyze_table", table=TABLE, columns=["value"])
+    assert (found["description"], found["snapshots made"]) == ("rows and 1 columns are counted", "5")
+
+
+# --- what is due ------------------------------------------------------------------------------------------------------
+
+
+def test_maintenance_does_what_is_due_and_then_nothing(project: Project) -> None:
+    a_keyed_table(project, TABLE, commits=7)
+    project.lakehouse.catalog().alter_table(TABLE, SetOption("file-index.bitmap.columns", "value"))
+    rows = project.rows(TABLE)
+    found = execute(project, "maintain_table", table=TABLE, on_spark=False)
+    assert found["description"].startswith("2 things were due: compact, rewrite file index")
+    assert "num-sorted-run.compaction-trigger" in found["work"]
+    assert found["paimon/files_without_indexes"] == 0
+    assert project.rows(TABLE) == rows
+    assert execute(project, "maintain_table", table=TABLE, on_spark=False)["description"] == "nothing is due"
+
+
+def test_maintenance_compacts_what_has_been_on_level_0_for_long(items: Project) -> None:
+    settings = {"table": TABLE, "on_spark": False}
+    assert execute(items, "maintain_table", max_level0_age_hours=1000, **settings)["description"] == "nothing is due"
+    found = execute(items, "maintain_table", max_level0_age_hours=1e-9, **settings)
+    assert (found["description"], found["paimon/level0_files"]) == ("1 things were due: compact", 0)
+
+
+# --- verification -----------------------------------------------------------------------------------------------------
+
+
+def test_a_sound_table_is_verified_down_to_its_rows(items: Project) -> None:
+    found = execute(items, "verify_table", table=TABLE, depth="rows", on_spark=False)
+    assert found["description"].startswith("everything is right: 4 snapshots, ")
+    assert (found["errors"], found["rows read"]) == (0, 8)
+    assert "expected one of metadata, files and rows" in refusal(
+        items, "verify_table", table=TABLE, depth="deep", on_spark=False
+    )
+
+
+def test_a_missing_file_is_reported_and_fails_the_run(items: Project) -> None:
+    table = items.table(TABLE)
+    lost = next(Path(table.store.paths.root).rglob("data-*"))
+    lost.unlink()
+    result = run(items, "verify_table", table=TABLE, on_spark=False)
+    assert not result.success
+    (event,) = [event for event in result.all_events if event.event_type_value == "ASSET_OBSERVATION"]
+    report = event.asset_observation_data.asset_observation
+    assert lost.name in str(report.metadata["findings"].value)
+    assert "STEP_UP_FOR_RETRY" not in [event.event_type_value for event in result.all_events]
+    found = execute(items, "verify_table", table=TABLE, on_spark=False, fail_on_errors=False)
+    assert found["errors"] >= 1

@@ -1,0 +1,174 @@
+"""One maintenance run for each table at a time, however it was launched: runs of one instance take turns."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from dagster_paimon.maintenance.compaction import COMPACT
+from dagster_paimon.maintenance.config import TablesConfig
+from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
+from dagster_paimon.maintenance.locks import TableLocks, pool_of
+from dagster_paimon.maintenance.runner import maintenance_job
+from tests.support.dagster_project import Project, a_project
+from tests.support.maintenance import a_keyed_table, observations
+
+pytestmark = pytest.mark.dagster
+
+LOG = logging.getLogger(__name__)
+TABLE = "sales.items"
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    """An instance with a storage on disk, which has pools."""
+    home = tmp_path / "dagster_home"
+    home.mkdir()
+    with dg.DagsterInstance.local_temp(str(home)) as instance:
+        yield instance
+
+
+def a_run(instance: dg.DagsterInstance, status: dg.DagsterRunStatus = dg.DagsterRunStatus.STARTED) -> str:
+    @dg.job
+    def any_job() -> None: ...
+
+    return instance.create_run_for_job(any_job, status=status).run_id
+
+
+def locks(instance: dg.DagsterInstance, run_id: str, sleep: Callable[[float], None]) -> TableLocks:
+    return TableLocks(instance, run_id, "step", LOG, sleep)
+
+
+def never(seconds: float) -> None:
+    message = f"nobody has the lock, and this waits for {seconds} s"
+    raise AssertionError(message)
+
+
+def holders(instance: dg.DagsterInstance, table: str = TABLE) -> set[str]:
+    return {slot.run_id for slot in instance.event_log_storage.get_concurrency_info(pool_of(table)).claimed_slots}
+
+
+def test_a_second_run_waits_until_the_first_is_done(stored: dg.DagsterInstance) -> None:
+    first, second = a_run(stored), a_run(stored)
+    free = locks(stored, first, never).alone(TABLE)
+    free.__enter__()
+    waits: list[float] = []
+
+    def first_ends(seconds: float) -> None:
+        waits.append(seconds)
+        assert holders(stored) == {first}
+        if len(waits) == 3:
+            free.__exit__(None, None, None)
+
+    with locks(stored, second, first_ends).alone(TABLE):
+        assert len(waits) == 3
+        assert waits[0] < waits[1] < waits[2]
+        assert holders(stored) == {second}
+    assert holders(stored) == set()
+
+
+def test_runs_of_different_tables_do_not_wait_for_each_other(stored: dg.DagsterInstance) -> None:
+    first, second = a_run(stored), a_run(stored)
+    with locks(stored, first, never).alone(TABLE), locks(stored, second, never).alone("sales.users"):
+        assert (holders(stored), holders(stored, "sales.users")) == ({first}, {second})
+
+
+def test_the_slot_of_a_run_whose_worker_was_killed_is_taken_over(stored: dg.DagsterInstance) -> None:
+    dead, living = a_run(stored), a_run(stored)
+    locks(stored, dead, never).alone(TABLE).__enter__()
+
+    def noticed(seconds: float) -> None:
+        pass
+
+    record = stored.get_run_by_id(dead)
+    assert record is not None
+    stored.report_run_failed(record)
+    with locks(stored, living, noticed).alone(TABLE):
+        assert holders(stored) == {living}
+
+
+@pytest.mark.parametrize("error", [ValueError("the work failed"), KeyboardInterrupt()])
+def test_a_lock_is_freed_when_the_work_fails_or_is_interrupted(
+    stored: dg.DagsterInstance, error: BaseException
+) -> None:
+    with pytest.raises(type(error)), locks(stored, a_run(stored), never).alone(TABLE):
+        raise error
+    assert holders(stored) == set()
+
+
+def test_a_run_that_is_interrupted_while_it_waits_leaves_the_queue(stored: dg.DagsterInstance) -> None:
+    first, second = a_run(stored), a_run(stored)
+
+    def interrupted(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    with locks(stored, first, never).alone(TABLE):
+        with pytest.raises(KeyboardInterrupt), locks(stored, second, interrupted).alone(TABLE):
+            pass
+        info = stored.event_log_storage.get_concurrency_info(pool_of(TABLE))
+        assert (holders(stored), {step.run_id for step in info.pending_steps}) == ({first}, {first})
+
+
+def test_two_runs_of_jobs_take_turns_on_a_table(tmp_path: Path, stored: dg.DagsterInstance) -> None:
+    project = a_project(tmp_path, stored)
+    a_keyed_table(project, TABLE, commits=2)
+    entered, go_on, inside = threading.Event(), threading.Event(), []
+
+    def work(visit: Visit, config: TablesConfig) -> Outcome:
+        inside.append("in")
+        assert inside.count("in") - inside.count("out") == 1
+        entered.set()
+        assert go_on.wait(60)
+        inside.append("out")
+        return Outcome("test", "done")
+
+    kind = Maintenance(job="slow", op="slowly", description="", config=TablesConfig, work=work, measured=False)
+    results: list[Any] = []
+
+    def launch(name: str, op: str, job: dg.JobDefinition, **config: Any) -> None:
+        results.append(
+            job.execute_in_process(
+                run_config={"ops": {op: {"config": {"table": TABLE, **config}}}},
+                resources=project.resources,
+                instance=stored,
+            )
+        )
+
+    slow = threading.Thread(target=launch, args=("slow", "slowly", maintenance_job(kind, TablesConfig)))
+    slow.start()
+    assert entered.wait(60)
+    compact = maintenance_job(COMPACT, COMPACT.config)
+    other = threading.Thread(
+        target=launch, args=("compact", "compact", compact), kwargs={"full": True, "on_spark": False}
+    )
+    other.start()
+    assert _waits(stored)
+    assert project.table(TABLE).snapshots()[-1].id == 2
+    go_on.set()
+    slow.join(60)
+    other.join(60)
+    assert [len(observations(result)) for result in results] == [1, 1]
+    assert project.table(TABLE).snapshots()[-1].id == 3
+    assert holders(stored) == set()
+
+
+def _waits(instance: dg.DagsterInstance) -> bool:
+    """Whether a run has come to wait for the table; polled, because it waits in a thread of its own."""
+    paused = threading.Event()
+    for _ in range(1200):
+        if instance.event_log_storage.get_concurrency_info(pool_of(TABLE)).pending_step_count:
+            return True
+        paused.wait(0.05)
+    return False
+
+
+def test_an_instance_in_memory_has_no_locks_and_works(project: Project) -> None:
+    a_keyed_table(project, TABLE, commits=1)
+    with TableLocks(project.instance, "run", "step", LOG, never).alone(TABLE):
+        pass

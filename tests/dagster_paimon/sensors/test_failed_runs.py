@@ -1,0 +1,128 @@
+"""What a failed or terminated run prepared is deleted when that is safe, and the run's log says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from dagster_paimon import run_failure_cleanup
+from table_format import Table
+from tests.support.dagster_project import Project
+from tests.support.sensor_ticks import Ticks, a_table, rows
+
+
+@dg.asset(key=["crm", "visits"], io_manager_key="paimon_io")
+def visits() -> None: ...
+
+
+VISITS = dg.define_asset_job("visits_job", selection=dg.AssetSelection.assets("crm/visits"))
+
+
+class Failures:
+    """The sensor and runs that a test starts, ends or kills."""
+
+    def __init__(self, project: Project, **arguments: Any) -> None:
+        self.instance = project.instance
+        self.table = a_table(project.lakehouse, "crm.visits")
+        sensor = run_failure_cleanup(**arguments)
+        self.ticks = Ticks(sensor, project.instance, project.lakehouse, [visits], jobs=[VISITS])
+        assert self.tick() == "no run has failed"
+
+    def run(self, status: dg.DagsterRunStatus = dg.DagsterRunStatus.STARTED) -> dg.DagsterRun:
+        selected = frozenset({visits.key})
+        job = dg.Definitions(
+            assets=[visits],
+            jobs=[VISITS],
+            resources={"paimon_io": dg.mem_io_manager},
+            executor=dg.in_process_executor,
+        )
+        return self.instance.create_run_for_job(
+            job.resolve_job_def("visits_job"), asset_selection=selected, status=status
+        )
+
+    def tick(self) -> str:
+        self.data = self.ticks.tick()
+        return str(self.data.skip_message)
+
+
+def prepared(table: Table) -> list[str]:
+    """Data files that were written and not committed."""
+    messages = table.new_write().write(rows((9, "mon", 9)))
+    facts = table.facts
+    return [
+        path
+        for message in messages
+        for file in message.new_files
+        for path in facts.store.paths.files_of(facts.partitions.text(message.partition), message.bucket, file)
+    ]
+
+
+def exist(table: Table, paths: list[str]) -> bool:
+    return all(table.store.io.status(path) is not None for path in paths)
+
+
+@pytest.mark.parametrize("end", ["report_run_failed", "report_run_canceled"])
+def test_the_files_of_a_run_that_ended_badly_go_and_its_log_says_so(project: Project, end: str) -> None:
+    failures = Failures(project, only_dagster_writes=True)
+    failures.table.append(rows((1, "mon", 1)))
+    run = failures.run()
+    left = prepared(failures.table)
+    getattr(failures.instance, end)(run)
+    note = failures.tick()
+    assert f"crm.visits, after run {run.run_id[:8]} ended: deleted 1 files of" in note
+    assert not exist(failures.table, left)
+    assert failures.table.scan().count() == 1
+    (event,) = failures.data.asset_events
+    assert (event.asset_key, event.metadata["files"].value) == (visits.key, 1)
+    logged = [record.message for record in failures.instance.all_logs(run.run_id)]
+    assert note in logged
+    assert failures.tick() == "no run has failed"
+
+
+def test_without_the_word_of_a_person_files_are_reported_and_left(project: Project) -> None:
+    failures = Failures(project)
+    run = failures.run()
+    left = prepared(failures.table)
+    failures.instance.report_run_failed(run)
+    assert "found 1 files of" in failures.tick()
+    assert exist(failures.table, left)
+
+
+def test_it_waits_while_another_run_works_on_the_table(project: Project) -> None:
+    failures = Failures(project, only_dagster_writes=True)
+    run, other = failures.run(), failures.run()
+    left = prepared(failures.table)
+    failures.instance.report_run_failed(run)
+    assert failures.tick() == f"run {run.run_id[:8]} waits: other runs are working on crm.visits"
+    assert exist(failures.table, left)
+    failures.instance.report_run_canceled(other)
+    failures.tick()
+    assert not exist(failures.table, left)
+
+
+def test_files_prepared_after_the_run_ended_are_of_somebody_else(project: Project) -> None:
+    failures = Failures(project, only_dagster_writes=True)
+    run = failures.run()
+    failures.instance.report_run_failed(run)
+    record = failures.instance.get_run_record_by_id(run.run_id)
+    assert record is not None
+    later = prepared(failures.table)
+    io = failures.table.store.io
+    assert all(
+        (io.status(path) or pytest.fail("gone")).modified_ms >= int((record.end_time or 0) * 1000) for path in later
+    )
+    failures.tick()
+    assert exist(failures.table, later)
+
+
+def test_what_the_run_committed_stays_and_is_named(project: Project) -> None:
+    failures = Failures(project, only_dagster_writes=True)
+    run = failures.run()
+    failures.table.append(rows((1, "mon", 1)), properties={"dagster.run_id": run.run_id})
+    failures.table.create_branch(f"run-{run.run_id[:8]}")
+    failures.instance.report_run_failed(run)
+    note = failures.tick()
+    assert f"it had committed snapshot 1, which stays; branch run-{run.run_id[:8]} stays" in note
+    assert failures.table.scan().count() == 1

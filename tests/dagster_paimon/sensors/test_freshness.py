@@ -1,0 +1,54 @@
+"""A table is reported as late when its data is older than its asset allows, without a run."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import dagster as dg
+import pytest
+
+from dagster_paimon import freshness_sensor
+from dagster_paimon.sensors import freshness
+from table_format.errors import InvalidInputError
+from tests.support.dagster_project import Project
+from tests.support.sensor_ticks import Ticks, a_table, rows
+
+HOUR_MS = 3_600_000
+
+
+def test_a_table_becomes_late_and_fresh_again_and_each_is_reported_once(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = a_table(project.lakehouse, "crm.visits", keys=["id"], options={"write-only": "true"})
+    table.append(rows((1, "mon", 1)))
+    written = table.snapshots()[0].time_millis
+    asset = dg.AssetSpec(["crm", "visits"], metadata={"paimon/freshness": "2 h"})
+    sensor = Ticks(freshness_sensor(), project.instance, project.lakehouse, [asset])
+    outcomes = []
+    for hours in (0, 1, 3, 4):
+        monkeypatch.setattr(freshness, "now_ms", lambda hours=hours: written + hours * HOUR_MS)
+        data = sensor.tick()
+        outcomes.append([(e.asset_key.to_user_string(), e.check_name, e.passed) for e in data.asset_events])
+    assert outcomes == [[("crm/visits", "freshness", True)], [], [("crm/visits", "freshness", False)], []]
+    assert "late: crm.visits: snapshot 1 wrote rows" in data.skip_message
+    table.append(rows((2, "mon", 1)))
+    table.compact(full=True)
+    monkeypatch.setattr(freshness, "now_ms", lambda: table.snapshots()[1].time_millis)
+    (again,) = sensor.tick().asset_events
+    assert again.passed
+    assert again.metadata["paimon/snapshot_id"].value == 2
+
+
+def test_only_tables_with_an_interval_are_looked_at(project: Project) -> None:
+    a_table(project.lakehouse, "crm.visits")
+    assert Ticks(freshness_sensor(), project.instance, project.lakehouse).tick().asset_events == []
+    sensor = Ticks(freshness_sensor(allowed=timedelta(hours=1)), project.instance, project.lakehouse)
+    (empty,) = sensor.tick().asset_events
+    assert (empty.passed, empty.description) == (False, "no commit has written rows; they may be 1 h old")
+
+
+def test_an_interval_that_is_none_is_refused(project: Project) -> None:
+    a_table(project.lakehouse, "crm.visits")
+    asset = dg.AssetSpec(["crm", "visits"], metadata={"paimon/freshness": "soon"})
+    with pytest.raises(InvalidInputError, match="paimon/freshness 'soon'"):
+        Ticks(freshness_sensor(), project.instance, project.lakehouse, [asset]).tick()

@@ -1,0 +1,118 @@
+"""Commits by others become events of the asset of their table, with the partitions they changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dagster as dg
+
+from dagster_paimon import snapshot_sensor
+from tests.support.dagster_project import Project
+from tests.support.sensor_ticks import Ticks, a_table, rows
+
+DAYS = dg.StaticPartitionsDefinition(["mon", "tue", "wed"])
+
+
+def ticks(project: Project, *assets: Any, tables: str = "foreign.visits") -> Ticks:
+    return Ticks(snapshot_sensor(tables), project.instance, project.lakehouse, assets)
+
+
+def managed(key: list[str], **arguments: Any) -> Any:
+    @dg.asset(key=key, io_manager_key="paimon_io", **arguments)
+    def made() -> None: ...
+
+    return made
+
+
+def test_an_external_table_is_materialized_once_for_each_snapshot_and_the_tick_says_so(project: Project) -> None:
+    table = a_table(project.lakehouse, "foreign.visits")
+    sensor = ticks(project, dg.AssetSpec(["foreign", "visits"]))
+    assert sensor.tick().skip_message == "foreign.visits has no snapshot after 0"
+    table.append(rows((1, "mon", 1)))
+    table.append(rows((2, "tue", 1)))
+    told = sensor.tick()
+    assert [type(event) for event in told.asset_events] == [dg.AssetMaterialization] * 2
+    assert told.skip_message == "reported 2 materializations of foreign.visits, snapshot 1 to 2"
+    assert sensor.tick().asset_events == []
+    versions = {event.tags["dagster/data_version"] for event in told.asset_events}
+    assert len(versions) == 2
+
+
+def test_a_partitioned_external_asset_is_materialized_by_the_partitions_that_changed(project: Project) -> None:
+    table = a_table(project.lakehouse, "foreign.visits", partitions=["day"])
+    sensor = ticks(project, dg.AssetSpec(["foreign", "visits"], partitions_def=DAYS))
+    table.append(rows((1, "mon", 1), (2, "mon", 1), (3, "wed", 1), (4, "no day", 1)))
+    events = sensor.tick().asset_events
+    assert {e.partition: e.metadata["paimon/partition_added_rows"].value for e in events} == {"mon": 2, "wed": 1}
+    assert "no day" in events[0].metadata["paimon/changed_partitions"].value
+    assert project.instance.get_materialized_partitions(dg.AssetKey(["foreign", "visits"])) == {"mon", "wed"}
+
+
+def test_dynamic_partitions_that_others_write_are_added(project: Project) -> None:
+    table = a_table(project.lakehouse, "foreign.visits", partitions=["day"])
+    days = dg.DynamicPartitionsDefinition(name="days")
+    sensor = ticks(project, dg.AssetSpec(["foreign", "visits"], partitions_def=days))
+    table.append(rows((1, "mon", 1)))
+    assert [event.partition for event in sensor.tick().asset_events] == ["mon"]
+    assert list(project.instance.get_dynamic_partitions("days")) == ["mon"]
+
+
+def test_partitions_of_several_dimensions_are_told_by_their_columns(project: Project) -> None:
+    partitions = dg.MultiPartitionsDefinition({"when": DAYS, "size": dg.StaticPartitionsDefinition(["1", "2"])})
+    table = a_table(project.lakehouse, "foreign.visits", partitions=["day", "amount"])
+    expression = {"when": "day", "size": "amount"}
+    asset = dg.AssetSpec(["foreign", "visits"], partitions_def=partitions, metadata={"partition_expr": expression})
+    sensor = ticks(project, asset)
+    table.append(rows((1, "mon", 1), (2, "tue", 2), (3, "tue", 7)))
+    assert {event.partition for event in sensor.tick().asset_events} == {
+        dg.MultiPartitionKey({"when": "mon", "size": "1"}),
+        dg.MultiPartitionKey({"when": "tue", "size": "2"}),
+    }
+
+
+def test_a_commit_by_others_to_a_managed_table_is_an_observation(project: Project) -> None:
+    table = a_table(project.lakehouse, "foreign.visits", keys=["id"])
+    sensor = ticks(project, managed(["foreign", "visits"]))
+    run = project.instance.create_run_for_job(_empty_job)
+    table.append(rows((1, "mon", 1)), properties={"dagster.run_id": run.run_id})
+    table.append(rows((2, "mon", 1)))
+    table.append(rows((3, "mon", 1)), properties={"dagster.run_id": "of another instance"})
+    table.compact(full=True)
+    told = sensor.tick()
+    assert [type(event) for event in told.asset_events] == [dg.AssetObservation] * 2
+    assert [event.metadata["paimon/snapshot_id"].value for event in told.asset_events] == [2, 3]
+    assert told.skip_message == "reported 2 observations of foreign.visits, snapshot 1 to 4"
+
+
+@dg.job
+def _empty_job() -> None: ...
+
+
+def test_events_reach_the_asset_whose_key_is_not_the_name_of_the_table(project: Project) -> None:
+    for name in ("default.single", "foreign.visits"):
+        a_table(project.lakehouse, name).append(rows((1, "mon", 1)))
+    three_parts = dg.AssetSpec(["prod", "web", "clicks"], metadata={"paimon/table": "foreign.visits"})
+    sensor = ticks(project, dg.AssetSpec("single"), three_parts, tables="*")
+    events = sensor.tick().asset_events
+    assert {event.asset_key for event in events} == {dg.AssetKey("single"), dg.AssetKey(["prod", "web", "clicks"])}
+
+
+def test_a_rollback_and_a_table_created_again_are_reported_with_versions_of_their_own(project: Project) -> None:
+    table = a_table(project.lakehouse, "foreign.visits")
+    sensor = ticks(project, dg.AssetSpec(["foreign", "visits"]))
+    table.append(rows((1, "mon", 1)))
+    table.append(rows((2, "tue", 1)))
+    first, second = (event.tags["dagster/data_version"] for event in sensor.tick().asset_events)
+    table.rollback_to(1)
+    (back,) = sensor.tick().asset_events
+    assert back.tags["dagster/data_version"] == first
+    assert back.metadata["paimon/rolled_back_from"].value == 2
+    table.append(rows((3, "wed", 1)))
+    (other,) = sensor.tick().asset_events
+    assert other.metadata["paimon/snapshot_id"].value == 2
+    assert other.tags["dagster/data_version"] not in (first, second)
+    project.lakehouse.catalog().drop_table("foreign.visits")
+    assert sensor.tick().skip_message == "foreign.visits does not exist"
+    a_table(project.lakehouse, "foreign.visits").append(rows((1, "mon", 1)))
+    (again,) = sensor.tick().asset_events
+    assert again.metadata["paimon/rolled_back_from"].value == 2
