@@ -26,13 +26,13 @@ class ForeignEnvironment:
         return self.root / "bin" / "python"
 
     def run(self, *command: str, cwd: Path, **variables: str) -> str:
-        """What a command prints. An error shows all that it printed."""
+        """What a command prints. An error shows the end of what it printed."""
         inherited = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
         for name in [key for key in inherited if key.startswith(("DAGSTER_", "LAKEHOUSE_", "PYSPARK_", "COV_"))]:
             del inherited[name]
         variables = {"PATH": f"{self.root / 'bin'}:{inherited['PATH']}", "NO_COLOR": "1", "COLUMNS": "200", **variables}
         done = subprocess.run(command, cwd=cwd, env={**inherited, **variables}, capture_output=True, text=True)
-        assert done.returncode == 0, f"{' '.join(command)} failed:\n{done.stdout}\n{done.stderr}"
+        assert done.returncode == 0, f"{' '.join(command)} failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
         return done.stdout
 
 

@@ -127,13 +127,26 @@ def test_each_sensor_is_made_where_tables_are_named_for_it() -> None:
     made = made_by(PaimonSensorsComponent, {"snapshots": "ext.*", "compaction_pressure": "*"})
     assert [sensor.name for sensor in made.sensors] == ["external_snapshots", "compaction_pressure"]
     assert not made_by(PaimonSensorsComponent, {}).sensors
+    every = dict.fromkeys(PaimonSensorsComponent.model_fields, "aviary.*")
+    assert len(made_by(PaimonSensorsComponent, every).sensors) == len(every)
 
 
-def test_checks_are_those_of_the_tables() -> None:
-    made = made_by(PaimonChecksComponent, {"tables": ["aviary.birds"]})
-    keys = {key for check in made.asset_checks for key in check.check_keys}
-    assert {key.asset_key for key in keys} == {dg.AssetKey(["aviary", "birds"])}
-    assert "table_health" in {key.name for key in keys}
+def test_checks_are_those_of_the_tables_on_their_assets() -> None:
+    attributes = {
+        "tables": ["aviary.birds", "aviary.nests"],
+        "checks": ["table_health", "row_count_bounds"],
+        "settings": {"row_count_bounds": {"at_least": 1}},
+        "assets": {"aviary.nests": "eu/trees/nests"},
+    }
+    made = made_by(PaimonChecksComponent, attributes)
+    keys = {(key.asset_key.to_user_string(), key.name) for check in made.asset_checks for key in check.check_keys}
+    assert keys == {
+        (asset, check) for asset in ("aviary/birds", "eu/trees/nests") for check in ("table_health", "row_count_bounds")
+    }
+
+
+def test_a_check_that_does_not_exist_is_refused() -> None:
+    assert "Input should be 'table_health'" in refusal(PaimonChecksComponent, {"tables": [], "checks": ["health"]})
 
 
 def test_components_work_together_in_one_project(tmp_path: Path) -> None:
