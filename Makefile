@@ -76,7 +76,7 @@ docs: setup ## Generate the references in docs/ from the declarations
 	$(BIN)/python -m table_format.procedures > docs/procedures.md
 
 lock: ## Resolve the versions again (needs uv)
-	uv pip compile --universal --python-version 3.11 pyproject.toml --group dev --extra connect --extra frames \
+	uv pip compile --universal --python-version 3.11 pyproject.toml --group dev --extra dagster --extra connect --extra frames \
 		--no-header --no-emit-index-url --no-annotate --upgrade -o requirements/locked.txt
 
 clean: ## Remove what the targets made, except the environment

@@ -24,6 +24,12 @@ from __future__ import annotations
 
 from dagster_paimon.checks import TableCheck, table_checks
 from dagster_paimon.checks.audits import branch_audit
+from dagster_paimon.components import (
+    PaimonChecksComponent,
+    PaimonLakehouseComponent,
+    PaimonMaintenanceComponent,
+    PaimonSensorsComponent,
+)
 from dagster_paimon.io.changes import Changes, changes_since_last_run
 from dagster_paimon.io.evolution import SchemaEvolution
 from dagster_paimon.io.frames import FrameType, SparkFrame
@@ -55,7 +61,11 @@ __all__ = [
     "FrameType",
     "Freshness",
     "LakehouseCatalog",
+    "PaimonChecksComponent",
     "PaimonIOManager",
+    "PaimonLakehouseComponent",
+    "PaimonMaintenanceComponent",
+    "PaimonSensorsComponent",
     "PartitionColumn",
     "RetryUnlessTerminated",
     "SchemaEvolution",

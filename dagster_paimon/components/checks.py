@@ -1,0 +1,44 @@
+"""Checks of tables as a component."""
+# Annotations are not postponed here: Dagster reads those of a component when the class is made.
+
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from dagster_paimon.checks import TableCheck, table_checks
+from dagster_paimon.checks.tables import METADATA_CHECKS
+
+
+class PaimonChecksComponent(dg.Component, dg.Model, dg.Resolvable):
+    """The checks of ``table_checks`` on the assets of some tables.
+
+    Example::
+
+        type: dagster_paimon.PaimonChecksComponent
+        attributes:
+          tables: ["shop.orders", "shop.users"]
+          checks: [table_health, pk_unique, row_count_bounds]
+          settings:
+            row_count_bounds: {at_least: 1}
+          assets:
+            shop.users: crm/people
+    """
+
+    tables: list[str] = Field(description="Names of tables, each `database.table`.")
+    checks: list[TableCheck] = Field(
+        default=list(METADATA_CHECKS), description="Which checks; those that read no row by default."
+    )
+    settings: dict[str, dict[str, Any]] = Field(default_factory=dict, description="Arguments by the name of a check.")
+    assets: dict[str, str] = Field(
+        default_factory=dict, description="Tables whose asset has another key than `database/table`, with that key."
+    )
+
+    def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:  # noqa: ARG002
+        """The checks of each table."""
+        assets = [
+            dg.AssetSpec(dg.AssetKey.from_user_string(key), metadata={"paimon/table": table})
+            for table, key in self.assets.items()
+        ]
+        checks = table_checks(self.tables, self.checks, assets=assets, settings=self.settings)
+        return dg.Definitions(asset_checks=checks)

@@ -1,0 +1,53 @@
+"""The resources of a lakehouse as one component: the catalog, Spark, and the IO manager on both."""
+# Annotations are not postponed here: Dagster reads those of a component when the class is made.
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import dagster as dg
+from pydantic import Field
+
+from dagster_paimon.components.settings import resolved_to, settings_model
+from dagster_paimon.io.io_manager import PaimonIOManager
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.resources.spark import SparkResource
+
+
+class PaimonLakehouseComponent(dg.Component, dg.Model, dg.Resolvable):
+    """The resources ``lakehouse``, ``spark`` and ``paimon_io``. A relative warehouse begins at the project's root.
+
+    Example::
+
+        type: dagster_paimon.PaimonLakehouseComponent
+        attributes:
+          lakehouse:
+            warehouse: {env: LAKEHOUSE_WAREHOUSE}
+          spark:
+            driver_memory: 4g
+    """
+
+    lakehouse: Annotated[
+        LakehouseCatalog,
+        resolved_to(LakehouseCatalog, settings_model(LakehouseCatalog)),
+    ] = Field(
+        default_factory=lambda: LakehouseCatalog(warehouse="warehouse"),
+        description="The catalog; its warehouse is `warehouse` in the project unless it says otherwise.",
+    )
+    spark: Annotated[SparkResource, resolved_to(SparkResource, settings_model(SparkResource))] = Field(
+        default_factory=SparkResource, description="The Spark session; none is started before it is needed."
+    )
+    paimon_io: Annotated[
+        dict[str, Any],
+        resolved_to(dict[str, Any], settings_model(PaimonIOManager, without=frozenset({"lakehouse", "spark"}))),
+    ] = Field(default_factory=dict, description="Settings of the IO manager.")
+
+    def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
+        """The three resources, under the keys that jobs, sensors and checks ask for."""
+        lakehouse = in_project(self.lakehouse, context.project_root)
+        io_manager = PaimonIOManager(lakehouse=lakehouse, spark=self.spark, **self.paimon_io)
+        return dg.Definitions(resources={"lakehouse": lakehouse, "spark": self.spark, "paimon_io": io_manager})
+
+
+def in_project(lakehouse: LakehouseCatalog, root: Path) -> LakehouseCatalog:
+    """The catalog, with a relative warehouse below the project's root unless it names a base directory itself."""
+    return lakehouse if lakehouse.base_directory else lakehouse.model_copy(update={"base_directory": str(root)})

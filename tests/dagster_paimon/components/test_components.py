@@ -1,0 +1,166 @@
+"""Components declared in YAML make what the factories make, with the settings that the resources know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster.components.core.component_tree import ComponentTreeException
+from dagster.components.testing import create_defs_folder_sandbox
+
+from dagster_paimon import (
+    PaimonChecksComponent,
+    PaimonIOManager,
+    PaimonLakehouseComponent,
+    PaimonMaintenanceComponent,
+    PaimonSensorsComponent,
+    SparkMode,
+    maintenance_jobs,
+    maintenance_schedules,
+)
+
+pytestmark = [pytest.mark.dagster, pytest.mark.filterwarnings("ignore::dagster.BetaWarning")]
+
+
+def made_by(component: type[dg.Component], attributes: Mapping[str, Any]) -> dg.Definitions:
+    """The definitions of a project whose only component is this one."""
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(
+            component_cls=component,
+            defs_yaml_contents={"type": f"dagster_paimon.{component.__name__}", "attributes": dict(attributes)},
+        )
+        with sandbox.load_component_and_build_defs(defs_path=path) as (_, defs):
+            return defs
+
+
+def refusal(component: type[dg.Component], attributes: Mapping[str, Any]) -> str:
+    """Why the attributes are refused: Dagster shows the whole chain of errors."""
+    with pytest.raises(ComponentTreeException) as caught:
+        made_by(component, attributes)
+    return "\n".join(str(error) for error in chain_of(caught.value))
+
+
+def chain_of(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def resources(attributes: Mapping[str, Any]) -> Any:
+    return made_by(PaimonLakehouseComponent, attributes).resources
+
+
+def test_settings_in_yaml_reach_the_resources() -> None:
+    made = resources(
+        {
+            "lakehouse": {"warehouse": "/data/aviary", "table_defaults": {"bucket": "2"}},
+            "spark": {"mode": "connect", "remote": "sc://spark.example:15002"},
+            "paimon_io": {"schema_evolution": "add_columns"},
+        }
+    )
+    assert sorted(made) == ["lakehouse", "paimon_io", "spark"]
+    assert made["lakehouse"].warehouse == "/data/aviary"
+    assert made["lakehouse"].table_defaults == {"bucket": "2"}
+    assert made["spark"].mode is SparkMode.connect
+    assert isinstance(made["paimon_io"], PaimonIOManager)
+    assert made["paimon_io"].schema_evolution == "add_columns"
+    assert made["paimon_io"].lakehouse.warehouse == "/data/aviary"
+
+
+def test_a_text_is_read_from_the_environment_when_it_is_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("AVIARY", raising=False)
+    lakehouse = resources({"lakehouse": {"warehouse": {"env": "AVIARY"}}})["lakehouse"]
+    assert lakehouse.warehouse == dg.EnvVar("AVIARY")
+    monkeypatch.setenv("AVIARY", str(tmp_path))
+    assert lakehouse.catalog_options({})["warehouse"] == str(tmp_path)
+
+
+def test_a_relative_warehouse_begins_at_the_root_of_the_project() -> None:
+    lakehouse = resources({})["lakehouse"]
+    root = Path(lakehouse.base_directory)
+    assert root.is_absolute()
+    assert root != Path.cwd()
+    assert lakehouse.catalog_options({})["warehouse"] == str(root / "warehouse")
+
+
+def test_a_base_directory_that_is_given_stays() -> None:
+    made = resources({"lakehouse": {"warehouse": "birds", "base_directory": "/srv"}})
+    assert made["lakehouse"].catalog_options({})["warehouse"] == "/srv/birds"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "named"),
+    [
+        ({"lakehouse": {"warehous": "/data"}}, "Settings.warehous at"),
+        ({"spark": {"mode": "remote"}}, "Input should be 'local', 'master' or 'connect'"),
+        ({"paimon_io": {"lakehouse": {}}}, "Settings.lakehouse at"),
+        (
+            {"lakehouse": {"warehouse": "/data", "options": {"fs.s3a.secret.key": "abc"}}},
+            "fs.s3a.secret.key: secrets do not",
+        ),
+    ],
+)
+def test_a_setting_that_no_resource_takes_is_refused_by_name(attributes: dict[str, Any], named: str) -> None:
+    assert named in refusal(PaimonLakehouseComponent, attributes)
+
+
+def test_maintenance_makes_the_jobs_and_schedules_of_the_factories() -> None:
+    made = made_by(PaimonMaintenanceComponent, {"tables": ["aviary.*", "ods.birds"]})
+    assert {job.name for job in made.jobs} == {job.name for job in maintenance_jobs()}
+    assert {schedule.name for schedule in made.schedules} == {schedule.name for schedule in maintenance_schedules()}
+
+
+def test_maintenance_without_schedules_has_only_jobs() -> None:
+    made = made_by(PaimonMaintenanceComponent, {"schedules": False})
+    assert made.jobs
+    assert not made.schedules
+
+
+def test_a_pattern_that_names_no_table_is_refused() -> None:
+    assert "'birds' names no table" in refusal(PaimonMaintenanceComponent, {"tables": "birds"})
+
+
+def test_each_sensor_is_made_where_tables_are_named_for_it() -> None:
+    made = made_by(PaimonSensorsComponent, {"snapshots": "ext.*", "compaction_pressure": "*"})
+    assert [sensor.name for sensor in made.sensors] == ["external_snapshots", "compaction_pressure"]
+    assert not made_by(PaimonSensorsComponent, {}).sensors
+    every = dict.fromkeys(PaimonSensorsComponent.model_fields, "aviary.*")
+    assert len(made_by(PaimonSensorsComponent, every).sensors) == len(every)
+
+
+def test_checks_are_those_of_the_tables_on_their_assets() -> None:
+    attributes = {
+        "tables": ["aviary.birds", "aviary.nests"],
+        "checks": ["table_health", "row_count_bounds"],
+        "settings": {"row_count_bounds": {"at_least": 1}},
+        "assets": {"aviary.nests": "eu/trees/nests"},
+    }
+    made = made_by(PaimonChecksComponent, attributes)
+    keys = {(key.asset_key.to_user_string(), key.name) for check in made.asset_checks for key in check.check_keys}
+    assert keys == {
+        (asset, check) for asset in ("aviary/birds", "eu/trees/nests") for check in ("table_health", "row_count_bounds")
+    }
+
+
+def test_a_check_that_does_not_exist_is_refused() -> None:
+    assert "Input should be 'table_health'" in refusal(PaimonChecksComponent, {"tables": [], "checks": ["health"]})
+
+
+def test_components_work_together_in_one_project(tmp_path: Path) -> None:
+    with create_defs_folder_sandbox() as sandbox:
+        for component, attributes in (
+            (PaimonLakehouseComponent, {"lakehouse": {"warehouse": str(tmp_path)}}),
+            (PaimonMaintenanceComponent, {}),
+            (PaimonSensorsComponent, {"compaction_pressure": "*", "missing_indexes": "*"}),
+        ):
+            sandbox.scaffold_component(
+                component_cls=component,
+                defs_path=component.__name__.lower(),
+                defs_yaml_contents={"type": f"dagster_paimon.{component.__name__}", "attributes": attributes},
+            )
+        with sandbox.build_all_defs() as defs:
+            dg.Definitions.validate_loadable(defs)
+            assert defs.resolve_job_def("compact_table")
