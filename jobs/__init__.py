@@ -6,11 +6,12 @@ from typing import Any, Final
 
 from assets import MANAGED_TABLES
 from dagster_paimon import maintenance_jobs, maintenance_schedules
-from jobs.pipelines import all_checks, cdc_daily, follow_changes, ingest, main_pipeline, marts
+from jobs.pipelines import all_checks, cdc_daily, enrich, follow_changes, ingest, main_pipeline, marts
 
 all_jobs: Final[tuple[Any, ...]] = (
     ingest,
     marts,
+    enrich,
     follow_changes,
     main_pipeline,
     all_checks,

@@ -25,8 +25,14 @@ main_pipeline: Final = dg.define_asset_job(
 
 marts: Final = dg.define_asset_job(
     "marts",
-    selection=dg.AssetSelection.assets("mart/daily_revenue", "dwd/orders_enriched_staged", "dwd/orders_enriched"),
+    selection=dg.AssetSelection.assets("mart/daily_revenue") | _STAGED,
     description="Compute the marts of some days from `dwd`; the enriched orders are audited before they are published.",
+)
+
+enrich: Final = dg.define_asset_job(
+    "enrich",
+    selection=_STAGED,
+    description="Write the enriched orders of some days to a branch, audit them, and publish them.",
 )
 
 follow_changes: Final = dg.define_asset_job(
