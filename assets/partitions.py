@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import date
+from datetime import date, timedelta
 from typing import Final
 
 import dagster as dg
 
 from assets.feed.plan import FIRST_DAY
 
-daily: Final = dg.DailyPartitionsDefinition(start_date=FIRST_DAY.isoformat())
+FEED_DAYS: Final = 31
+"""Days of the feed. The window is fixed, so that pages and plots show how much of it is loaded."""
+
+daily: Final = dg.DailyPartitionsDefinition(
+    start_date=FIRST_DAY.isoformat(), end_date=(FIRST_DAY + timedelta(days=FEED_DAYS)).isoformat()
+)
 
 ONE_RUN: Final = dg.BackfillPolicy.single_run()
 """A range of days is one run: one JVM, one Spark plan and one commit for each table."""

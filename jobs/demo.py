@@ -21,6 +21,7 @@ from typing import Any, Final
 import dagster as dg
 
 from assets.feed import FeedPlan
+from assets.partitions import FEED_DAYS
 from dagster_paimon.maintenance.requests import MAINTAINS_TAG
 from dagster_paimon.resources.java import JavaNotFound, default_launchers, find_java
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
@@ -193,10 +194,10 @@ def _span(days: tuple[str, str]) -> str:
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m jobs.demo", description="Run the lakehouse's main job headless.")
     parser.add_argument("command", nargs="?", choices=("run", "write-clicks"), default="run")
-    parser.add_argument("--days", type=_at_least(1), default=10, help="days of the feed (default 10)")
+    parser.add_argument("--days", type=_between(1, FEED_DAYS), default=10, help="days of the feed (default 10)")
     parser.add_argument(
         "--events",
-        type=_at_least(20),
+        type=_between(20, 100_000_000),
         default=5_000,
         help="events of a day (default 5000); another number is another shop, give it another warehouse",
     )
@@ -204,11 +205,11 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _at_least(smallest: int) -> Any:  # noqa: ANN401 - argparse calls it with the text
+def _between(smallest: int, largest: int) -> Any:  # noqa: ANN401 - argparse calls it with the text
     def number(text: str) -> int:
         value = int(text)
-        if value < smallest:
-            message = f"expected at least {smallest}, found {value}"
+        if not smallest <= value <= largest:
+            message = f"expected {smallest} to {largest}, found {value}"
             raise argparse.ArgumentTypeError(message)
         return value
 

@@ -51,7 +51,7 @@ def test_the_foreign_writer_needs_no_spark(warehouse: Path, capsys: pytest.Captu
     assert LakehouseCatalog(warehouse=str(warehouse)).table("ext.web_clicks").scan().to_arrow().num_rows == 25
 
 
-@pytest.mark.parametrize("arguments", [["--days", "0"], ["--events", "5"], ["sell-clicks"]])
+@pytest.mark.parametrize("arguments", [["--days", "0"], ["--days", "32"], ["--events", "5"], ["sell-clicks"]])
 def test_arguments_that_cannot_be_meant_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as raised:
         main(arguments)
