@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo ui test lint format interop simulate torture indexes bench bench-indexes structure docs lock clean
+.PHONY: help setup demo ui test lint format interop simulate torture indexes endtoend bench bench-indexes structure docs lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -58,6 +58,9 @@ indexes: setup ## Damage file indexes, look up every value in them, and hand tab
 	$(BIN)/python -m tests.corruption.file_indexes --damages 24000
 	$(BIN)/python -m tests.kernels.file_index.look_ups
 	INDEX_HAND_OVERS=155 $(BIN)/python -m pytest -m oracle -s tests/oracle/test_index_hand_overs.py
+
+endtoend: setup ## Run the shop with a webserver and a daemon, strike at its runs, and compare the tables
+	$(BIN)/python -m tests.endtoend
 
 bench: setup ## Measure the workloads side by side with plain Spark and the peers
 	$(BIN)/python -m benchmarks.run
