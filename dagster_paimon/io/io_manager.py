@@ -26,7 +26,7 @@ from dagster_paimon.io.engines import writer_of
 from dagster_paimon.io.evolution import SchemaEvolution
 from dagster_paimon.io.frames import FrameType, allows_none, frame_type_of, known_types
 from dagster_paimon.io.loading import load, load_nothing
-from dagster_paimon.io.materializations import not_landed, record
+from dagster_paimon.io.materializations import record, unmaterialized
 from dagster_paimon.io.partitions import condition_of, dimensions, from_first, slices_of
 from dagster_paimon.io.spec import ReadSpec, WriteMode, WriteSpec
 from dagster_paimon.io.writing import Written, write_output
@@ -37,7 +37,7 @@ from dagster_paimon.resources.secrets import HIDES_INPUT, redacted_errors
 from dagster_paimon.resources.spark import SparkResource
 from table_format.errors import InvalidInputError, NotFoundError
 from table_format.model.arguments import optional_text
-from table_format.model.predicate import Predicate
+from table_format.model.predicate import Predicate, columns_of
 from table_format.secrets import Secret
 from table_format.table.read.scan import Scan
 from table_format.table.table import Table
@@ -113,7 +113,7 @@ class PaimonIOManager(dg.ConfigurableIOManager):
             "paimon/consumed": listed(f"{table}: snapshot {snapshot}" for table, snapshot in consumed.items()),
             **{key: metadata[key] for key in _PASSED_ON if key in metadata},
         }
-        record(context, report, own, written.partition_rows, not_landed(context, spec, written))
+        record(context, report, own, written.partition_rows, unmaterialized(context, spec, written))
 
     def _spec(self, context: dg.OutputContext, metadata: Mapping[str, Any]) -> WriteSpec:
         spec = WriteSpec.of(_table_of(context, metadata), metadata, self.default_mode)
@@ -146,9 +146,13 @@ class PaimonIOManager(dg.ConfigurableIOManager):
             return None if allows_none(annotation) else load_nothing(wanted, self.spark)
         if allows_none(annotation) and context.has_asset_partitions and not context.asset_partition_keys:
             return None
+        condition = _condition(context, upstream, table, open_end=spec.open_end)
+        columns = spec.columns
+        if columns is not None and condition is not None and wanted is FrameType.pyspark:
+            columns = tuple(dict.fromkeys((*columns, *sorted(columns_of(condition)))))  # Spark tests the condition
         scan = table.scan(
-            columns=spec.columns,
-            filter=_condition(context, upstream, table, open_end=spec.open_end),
+            columns=columns,
+            filter=condition,
             options=time_travel(spec.read, context.step_context.dagster_run.tags.get(AS_OF_TAG)),
         )
         snapshot = scan.plan().snapshot
@@ -156,7 +160,7 @@ class PaimonIOManager(dg.ConfigurableIOManager):
             self._consumed.setdefault(_step(context), {})[name] = snapshot.id
             context.log.info("%s", _reading(name, scan))
             context.log.debug("%s", scan.plan())
-        return load(scan, wanted, self.spark)
+        return load(scan, wanted, self.spark, columns=spec.columns if wanted is FrameType.pyspark else None)
 
     def _source(self, context: dg.InputContext, spec: ReadSpec, upstream: Mapping[str, Any]) -> tuple[str, str | None]:
         """The table to read and its branch: the one named, else that of the run or of the asset, if it exists."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.dataset
 
 from dagster_paimon.io.frames import FrameType
 from dagster_paimon.resources.spark import SparkResource
@@ -40,8 +39,10 @@ def require_package(wanted: FrameType) -> None:
         raise InvalidInputError(message) from error
 
 
-def load(scan: Scan, wanted: FrameType, spark: SparkResource) -> Any:  # noqa: ANN401 - the frame of the annotation
-    """The rows of a planned scan; of a Spark frame or a RecordBatchReader nothing is read before it is used.
+def load(scan: Scan, wanted: FrameType, spark: SparkResource, *, columns: Sequence[str] | None = None) -> Any:  # noqa: ANN401 - the frame of the annotation
+    """The rows of a planned scan, with these ``columns`` of it or with all.
+
+    Of a Spark frame or a RecordBatchReader nothing is read before it is used.
 
     A duckdb relation belongs to duckdb's default connection, so that several can be joined.
 
@@ -50,7 +51,7 @@ def load(scan: Scan, wanted: FrameType, spark: SparkResource) -> Any:  # noqa: A
     """
     require_package(wanted)
     if wanted is FrameType.pyspark:
-        return _spark_frame(scan, spark)
+        return _spark_frame(scan, spark, columns)
     if wanted is FrameType.record_batch_reader:
         return scan.to_reader()
     return _FROM_ARROW[wanted](scan.to_arrow())
@@ -67,13 +68,21 @@ def load_nothing(wanted: FrameType, spark: SparkResource) -> Any:  # noqa: ANN40
     return empty.to_reader() if wanted is FrameType.record_batch_reader else _FROM_ARROW[wanted](empty)
 
 
-def _spark_frame(scan: Scan, spark: SparkResource) -> Any:  # noqa: ANN401 - pyspark may be missing
+def _spark_frame(scan: Scan, spark: SparkResource, columns: Sequence[str] | None) -> Any:  # noqa: ANN401 - pyspark may be missing
+    from table_format.spark.names import column
     from table_format.spark.read.frames import frame_of
     from table_format.spark.tasks.code_shipping import ship_code
 
     session = spark.session()
     ship_code(session)
-    return frame_of(session, scan.facts, scan.plan())
+    frame = frame_of(session, scan.facts, scan.plan())
+    return frame if columns is None else frame.select(*map(column, columns))
+
+
+def _dataset(table: pa.Table) -> Any:  # noqa: ANN401 - importing pyarrow.dataset imports pandas
+    from pyarrow.dataset import dataset
+
+    return dataset(table)
 
 
 def _polars(table: pa.Table) -> Any:  # noqa: ANN401 - polars may be missing
@@ -90,7 +99,7 @@ def _duckdb(table: pa.Table) -> Any:  # noqa: ANN401 - duckdb may be missing
 
 _FROM_ARROW: Final[Mapping[FrameType, Callable[[pa.Table], Any]]] = {
     FrameType.pyarrow: lambda table: table,
-    FrameType.dataset: pyarrow.dataset.dataset,
+    FrameType.dataset: _dataset,
     FrameType.pandas: lambda table: table.to_pandas(),
     FrameType.polars: _polars,
     FrameType.polars_lazy: lambda table: _polars(table).lazy(),

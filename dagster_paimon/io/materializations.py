@@ -1,4 +1,4 @@
-"""What Dagster records of an output: its metadata, for each partition its own rows, and which partitions landed.
+"""What Dagster records of an output: its metadata, for each partition its own rows, and which partitions it has.
 
 Dagster copies the metadata of an output to every partition of a range, and records a materialization of each of them.
 What differs between partitions is therefore given to it one by one, and partitions that brought nothing and never had a
@@ -27,7 +27,7 @@ def record(
     empty: Collection[str],
 ) -> None:
     """Give the metadata of an output to Dagster; ``empty`` partitions get no materialization."""
-    own = {**own, **({"paimon/not_landed": listed(sorted(empty))} if empty else {})}
+    own = {**own, **({"paimon/unmaterialized": listed(sorted(empty))} if empty else {})}
     # What an asset has said of itself stays as it is.
     context.add_output_metadata({k: v for k, v in {**report.metadata, **own}.items() if k not in _given(context)})
     if not context.has_asset_key:
@@ -46,7 +46,7 @@ def record(
         _record_only(context, [key for key in context.asset_partition_keys if key not in empty])
 
 
-def not_landed(context: dg.OutputContext, spec: WriteSpec, written: Written) -> frozenset[str]:
+def unmaterialized(context: dg.OutputContext, spec: WriteSpec, written: Written) -> frozenset[str]:
     """The partitions of the run that brought no rows and never had a materialization, if those are to be skipped."""
     if spec.empty_partitions is EmptyPartitions.materialize or not context.has_asset_key:
         return frozenset()

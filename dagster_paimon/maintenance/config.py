@@ -54,7 +54,7 @@ def known_tables(config: type[ConfigT], names: Sequence[str]) -> type[ConfigT]:
         return config
     # Dagster remembers types of configurations by their names, so lists of other tables need another name.
     digest = sha256("\n".join(names).encode()).hexdigest()
-    known = StrEnum(f"KnownTable_{digest[:8]}", {name: name for name in names})  # type: ignore[misc]
+    known = StrEnum(f"KnownTable_{digest[:8]}", {name: name for name in names})  # type: ignore[misc]  # the names are known at run time only
     fields: dict[str, Any] = {
         "table": (known | None, Field(default=None, description="database.table")),
         "tables": (list[known], Field(default_factory=list, description=_TABLES)),

@@ -99,7 +99,7 @@ def mark_partitions_of_one(visit: Visit, config: MarkPartitionsConfig) -> Outcom
     )
 
 
-def _check_marks(table: Table, config: MarkPartitionsConfig) -> None:
+def _check_markable(table: Table, config: MarkPartitionsConfig) -> None:
     if not config.partitions:
         message = "no partition is given; set partitions"
         raise InvalidInputError(message)
@@ -113,6 +113,6 @@ MARK_PARTITIONS: Final = Maintenance(
     description="Mark partitions as complete by a success file.",
     config=MarkPartitionsConfig,
     work=mark_partitions_of_one,
-    check=_check_marks,
+    check=_check_markable,
     measured=False,
 )

@@ -31,7 +31,7 @@ from dagster_paimon.resources.secrets import (
     value_of,
     without_wire_logs,
 )
-from dagster_paimon.resources.spark_process import cancel_jobs, forget_dead_session
+from dagster_paimon.resources.spark_process import cancel_jobs_when_interrupted, forget_dead_session
 from table_format.secrets import SPARK_KEY_PATTERN, SPARK_TEXT_PATTERN, Secret, redact
 
 if TYPE_CHECKING:
@@ -87,12 +87,14 @@ class SparkResource(Guarded):
         say = log or logging.getLogger(__name__).info
         active = None if self.mode is SparkMode.connect else _active_session(say)
         if active is not None:
+            cancel_jobs_when_interrupted(active)
             return active
         began = time.monotonic()
         with redacted_errors(self.known_secrets()):
             address = value_of(self.remote) if self.mode is SparkMode.connect else self.master
             say(f"starting Spark ({self.mode}: {redact(address)}) ...")
             session = self._make()
+        cancel_jobs_when_interrupted(session)
         say(f"Spark {session.version} started in {time.monotonic() - began:.0f} s")
         return session
 
@@ -111,7 +113,6 @@ class SparkResource(Guarded):
                 yield session
             except (DagsterExecutionInterruptedError, KeyboardInterrupt):
                 log(f"{what} was interrupted: its Spark jobs are cancelled")
-                cancel_jobs(session)
                 raise
 
     def known_secrets(self) -> tuple[Secret, ...]:

@@ -7,13 +7,20 @@ their JVM has died. Everything that is asked of them fails then.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, cast
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
     from subprocess import Popen
 
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
+
+_LONGEST_CANCEL_SECONDS: Final = 10.0
 
 
 def forget_dead_session() -> str | None:
@@ -33,8 +40,43 @@ def forget_dead_session() -> str | None:
     return None
 
 
+def cancel_jobs_when_interrupted(session: SparkSession) -> None:
+    """Let SIGINT and SIGTERM cancel the jobs of a session before the handlers that are installed now do their work.
+
+    They would raise an error in the middle of a call to the JVM, and pyspark makes further calls on its way out, which
+    wait until the job has ended.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before = signal.getsignal(number)
+        if callable(before) and not isinstance(before, _CancellingHandler):
+            signal.signal(number, _CancellingHandler(session, before))
+
+
+@dataclass(frozen=True, slots=True)
+class _CancellingHandler:
+    session: SparkSession
+    before: Callable[[int, FrameType | None], object]
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        cancel_jobs(self.session)
+        self.before(number, frame)
+
+
 def cancel_jobs(session: SparkSession) -> None:
-    """Cancel all jobs of a session; one that cannot be reached has none."""
+    """Cancel all jobs of a session while this thread waits for one of them.
+
+    The connection of this thread to the JVM is taken by that job, so another thread asks, and the connection is closed:
+    what comes next would wait for the job, and get its answer.
+    """
+    asking = threading.Thread(target=_cancel, args=(session,), name="cancel-spark-jobs", daemon=True)
+    asking.start()
+    asking.join(_LONGEST_CANCEL_SECONDS)
+    _close_connection()
+
+
+def _cancel(session: SparkSession) -> None:
     try:
         if type(session).__module__.startswith("pyspark.sql.connect"):
             session.interruptAll()
@@ -42,6 +84,15 @@ def cancel_jobs(session: SparkSession) -> None:
             session.sparkContext.cancelAllJobs()
     except Exception:
         logging.getLogger(__name__).debug("the jobs of the session were not cancelled", exc_info=True)
+
+
+def _close_connection() -> None:
+    from pyspark import SparkContext
+
+    client: Any = getattr(SparkContext._gateway, "_gateway_client", None)
+    connection = client.get_thread_connection() if hasattr(client, "get_thread_connection") else None
+    if connection is not None:
+        connection.close(reset=True)
 
 
 def _is_running(context: type[SparkContext]) -> bool:

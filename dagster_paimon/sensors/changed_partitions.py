@@ -196,6 +196,8 @@ def _due(
     context: dg.SensorEvaluationContext, target: TableAsset, state: RequestState, notes: list[str]
 ) -> tuple[RequestState, list[dg.RunRequest]]:
     if not state.waiting:
+        if state.requests:
+            notes.append(f"{len(state.requests)} runs are under way")
         return state, []
     if state.requests:
         notes.append(f"{len(state.requests)} runs are under way; {_listed(sorted(state.waiting))} wait")

@@ -29,7 +29,7 @@ class ConsumerLag:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Requested:
     run_key: str = ""
     requested_ms: int = 0
     failures: int = 0
@@ -89,42 +89,42 @@ def changelog_ready_sensor(
     )
     def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
         """Compare the consumer's position with the table's snapshots."""
-        asked = _Asked(**json.loads(context.cursor or "{}"))
+        last = _Requested(**json.loads(context.cursor or "{}"))
         now = now_ms()
         try:
             opened = lakehouse.table(table)
         except TableNotFound:
-            return _nothing(asked, f"{table} does not exist")
-        if asked.run_key:
-            result = outcome(context.instance, asked.run_key, requested_ms=asked.requested_ms, now=now)
+            return _nothing(last, f"{table} does not exist")
+        if last.run_key:
+            result = outcome(context.instance, last.run_key, requested_ms=last.requested_ms, now=now)
             if result is Outcome.RUNNING:
-                return _nothing(asked, f"a run for '{consumer}' is under way")
-            failures = asked.failures + 1 if result is Outcome.FAILED else 0
-            asked = _Asked(
+                return _nothing(last, f"a run for '{consumer}' is under way")
+            failures = last.failures + 1 if result is Outcome.FAILED else 0
+            last = _Requested(
                 failures=failures,
                 not_before_ms=now + pause_ms(failures) if failures else 0,
-                served="" if failures else asked.served,
+                served="" if failures else last.served,
             )
         lag = consumer_lag(opened, consumer)
         latest_id = lag.latest.id if lag.latest else 0
         if lag.next_id > latest_id + 1:
             note = f"'{consumer}' reads snapshot {lag.next_id} next and the latest of {table} is {latest_id}: the table"
             context.log.warning("%s was rolled back or created again; reset the consumer", note)
-            return _nothing(asked, f"{note} was rolled back or created again; reset the consumer")
+            return _nothing(last, f"{note} was rolled back or created again; reset the consumer")
         behind = f"'{consumer}' is {lag.snapshots} snapshots and {lag.rows} rows behind {table}"
         is_due = lag.snapshots >= max(min_snapshots, 1) if min_rows is None else lag.rows >= max(min_rows, 1)
         if min_rows is not None and min_snapshots > 1:
             is_due = is_due or lag.snapshots >= min_snapshots
         state = "" if lag.latest is None else f"{lag.next_id} {data_version(lag.latest).value}"
-        if not is_due or state == asked.served:
-            return _nothing(asked, behind)
-        if now < asked.not_before_ms:
-            return _nothing(asked, f"{behind}; again in {(asked.not_before_ms - now) // 1000 + 1} s after a failure")
+        if not is_due or state == last.served:
+            return _nothing(last, behind)
+        if now < last.not_before_ms:
+            return _nothing(last, f"{behind}; again in {(last.not_before_ms - now) // 1000 + 1} s after a failure")
         context.log.info("%s", behind)
         run_key = f"{consumer} {table} {state} {now}"
-        requested = _Asked(run_key, now, asked.failures, asked.not_before_ms, state)
+        request_made = _Requested(run_key, now, last.failures, last.not_before_ms, state)
         request = dg.RunRequest(run_key=run_key, tags={"lakehouse/consumer": consumer})
-        return dg.SensorResult(run_requests=[request], cursor=json.dumps(asdict(requested)))
+        return dg.SensorResult(run_requests=[request], cursor=json.dumps(asdict(request_made)))
 
     return sensor
 
@@ -133,5 +133,5 @@ def _keys(assets: Sequence[dg.AssetKey | str]) -> list[dg.AssetKey]:
     return [key if isinstance(key, dg.AssetKey) else dg.AssetKey(key.split("/")) for key in assets]
 
 
-def _nothing(asked: _Asked, note: str) -> dg.SensorResult:
-    return dg.SensorResult(skip_reason=dg.SkipReason(note), cursor=json.dumps(asdict(asked)))
+def _nothing(last: _Requested, note: str) -> dg.SensorResult:
+    return dg.SensorResult(skip_reason=dg.SkipReason(note), cursor=json.dumps(asdict(last)))

@@ -4,7 +4,7 @@ An asset names its table by ``paimon/table`` in its metadata; without it the tab
 ``table_name`` says. Several assets may have one table, such as one asset for each branch. One of them is the asset of
 the table; the order of preference is:
 
-1. an asset of the main branch before one whose metadata has ``paimon/branch``
+1. an asset of the main branch before one whose metadata has ``paimon/branch`` or ``paimon/wap``
 2. an asset that names the table before one whose key gives it
 3. an asset that a job makes before an external one
 4. the shorter key, then the order of the alphabet
@@ -23,6 +23,7 @@ from dagster_paimon.resources.lakehouse import asset_key, table_name
 
 _TABLE: Final = "paimon/table"
 _BRANCH: Final = "paimon/branch"
+_WAP: Final = "paimon/wap"
 
 _Rank: TypeAlias = tuple[bool, bool, bool, int, tuple[str, ...]]
 
@@ -98,7 +99,7 @@ def _rank(asset: AssetNode) -> _Rank:
     """The smaller, the better."""
     metadata = asset.metadata
     return (
-        _BRANCH in metadata,
+        _BRANCH in metadata or metadata.get(_WAP) is True,
         _TABLE not in metadata,
         not asset.is_materializable,
         len(asset.key.path),

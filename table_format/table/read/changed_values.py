@@ -65,7 +65,7 @@ def changed_values(
         return _distinct([], field)
     last = snapshots[-1]
     with explaining_expiry(facts.store, *(s.id for s in (*(() if before is None else (before,)), *snapshots))):
-        entries = [*_touched_entries(facts, snapshots), *_entries_with_other_marks(facts, before, last)]
+        entries = [*_touched_entries(facts, snapshots), *_entries_with_other_deletions(facts, before, last)]
         if column in facts.schema.partition_keys:
             return _distinct([_partition_values(facts, column, (e.partition for e in entries))], field)
     if not facts.schema.primary_keys:
@@ -119,7 +119,7 @@ def _touched_entries(facts: TableFacts, snapshots: Iterable[Snapshot]) -> Iterat
         yield from (e for e in entries if e.bucket != POSTPONE_BUCKET)
 
 
-def _entries_with_other_marks(facts: TableFacts, before: Snapshot | None, last: Snapshot) -> list[ManifestEntry]:
+def _entries_with_other_deletions(facts: TableFacts, before: Snapshot | None, last: Snapshot) -> list[ManifestEntry]:
     """The files of an append table of which other rows are marked as deleted: no manifest of a commit names them."""
     if facts.schema.primary_keys or before is None or before.index_manifest == last.index_manifest:
         return []

@@ -272,7 +272,7 @@ def test_the_first_partition_may_be_told_that_there_is_nothing_before_it(project
     assert [rows if rows is None else rows.num_rows for rows in seen] == [None, 1, None]
 
 
-# --- rows of each partition, and partitions that never landed -------------------------------------------------------
+# --- rows of each partition, and partitions that never had one ------------------------------------------------------
 
 UPSERT = {
     "paimon/write_mode": "upsert",
@@ -327,7 +327,7 @@ def test_days_that_brought_nothing_and_never_had_a_row_are_not_materialized(proj
     asset = an_upsert(arrivals)
     found = events(project.run(asset, days=("2026-03-01", "2026-03-04")))
     assert sorted(map(str, found)) == ["2026-03-01", "2026-03-03"]
-    assert found["2026-03-01"]["paimon/not_landed"] == "2026-03-02; 2026-03-04"
+    assert found["2026-03-01"]["paimon/unmaterialized"] == "2026-03-02; 2026-03-04"
     materialized = project.instance.get_materialized_partitions(dg.AssetKey(["lab", "readings"]))
     assert materialized == {"2026-03-01", "2026-03-03"}
     arrivals.clear()

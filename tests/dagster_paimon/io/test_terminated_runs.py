@@ -13,6 +13,7 @@ from dagster_paimon.io.commits import Committer
 from dagster_paimon.io.engines import ArrowWriter
 from dagster_paimon.io.evolution import SchemaEvolution
 from dagster_paimon.io.writing import WriteMode, WriteSpec, Written, write_output
+from dagster_paimon.resources.retries import RetryUnlessTerminated
 from table_format import Table, load_catalog
 from table_format.io.memory import MemoryFileIO
 from tests.support.dagster_project import Project
@@ -62,7 +63,7 @@ def test_a_terminated_run_deletes_nothing_that_it_has_committed(verb: str, part:
 
 @pytest.mark.dagster
 @pytest.mark.parametrize("mode", ["append", "overwrite_partition"])
-def test_an_interrupted_step_leaves_no_file(project: Project, mode: str) -> None:
+def test_an_interrupted_step_is_not_tried_again_and_leaves_no_file(project: Project, mode: str) -> None:
     attempts: list[int] = []
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -74,6 +75,7 @@ def test_an_interrupted_step_leaves_no_file(project: Project, mode: str) -> None
         io_manager_key="paimon_io",
         partitions_def=dg.DailyPartitionsDefinition("2026-03-01"),
         metadata={"partition_expr": "at", "paimon/write_mode": mode, "paimon/options": {"target-file-size": "1 kb"}},
+        retry_policy=RetryUnlessTerminated(max_retries=2),
     )
     def readings(context: dg.AssetExecutionContext) -> pa.RecordBatchReader:
         attempts.append(1)

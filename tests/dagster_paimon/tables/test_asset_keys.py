@@ -1,6 +1,7 @@
 """A report on a table lands on the asset that is stored in it, however key and name differ."""
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
+from types import SimpleNamespace
 from typing import Any
 
 import dagster as dg
@@ -85,3 +86,13 @@ def test_a_sensor_sees_the_assets_of_its_code_location() -> None:
     context = dg.build_sensor_context(repository_def=defs.get_repository_def())
     assert TableAssets.of_context(context).key_of("default.single") == dg.AssetKey("single")
     assert TableAssets.of_context(dg.build_sensor_context()).keys == {}
+
+
+def test_a_table_belongs_to_the_asset_that_publishes_it_and_not_to_the_one_that_stages_it() -> None:
+    def node(key: str, **metadata: object) -> object:
+        fields = {"key": dg.AssetKey(key.split("/")), "metadata": metadata, "is_materializable": True}
+        return SimpleNamespace(**fields)
+
+    staged = node("a", **{"paimon/table": "lab.t", "paimon/wap": True})
+    published = node("lab/published", **{"paimon/table": "lab.t"})
+    assert TableAssets.of([staged, published]).keys == {"lab.t": dg.AssetKey(["lab", "published"])}
