@@ -15,6 +15,7 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 HERE: Final = Path(__file__).parent
 LONG_FIRST: Final = (
     "jobs/test_demo.py",
+    "wheel/test_fifteen_minutes.py",
     "spark/test_table_modes.py",
     "simulation/test_compaction_faults.py",
     "spark/test_system_tables.py",
