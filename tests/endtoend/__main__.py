@@ -127,7 +127,7 @@ class Scenario:
         """Take back what the last run brought to orders, and load its day again."""
         table = self.lakehouse.table("dwd.orders")
         last = self._last_ingestion()
-        day = self._run(last)["tags"]["dagster/partition"]
+        day = self._run(last)["tags"]["dagster/asset_partition_range_start"]
         self.say(f"rolling dwd.orders back to before run {last[:8]}, which loaded {day}")
         config = {"table": "dwd.orders", "before_run": last, "dry_run": False}
         run = self.server.launch("rollback_table", config={"ops": {"rollback": {"config": config}}})
