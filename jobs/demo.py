@@ -29,6 +29,7 @@ from jobs.demo_clicks import write_clicks
 from jobs.demo_indexes import TABLE as INDEXED_TABLE
 from jobs.demo_indexes import declare_indexes, one_customers_events, readings
 from jobs.demo_report import content_digest, print_summary
+from jobs.recorded_runs import run_job
 
 DEMO_TAG: Final = "lakehouse/demo"
 _ROOT: Final = Path(__file__).resolve().parent.parent
@@ -58,7 +59,7 @@ class DemoRun:
         ops: Mapping[str, Any] | None = None,
         resources: Mapping[str, Any] | None = None,
         maintains: str | None = None,
-    ) -> dg.ExecuteInProcessResult:
+    ) -> dg.JobExecutionResult:
         """Run one job, in this process, for a range of days or for none.
 
         Raises:
@@ -66,8 +67,9 @@ class DemoRun:
         """
         print(f"\n[{len(self.done) + 1}/{self.steps}] {title}", flush=True)
         began = time.monotonic()
-        result = self.defs.resolve_job_def(job).execute_in_process(
-            instance=self.instance,
+        result = run_job(
+            self.defs.resolve_job_def(job),
+            self.instance,
             run_config={
                 "loggers": {"plain": {"config": {"log_level": "INFO"}}},
                 **({"ops": ops} if ops else {}),
@@ -78,7 +80,7 @@ class DemoRun:
                 **({_RANGE_START: days[0], _RANGE_END: days[1]} if days else {}),
                 **({MAINTAINS_TAG: maintains} if maintains else {}),
             },
-            raise_on_error=False,
+            project=_ROOT,
         )
         seconds = time.monotonic() - began
         if not result.success:
