@@ -33,6 +33,8 @@ def daily_table(
         io_manager_key="paimon_io",
         kinds={"paimon", "pyspark"},
         code_version="1",
+        owners=["team:shop"],
+        tags={"layer": database},
         # A failure of Spark or the store may pass; what cannot pass is raised as one that allows no retry.
         retry_policy=RetryUnlessTerminated(max_retries=1, delay=5),
         pool=f"write_{database}_{name}",

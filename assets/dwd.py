@@ -15,7 +15,7 @@ import dagster as dg
 
 from assets.daily_table import daily_table
 from assets.feed import FeedTable
-from assets.feed.plan import KEY_COLUMN, MAX_LATE_DAYS
+from assets.feed.plan import COLUMN_COMMENTS, KEY_COLUMN, MAX_LATE_DAYS
 from assets.ods import EVENT_COLUMNS
 from dagster_paimon.io.frames import SparkFrame
 
@@ -37,7 +37,11 @@ def _metadata(table: FeedTable) -> dict[str, Any]:
             # Marts follow the changes of these tables.
             "changelog-producer": "lookup",
         },
-        "paimon/comments": {"lsn": "position in the source's log of the event that made the row"},
+        "paimon/comments": {
+            **COLUMN_COMMENTS[table],
+            "lsn": "position in the source's log of the event that made the row",
+            "order_date": "day of the order, as the marts count it",
+        },
         "paimon/comment": f"The shop's {table} as they are now",
     }
 

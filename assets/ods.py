@@ -12,7 +12,7 @@ import dagster as dg
 
 from assets.daily_table import daily_table
 from assets.feed import FeedTable
-from assets.feed.plan import KEY_COLUMN
+from assets.feed.plan import COLUMN_COMMENTS, KEY_COLUMN
 from dagster_paimon.io.frames import SparkFrame
 from dagster_paimon.resources.spark import SparkResource
 from resources.landing import LandingZone
@@ -36,7 +36,7 @@ def _metadata(table: FeedTable) -> dict[str, Any]:
     return {
         "partition_expr": "dt",
         "paimon/write_mode": "overwrite_partition",
-        "paimon/comments": _COMMENTS,
+        "paimon/comments": {**COLUMN_COMMENTS[table], **_COMMENTS},
         "paimon/comment": f"Change events of the shop's {table}, as they arrived",
     }
 

@@ -27,6 +27,28 @@ FEED_TABLES: Final = tuple(FeedTable)
 KEY_COLUMN: Final[Mapping[FeedTable, str]] = {FeedTable.ORDERS: "order_id", FeedTable.USERS: "user_id"}
 
 
+COLUMN_COMMENTS: Final[Mapping[FeedTable, Mapping[str, str]]] = {
+    FeedTable.ORDERS: {
+        "order_id": "number of the order",
+        "user_id": "who ordered",
+        "status": "created, paid, shipped or cancelled",
+        "amount": "price of the order in euros",
+        "created_at": "when it was ordered",
+        "updated_at": "when it last changed",
+        "coupon": "code that was redeemed; null without one, and before the source had the column",
+    },
+    FeedTable.USERS: {
+        "user_id": "number of the user",
+        "name": "name as given",
+        "city": "where the user lives",
+        "tier": "bronze, silver or gold",
+        "created_at": "when the user signed up",
+        "updated_at": "when the user last changed",
+    },
+}
+"""What the columns of the source mean."""
+
+
 @dataclass(frozen=True, slots=True)
 class FeedPlan:
     """Size, seed and faults of the feed. Shares are of 1; a share of 0 switches the fault off."""
