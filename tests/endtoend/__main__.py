@@ -23,6 +23,9 @@ from typing import Any, Final
 from assets.feed.plan import FIRST_DAY, FeedPlan
 from dagster_paimon import LakehouseCatalog
 from tests.endtoend.dagster_server import ROOT, DagsterServer, dagster_server
+from tests.oracle.compare import assert_same_at_every_snapshot
+from tests.oracle.install import VERSIONS
+from tests.oracle.peer import DIRECTORY, PaimonPeer
 from tests.support.shop_source import expected_funnel, expected_orders, expected_revenue, expected_values
 
 INGEST: Final = "ingest"
@@ -182,6 +185,20 @@ class Scenario:
         assert {k: v for k, v in funnel.items() if v} == expected_funnel(plan, days), "order_funnel differs"
         self.say(f"{len(found):,} orders and their marts equal the computation from the feed")
 
+    def compare_with_paimon(self) -> None:
+        """The real Apache Paimon reads the same rows of every table, at every snapshot."""
+        if not (DIRECTORY / "classes" / VERSIONS[-1] / "PaimonPeer.class").exists():
+            self.say("!!!!! SKIPPED: the real Apache Paimon is not set up (python -m tests.oracle.install) !!!!!")
+            return
+        catalog, warehouse = self.lakehouse.catalog(), Path(self.lakehouse.warehouse)
+        names = [
+            f"{database}.{table}" for database in catalog.list_databases() for table in catalog.list_tables(database)
+        ]
+        with PaimonPeer(VERSIONS[-1]) as paimon:
+            for name in names:
+                assert_same_at_every_snapshot(paimon, warehouse, name)
+        self.say(f"Paimon {VERSIONS[-1]} reads the same rows of {len(names)} tables at every snapshot")
+
     def _rows(self, name: str, key: str) -> list[dict[str, Any]]:
         rows = self.lakehouse.table(name).scan().to_arrow().sort_by([(key, "ascending")]).to_pylist()
         instants = {"created_at", "updated_at"}
@@ -251,6 +268,7 @@ def main() -> int:
             scenario.follow()
             scenario.wait_for_the_mart()
             scenario.compare()
+            scenario.compare_with_paimon()
     return 0
 
 
