@@ -354,7 +354,7 @@ def test_what_cannot_be_computed_is_refused_by_name(
 
 
 class CountingReads(MemoryFileIO):
-    """A store that notes the index files that are opened."""
+    """A store that notes the index files that are opened or read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -364,6 +364,11 @@ class CountingReads(MemoryFileIO):
         if path.endswith(".index"):
             self.opened.append(path)
         return super().open_input(path)
+
+    def read(self, path: str) -> bytes:
+        if path.endswith(".index"):
+            self.opened.append(path)
+        return super().read(path)
 
 
 def test_indexes_that_the_plan_has_read_are_not_read_again() -> None:
