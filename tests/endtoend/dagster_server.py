@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import dagster as dg
+
 ROOT: Final = Path(__file__).resolve().parents[2]
 LOCATION: Final = "lakehouse"
 _REPOSITORY: Final = "__repository__"
@@ -198,6 +200,9 @@ def dagster_server(directory: Path, environment: Mapping[str, str]) -> Iterator[
     workspace = directory / "workspace.yaml"
     workspace.write_text(_WORKSPACE.format(root=json.dumps(str(ROOT)), location=LOCATION))
     variables = {**os.environ, "DAGSTER_HOME": str(home), **environment}
+    # Two processes that make the tables of a new instance at the same time get in each other's way.
+    with dg.DagsterInstance.from_config(str(home)):
+        pass
     port = _free_port()
     bin_directory = Path(sys.executable).parent
     commands = {
