@@ -36,6 +36,7 @@ run_monitoring:
   enabled: true
   poll_interval_seconds: 5
   start_timeout_seconds: 180
+  free_slots_after_run_end_seconds: 5
 run_retries:
   enabled: true
   max_retries: 2
