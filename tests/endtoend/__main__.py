@@ -155,9 +155,11 @@ class Scenario:
 
     def follow(self) -> None:
         """Marts that follow changes, and enriched orders: written to a branch, audited, published."""
-        self.server.backfill("enrich", self.days)
+        backfill = self.server.backfill("enrich", self.days)
         self.server.launch("follow_changes")
-        self.server.wait_for("they are at work", lambda: not self._are_all_done())
+        self.server.wait_for(
+            "the backfill ends", lambda: self.server.backfill_status(backfill).startswith("COMPLETED"), seconds=600
+        )
         self.server.wait_for("all runs end", self._are_all_done, seconds=600)
 
     def wait_for_the_mart(self) -> None:
