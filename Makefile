@@ -2,14 +2,20 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo ui test lint format interop simulate torture indexes endtoend bench bench-indexes structure docs lock clean
+.PHONY: help setup demo ui test lint format interop options simulate torture dist wheels versions indexes queries restarts endtoend bench bench-planning bench-indexes structure docs site lock clean
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+SITE := build/site-tools
 WAREHOUSE ?= warehouse
 MINUTES ?= 10
+SEED ?= 1
+COUNT ?= 20000
+ROWS ?= 1000000
+RESTARTS ?= 500
+KILLS ?= 60
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -22,7 +28,7 @@ $(READY): requirements/locked.txt requirements/java.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off -r requirements/locked.txt | sed -u -n 's/^Collecting /  &/p'
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
-	$(BIN)/python -m dagster_paimon.resources.java --install requirements/java.txt
+	$(BIN)/python -m table_format.java --install requirements/java.txt
 	@touch $(READY)
 
 demo: setup ## Run the main job headless on a local warehouse and print what it did
@@ -32,6 +38,7 @@ ui: setup ## Open the Dagster UI on the same history (http://localhost:3000)
 	$(BIN)/dagster dev -w workspace.yaml
 
 test: setup ## Run the tests (nothing but PyPI is needed)
+	$(BIN)/python -m tests.support.shared_classes
 	$(BIN)/python -m pytest -m "not oracle" -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: setup ## Style, types and import contracts
@@ -48,6 +55,10 @@ interop: setup ## Read and write side by side with the real Apache Paimon (needs
 	$(BIN)/python -m tests.oracle.install
 	$(BIN)/python -m pytest -m oracle -n 2 --dist load tests/oracle
 
+options: setup ## Draw tables from the declared options: what CREATE accepts works here and in the real Paimon; SEED=1
+	$(BIN)/python -m tests.oracle.install
+	$(BIN)/python -m tests.options.accepted_tables --seed $(SEED) --count 500 --oracle
+
 simulate: setup ## Search schedules and faults for a broken invariant
 	$(BIN)/python -m tests.simulation.search --seeds 5000
 
@@ -59,11 +70,25 @@ indexes: setup ## Damage file indexes, look up every value in them, and hand tab
 	$(BIN)/python -m tests.kernels.file_index.look_ups
 	INDEX_HAND_OVERS=155 $(BIN)/python -m pytest -m oracle -s tests/oracle/test_index_hand_overs.py
 
+queries: setup ## Compare random queries and writes on Spark with one process; SEED=1 COUNT=20000
+	$(BIN)/python -m tests.queries --seed $(SEED) --count $(COUNT)
+
+restarts: setup ## Kill streaming queries at any step, start them again, and compare what they wrote; RESTARTS=500
+	$(BIN)/python -m tests.spark.stream.restarts --seed $(SEED) --count $(RESTARTS)
+	$(BIN)/python -m tests.spark.stream.killed_queries --seed $(SEED) --count $(KILLS)
+
 endtoend: setup ## Run the shop with a webserver and a daemon, strike at its runs, and compare the tables
 	$(BIN)/python -m tests.endtoend
 
-bench: setup ## Measure the workloads side by side with plain Spark and the peers
-	$(BIN)/python -m benchmarks.run
+bench: setup ## Measure the workloads side by side with plain Spark and the peers; ROWS=1000000
+	$(BIN)/python -m benchmarks.run --rows $(ROWS)
+	$(BIN)/python -m benchmarks.spark_loads --rows $(ROWS)
+	$(BIN)/python -m benchmarks.spark_scans --rows $(ROWS)
+	$(MAKE) bench-planning
+
+bench-planning: setup ## Measure what it costs to plan reads of many files, alone and beside plain Spark
+	$(BIN)/python -m benchmarks.planning
+	$(BIN)/python -m benchmarks.planning --spark
 
 bench-indexes: setup ## Measure what file indexes save and cost, beside plain Spark, DuckDB and the real Paimon
 	$(BIN)/python -m benchmarks.file_indexes
@@ -78,9 +103,26 @@ docs: setup ## Generate the references in docs/ from the declarations
 	$(BIN)/python -m table_format.kernels.aggregates > docs/aggregate-functions.md
 	$(BIN)/python -m table_format.procedures > docs/procedures.md
 
-lock: ## Resolve the versions again (needs uv)
-	uv pip compile --universal --python-version 3.11 pyproject.toml --group dev --extra dagster --extra connect --extra frames \
+site: setup ## Build the documents as a site in build/site, with its links checked
+	@test -x $(SITE)/bin/mkdocs || $(BIN)/python -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --disable-pip-version-check --quiet -r requirements/site.txt
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet --strict
+
+dist: setup ## Build the wheel and the source distribution into dist/
+	rm -rf dist
+	$(BIN)/uv build --python $(BIN)/python --no-build-isolation --out-dir dist
+
+wheels: dist ## Install the wheel from PyPI into an empty environment for each extra, and use it there
+	$(BIN)/python -m tests.wheel dist/*.whl
+
+versions: setup ## Test the lowest and the highest declared versions, on every Python found here
+	$(BIN)/python -m tests.versions
+
+lock: setup ## Resolve the versions again
+	$(BIN)/uv pip compile --universal --python-version 3.11 pyproject.toml --group dev --extra all \
 		--no-header --no-emit-index-url --no-annotate --upgrade -o requirements/locked.txt
+	$(BIN)/uv pip compile --universal --python-version 3.11 --group pyproject.toml:site \
+		--no-header --no-emit-index-url --no-annotate --upgrade -o requirements/site.txt
 
 clean: ## Remove what the targets made, except the environment
 	rm -rf $(WAREHOUSE) spark-warehouse .mypy_cache .ruff_cache .hypothesis build dist

@@ -39,4 +39,4 @@ all_assets: Final[tuple[dg.AssetsDefinition | dg.AssetSpec, ...]] = (
     orders_enriched_staged,
     web_clicks,
 )
-all_checks: Final = (*checks_of(PIPELINE_TABLES), audit)
+all_checks: Final = (*checks_of(PIPELINE_TABLES, PIPELINE), audit)

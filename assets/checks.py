@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import cast
+from typing import Final, cast
 
 import dagster as dg
 import pyarrow.compute as pc
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from assets.feed import FEED_TABLES, FeedTable
 from assets.feed.plan import KEY_COLUMN
 from assets.mart import REVENUE_MAX_AGE, SOLD
+from dagster_paimon import TableCheck, table_checks
 from dagster_paimon.checks.tables import (
     check_result,
     files_present,
@@ -26,8 +27,8 @@ from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, asset_key
 from dagster_paimon.tables.measure import live_entries, partition_key
 from resources.landing import LandingZone
-from table_format.table.facts import TableFacts
-from table_format.table.table import Table
+from table_format import Table
+from table_format.engine import TableFacts
 
 
 def key_unique(table: FeedTable) -> dg.AssetChecksDefinition:
@@ -108,9 +109,14 @@ def revenue_reconciles(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
     return check_result(not differ, severity=dg.AssetCheckSeverity.WARN, metadata=metadata)
 
 
-def checks_of(managed: Sequence[str]) -> tuple[dg.AssetChecksDefinition, ...]:
-    """All checks of the project; ``managed`` are the tables its assets write."""
+OF_EVERY_TABLE: Final = (TableCheck.SCHEMA_AS_DECLARED, TableCheck.ROW_COUNT_BOUNDS, TableCheck.NO_DANGLING_FILES)
+"""Checks of the package that need no more than the asset."""
+
+
+def checks_of(managed: Sequence[str], assets: Sequence[dg.AssetsDefinition]) -> tuple[dg.AssetChecksDefinition, ...]:
+    """All checks of the project; ``managed`` are the tables that its ``assets`` write."""
     return (
+        *table_checks(managed, OF_EVERY_TABLE, assets=assets, settings={"row_count_bounds": {"at_least": 1}}),
         *(table_health(name) for name in managed),
         *(files_present(name) for name in managed),
         *(key_unique(table) for table in FEED_TABLES),

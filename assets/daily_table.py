@@ -1,4 +1,4 @@
-"""What all tables of the pipeline have in common: daily partitions, one run for a range, one writer at a time."""
+"""The common part of all tables of the pipeline: daily partitions, one run for a range, one writer at a time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import dagster as dg
 
+from assets.links import maintenance_links
 from assets.partitions import ONE_RUN, daily
 from dagster_paimon import RetryUnlessTerminated
 
@@ -20,6 +21,7 @@ def daily_table(
     metadata: Mapping[str, Any],
     deps: Sequence[Sequence[str]] = (),
     ins: Mapping[str, dg.AssetIn] | None = None,
+    backfill_policy: dg.BackfillPolicy = ONE_RUN,
     automation_condition: dg.AutomationCondition[Any] | None = None,
     freshness_policy: dg.FreshnessPolicy | None = None,
 ) -> Make:
@@ -29,7 +31,7 @@ def daily_table(
         key_prefix=database,
         group_name=database,
         partitions_def=daily,
-        backfill_policy=ONE_RUN,
+        backfill_policy=backfill_policy,
         io_manager_key="paimon_io",
         kinds={"paimon", "pyspark"},
         code_version="1",
@@ -38,7 +40,7 @@ def daily_table(
         # A failure of Spark or the store may pass; what cannot pass is raised as one that allows no retry.
         retry_policy=RetryUnlessTerminated(max_retries=1, delay=5),
         pool=f"write_{database}_{name}",
-        metadata=metadata,
+        metadata={**metadata, **maintenance_links(f"{database}.{name}")},
         deps=[dg.AssetKey(key) for key in deps],
         ins=ins,
         automation_condition=automation_condition,

@@ -6,7 +6,7 @@ writes, for every key its days touch, the last event of *all* days that can hold
 before, and every later day there is.
 """
 
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 from collections.abc import Sequence
 from typing import Any, Final

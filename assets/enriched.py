@@ -12,9 +12,10 @@ import pyarrow.compute as pc
 
 from assets.daily_table import daily_table
 from assets.feed.plan import LIFECYCLE_DAYS, MAX_LATE_DAYS
+from assets.links import maintenance_links
 from assets.partitions import ONE_RUN
 from dagster_paimon import SparkFrame, branch_audit, published_table
-from table_format.table.table import Table
+from table_format import Table
 
 TABLE: Final = "dwd.orders_enriched"
 _LAST_ARRIVAL: Final = LIFECYCLE_DAYS + MAX_LATE_DAYS + 1
@@ -70,6 +71,7 @@ audit: Final = branch_audit(
 
 orders_enriched: Final = published_table(
     orders_enriched_staged,
+    metadata=maintenance_links(TABLE),
     group_name="dwd",
     backfill_policy=ONE_RUN,
     owners=["team:shop"],

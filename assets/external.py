@@ -7,6 +7,8 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assets.links import maintenance_links
+
 web_clicks: Final = dg.AssetSpec(
     ["ext", "web_clicks"],
     group_name="external",
@@ -32,7 +34,11 @@ EXTERNAL_TABLES: Final = ("ext.web_clicks",)
             key=["ext", "web_clicks"], input_manager_key="paimon_io", metadata={"columns": ["page", "clicked_at"]}
         )
     },
-    metadata={"paimon/write_mode": "overwrite_table", "paimon/comment": "Clicks by hour and page"},
+    metadata={
+        "paimon/write_mode": "overwrite_table",
+        "paimon/comment": "Clicks by hour and page",
+        **maintenance_links("mart.clicks_by_hour"),
+    },
     automation_condition=dg.AutomationCondition.eager(),
     pool="write_mart_clicks_by_hour",
 )

@@ -1,6 +1,6 @@
 """``landing``: one directory of JSON lines for each table of the shop and day, made by the seeded generator.
 
-In real life a connector writes these files; everything downstream truly reads them.
+In production, a connector writes these files; everything downstream really reads them.
 """
 
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.

@@ -9,6 +9,7 @@ import dagster as dg
 
 from assets.daily_table import daily_table
 from assets.feed.plan import LIFECYCLE_DAYS, MAX_LATE_DAYS
+from assets.partitions import WEEKS
 from dagster_paimon.io.frames import SparkFrame
 
 SOLD: Final = ("paid", "shipped")
@@ -58,6 +59,7 @@ _METADATA: Final[dict[str, Any]] = {
         )
     },
     metadata=_METADATA,
+    backfill_policy=WEEKS,
     # No automation condition: Dagster knows which days of arrival changed, and not which days of order their events are
     # of. The sensor `revenue_of_changed_days` knows from the commits of `dwd.orders`.
     freshness_policy=dg.FreshnessPolicy.time_window(fail_window=REVENUE_MAX_AGE, warn_window=timedelta(hours=26)),

@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 import dagster as dg
 import pyarrow as pa
 
+from assets.links import maintenance_links
 from dagster_paimon import LakehouseCatalog
 from dagster_paimon.tables.measure import measure
 from dagster_paimon.tables.selection import TableSelection
-from table_format.model.arrow_calls import schema
+from table_format.engine.support import schema
 
 
 @dg.asset(
@@ -19,7 +20,11 @@ from table_format.model.arrow_calls import schema
     kinds={"paimon", "arrow"},
     code_version="1",
     owners=["team:platform"],
-    metadata={"paimon/write_mode": "append", "paimon/comment": "State of each table, hour by hour"},
+    metadata={
+        "paimon/write_mode": "append",
+        "paimon/comment": "State of each table, hour by hour",
+        **maintenance_links("ops.table_health"),
+    },
     automation_condition=dg.AutomationCondition.on_cron("0 * * * *"),
     pool="write_ops_table_health",
 )

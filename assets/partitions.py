@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Final
 
 import dagster as dg
@@ -20,7 +19,5 @@ daily: Final = dg.DailyPartitionsDefinition(
 ONE_RUN: Final = dg.BackfillPolicy.single_run()
 """A range of days is one run: one JVM, one Spark plan and one commit for each table."""
 
-
-def days_of(keys: Iterable[str]) -> list[date]:
-    """Partition keys as dates."""
-    return [date.fromisoformat(key) for key in keys]
+WEEKS: Final = dg.BackfillPolicy.multi_run(max_partitions_per_run=7)
+"""A range of days is several runs of at most a week: a failure costs a week, and weeks are computed side by side."""

@@ -4,19 +4,44 @@ Both are aggregation tables, so that a run costs what has changed and not what t
 """
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assets.daily_table import Make
+from assets.links import maintenance_links
 from assets.mart import SOLD
-from dagster_paimon import Changes, Freshness, LakehouseCatalog, changes_since_last_run
+from dagster_paimon import Changes, Freshness, LakehouseCatalog, changes_since_last_run, sources_changed
 
 _ORDERS: Final = "dwd.orders"
 _REVENUE: Final = pa.decimal128(18, 2)
 _HOURLY: Final = Freshness.of("INTERVAL '1' HOUR")
+
+
+def _mart_of_changes(
+    name: str,
+    *,
+    metadata: Mapping[str, Any],
+    automation_condition: dg.AutomationCondition[Any],
+    freshness_policy: dg.FreshnessPolicy | None = None,
+) -> Make:
+    return dg.asset(
+        name=name,
+        key_prefix="mart",
+        group_name="mart",
+        io_manager_key="paimon_io",
+        deps=[["dwd", "orders"]],
+        kinds={"paimon", "arrow"},
+        code_version="1",
+        owners=["team:shop"],
+        metadata={**metadata, **maintenance_links(f"mart.{name}")},
+        automation_condition=automation_condition,
+        freshness_policy=freshness_policy,
+        pool=f"write_mart_{name}",
+    )
 
 
 def _summed(key: Sequence[str], sums: Sequence[str], comment: str) -> dict[str, Any]:
@@ -29,17 +54,10 @@ def _summed(key: Sequence[str], sums: Sequence[str], comment: str) -> dict[str, 
     }
 
 
-@dg.asset(
-    key_prefix="mart",
-    group_name="mart",
-    io_manager_key="paimon_io",
-    deps=[["dwd", "orders"]],
-    kinds={"paimon", "arrow"},
-    code_version="1",
-    owners=["team:shop"],
+@_mart_of_changes(
+    "user_ltv",
     metadata=_summed(["user_id"], ["orders", "revenue"], "Lifetime value of the shop's users"),
-    automation_condition=dg.AutomationCondition.eager(),
-    pool="write_mart_user_ltv",
+    automation_condition=sources_changed(),
 )
 def user_ltv(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> pa.Table:
     """Orders paid or shipped of each user and their revenue, kept from the changelog of orders."""
@@ -50,7 +68,7 @@ def user_ltv(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> 
 
 
 def lifetime_values(changes: Changes) -> pa.Table:
-    """What changes of orders add to each user's ``orders`` and ``revenue``; both may be negative."""
+    """Return what changes of orders add to each user's ``orders`` and ``revenue``; both may be negative."""
     sold = pc.is_in(changes.rows["status"], value_set=pa.array(SOLD))
     rows = changes.rows.filter(sold)
     signs = pc.filter(changes.signs, sold)
@@ -59,18 +77,11 @@ def lifetime_values(changes: Changes) -> pa.Table:
     return _sums(values, ["user_id"])
 
 
-@dg.asset(
-    key_prefix="mart",
-    group_name="mart",
-    io_manager_key="paimon_io",
-    deps=[["dwd", "orders"]],
-    kinds={"paimon", "arrow"},
-    code_version="1",
-    owners=["team:shop"],
+@_mart_of_changes(
+    "order_funnel",
     metadata=_summed(["order_date", "status"], ["orders"], "Orders by day of order and status"),
     automation_condition=_HOURLY.automation_condition,
     freshness_policy=_HOURLY.policy,
-    pool="write_mart_order_funnel",
 )
 def order_funnel(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> pa.Table:
     """How many orders of a day are in which status, at most an hour behind. A status that all have left stays as 0."""

@@ -65,6 +65,7 @@ def main() -> None:
             taking_part = [e for e in engines if not any(part and part in e.name for part in chosen.without.split(","))]
             queries = {query.name: (lambda engine, query=query: engine.find(query)) for query in table.queries}
             queries |= {each.name: (lambda engine, each=each: engine.aggregate(each)) for each in table.aggregations}
+            queries |= {each.name: (lambda engine, each=each: engine.first(each)) for each in table.first_rows}
             found[table.files] = measured(taking_part, queries, chosen.rounds)
             for engine in engines:
                 if isinstance(engine, RealPaimon):

@@ -14,7 +14,7 @@ import duckdb
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from benchmarks.index_tables import TABLE, Aggregation, Query, SalesTable
+from benchmarks.index_tables import TABLE, Aggregation, FirstRows, Query, SalesTable
 from benchmarks.measure import process_tree
 from table_format.spark import paimon
 from tests.oracle.install import class_path
@@ -43,6 +43,10 @@ class Engine(Protocol):
         """The rows of an aggregate; ``None`` where the engine has none of it."""
         ...
 
+    def first(self, wanted: FirstRows) -> Rows | None:
+        """The first rows in an order; ``None`` where the engine puts nothing in order."""
+        ...
+
 
 class InProcess:
     """This project without Spark, with indexes or without."""
@@ -60,6 +64,10 @@ class InProcess:
     def aggregate(self, wanted: Aggregation) -> Rows:
         scan = self.table.scan(filter=wanted.where and wanted.where.sql)
         return [tuple(row.values()) for row in scan.aggregate(wanted.functions, group_by=wanted.group_by).rows]
+
+    def first(self, wanted: FirstRows) -> Rows:
+        found = self.table.scan(order_by=wanted.order, limit=wanted.count).to_arrow()
+        return list(zip(*found.to_pydict().values(), strict=True))
 
 
 class DuckDb:
@@ -86,6 +94,12 @@ class DuckDb:
             f"SELECT {', '.join(wanted.select)} FROM {self._files}{where}{group}"  # noqa: S608
         ).fetchall()
 
+    def first(self, wanted: FirstRows) -> Rows:
+        order = ", ".join(wanted.order)
+        return self._connection.execute(
+            f"SELECT * FROM {self._files} ORDER BY {order} LIMIT {wanted.count}"  # noqa: S608
+        ).fetchall()
+
 
 class _OnSpark:
     """What engines on Spark have in common: the driver is this process and the Java process with its workers."""
@@ -109,6 +123,10 @@ class _OnSpark:
         if wanted.group_by:
             frame, functions = frame.groupBy(wanted.group_by), functions[1:]
         return [tuple(row) for row in frame.agg(*functions).collect()]
+
+    def first(self, wanted: FirstRows) -> Rows:
+        frame = self.frame(None).orderBy(*wanted.columns, ascending=not wanted.descending)
+        return [tuple(row) for row in frame.limit(wanted.count).collect()]
 
 
 class PlainSpark(_OnSpark):
@@ -136,6 +154,9 @@ class OnSpark(_OnSpark):
 
     def frame(self, query: Query | None) -> DataFrame:
         return self._lake.table(TABLE, filter=query and query.sql)
+
+    def first(self, wanted: FirstRows) -> Rows:
+        return [tuple(row) for row in self._lake.table(TABLE, order_by=wanted.order, limit=wanted.count).collect()]
 
 
 class RealPaimon:
@@ -165,6 +186,9 @@ class RealPaimon:
         return [tuple(row) for row in json.loads(self._process.stdout.readline())]
 
     def aggregate(self, wanted: Aggregation) -> None:  # noqa: ARG002 - its core aggregates nothing
+        return None
+
+    def first(self, wanted: FirstRows) -> None:  # noqa: ARG002 - its core leaves the last cut to an engine
         return None
 
     def close(self) -> None:

@@ -75,6 +75,21 @@ class Aggregation:
 
 
 @dataclass(frozen=True)
+class FirstRows:
+    """All columns of the first rows in an order of the columns, all ascending or all descending."""
+
+    name: str
+    columns: tuple[str, ...]
+    count: int
+    descending: bool = False
+
+    @property
+    def order(self) -> list[str]:
+        """The order in SQL, by column."""
+        return [f"{column} DESC" if self.descending else column for column in self.columns]
+
+
+@dataclass(frozen=True)
 class SalesTable:
     """A table of so many files and rows in each, below a directory."""
 
@@ -121,6 +136,10 @@ class SalesTable:
             Aggregation("count by group", {"n": ("count", "*")}, group_by="region"),
             Aggregation("sum by group", {"total": ("sum", "price")}, group_by="status"),
         )
+
+    @property
+    def first_rows(self) -> tuple[FirstRows, ...]:
+        return (FirstRows("top 10 of a column", ("price", "id"), 10, descending=True),)
 
     def make(self) -> None:
         """Write the table, a commit for each file, unless it is there."""

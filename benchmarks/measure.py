@@ -103,6 +103,11 @@ def medians(costs: Sequence[Cost]) -> Cost:
     return Cost(*(statistics.median(getattr(cost, member.name) for cost in costs) for member in fields(Cost)))
 
 
+def least(costs: Sequence[Cost]) -> Cost:
+    """The least of each member."""
+    return Cost(*(min(getattr(cost, member.name) for cost in costs) for member in fields(Cost)))
+
+
 def resident_mb(root: int) -> float:
     """Resident memory of the tree now."""
     pages = 0

@@ -118,7 +118,7 @@ def report(figures: Figures, rows: int) -> str:
         "|---" * (len(names) + 2) + "|",
     ]
     for workload in workloads:
-        # Plain Spark has no modes: what it appends, or writes anew, is the same for all of them.
+        # Plain Spark has no modes: what it appends, or rewrites, is the same for all of them.
         base = yard.get(workload) or yard.get(workload.partition(",")[0])
         first = _absolute(base) if base else "-"
         lines.append(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dagster_paimon.resources.java import default_launchers, find_java
+from table_format.java import default_launchers, find_java
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

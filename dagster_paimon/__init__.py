@@ -22,6 +22,11 @@ Example::
 
 from __future__ import annotations
 
+# ruff: noqa: E402
+from table_format.extras import require
+
+require("dagster")  # otherwise its modules would only report a missing module
+
 from dagster_paimon.checks import TableCheck, table_checks
 from dagster_paimon.checks.audits import branch_audit
 from dagster_paimon.components import (
@@ -53,7 +58,7 @@ from dagster_paimon.sensors import (
     run_failure_cleanup,
     snapshot_sensor,
 )
-from dagster_paimon.tables.freshness import Freshness
+from dagster_paimon.tables.freshness import Freshness, sources_changed
 
 __all__ = [
     "Changes",
@@ -88,5 +93,6 @@ __all__ = [
     "published_table",
     "run_failure_cleanup",
     "snapshot_sensor",
+    "sources_changed",
     "table_checks",
 ]

@@ -2,7 +2,7 @@
 
 It is a client of the code location: it loads ``definitions`` by the name that ``workspace.yaml`` gives, runs its jobs
 on the real instance, and so leaves runs, events and metadata that the UI shows afterwards. ``write-clicks`` plays
-somebody else who writes to an external table.
+an external writer of a table.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ import dagster as dg
 from assets.feed import FeedPlan
 from assets.partitions import FEED_DAYS
 from dagster_paimon.maintenance.requests import MAINTAINS_TAG
-from dagster_paimon.resources.java import JavaNotFound, default_launchers, find_java
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from jobs.demo_clicks import write_clicks
 from jobs.demo_indexes import TABLE as INDEXED_TABLE
 from jobs.demo_indexes import declare_indexes, one_customers_events, readings
 from jobs.demo_report import content_digest, print_summary
 from jobs.recorded_runs import run_job
+from table_format.errors import JavaNotFound
+from table_format.java import default_launchers, find_java
 
 DEMO_TAG: Final = "lakehouse/demo"
 _ROOT: Final = Path(__file__).resolve().parent.parent

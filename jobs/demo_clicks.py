@@ -1,4 +1,4 @@
-"""Somebody else's writer: appends clicks to ``ext.web_clicks``, so that the snapshot sensor has something to see."""
+"""An external writer: appends clicks to ``ext.web_clicks``, so that the snapshot sensor has something to report."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
-from table_format.model.arrow_calls import schema
-from table_format.model.schema import Schema
+from table_format import Schema
+from table_format.engine.support import schema
 
 TABLE: Final = "ext.web_clicks"
 _COLUMNS: Final = schema(

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
-from table_format.model.schema_change import SetOption
-from table_format.table.table import Table
+from table_format import SetOption, Table
 
 TABLE: Final = "ods.orders_cdc"
 _INDEXES: Final = {
@@ -21,7 +20,7 @@ _UNUSED: Final = {"file-index.read.enabled": "false"}
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a query reads of a table, and the number of rows it finds."""
+    """The amount that a query reads of a table, and the number of rows it finds."""
 
     files: int
     stored_rows: int
@@ -46,7 +45,7 @@ def one_customers_events(lakehouse: LakehouseCatalog) -> str:
 
 
 def readings(lakehouse: LakehouseCatalog, query: str) -> tuple[Reading, Reading]:
-    """What the query reads when indexes are not used, and when they are."""
+    """Return what the query reads without indexes and with them."""
     table = lakehouse.table(TABLE)
     return _reading(table, query, _UNUSED), _reading(table, query, {})
 

@@ -1,4 +1,4 @@
-"""What the demo prints: tables, snapshots, timings, and a digest that says whether two states hold the same rows."""
+"""The output of the demo: tables, snapshots, timings, and a digest that shows whether two states hold the same rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow.csv
 
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.tables.measure import measure
-from table_format.table.table import Table
+from table_format import Table
 
 
 @dataclass(frozen=True, slots=True)

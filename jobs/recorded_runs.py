@@ -16,7 +16,8 @@ from dagster._core.execution.api import execute_run
 from dagster._core.remote_origin import ManagedGrpcPythonEnvCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
-LOCATION: Final = "lakehouse"
+from assets.links import LOCATION
+
 MODULE: Final = "definitions"
 _REPOSITORY: Final = "__repository__"
 
@@ -29,7 +30,7 @@ def run_job(
     tags: Mapping[str, str],
     project: Path,
 ) -> dg.JobExecutionResult:
-    """Run a job of the project at a directory in this process; a failure is told by the result."""
+    """Run a job of the project at a directory in this process; the result says whether it failed."""
     target = LoadableTargetOrigin(module_name=MODULE, working_directory=str(project))
     location = ManagedGrpcPythonEnvCodeLocationOrigin(target, LOCATION)
     origin = RemoteJobOrigin(RemoteRepositoryOrigin(location, _REPOSITORY), job.name)

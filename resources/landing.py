@@ -26,7 +26,7 @@ _SCHEMA_FILE: Final = "_schema.json"
 
 @dataclass(frozen=True, slots=True)
 class LandingDay:
-    """What was written for one table and day."""
+    """The files written for one table and day."""
 
     directory: Path
     lines: int

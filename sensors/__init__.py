@@ -1,4 +1,4 @@
-"""Sensors of the shop: what others commit, what is due, what must be computed again, and what a failed run left."""
+"""Sensors of the shop: external commits, due maintenance, partitions to recompute, and cleanup after failed runs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every error the library raises: one root, one child per reaction of the caller.
+"""All errors that the library raises: one root, and one child per reaction of the caller.
 
-A leaf says what happened. An error that concerns a file carries its ``path``; a message says what was expected, what
-was found and what to do about it. ``FileIO`` raises ``OSError`` only; the layers above translate.
+The class says what happened. An error about a file carries its ``path``. The message says what was expected, what was
+found and what to do. ``FileIO`` raises ``OSError`` only; the layers above translate.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from table_format.secrets import redact
 
 
 class TableFormatError(Exception):
-    """Root of all errors of this library. What looks like a secret in a message is masked."""
+    """Root of all errors of this library. Messages are masked where they look like a secret."""
 
     def __init__(self, *messages: object) -> None:
         super().__init__(*(redact(message) if isinstance(message, str) else message for message in messages))
@@ -20,57 +20,57 @@ class TableFormatError(Exception):
 
 
 class NotFoundError(TableFormatError):
-    """Something that was named does not exist."""
+    """A named object does not exist."""
 
 
 class DatabaseNotFound(NotFoundError):
-    """No database of that name."""
+    """The database does not exist."""
 
 
 class TableNotFound(NotFoundError):
-    """No table of that name."""
+    """The table does not exist."""
 
 
 class SnapshotNotFound(NotFoundError):
-    """No snapshot of that id, or none at or before that time."""
+    """No snapshot has this id, or none exists at or before this time."""
 
 
 class SnapshotExpired(SnapshotNotFound):
-    """The snapshot existed and has been expired."""
+    """The snapshot existed but has expired."""
 
 
 class TagNotFound(NotFoundError):
-    """No tag of that name."""
+    """The tag does not exist."""
 
 
 class BranchNotFound(NotFoundError):
-    """No branch of that name."""
+    """The branch does not exist."""
 
 
 class ColumnNotFound(NotFoundError):
-    """No column of that name."""
+    """The column does not exist."""
 
 
-# --- the thing is there already: use it, or choose another name -----------------------------------------------------
+# --- the thing already exists: use it, or choose another name ------------------------------------------------------
 
 
 class AlreadyExistsError(TableFormatError):
-    """A database, table, tag or branch of that name exists."""
+    """A database, table, tag or branch with this name already exists."""
 
 
 # --- the call is wrong: fix it --------------------------------------------------------------------------------------
 
 
 class InvalidInputError(TableFormatError, ValueError):
-    """An argument, a row or a file handed in is not acceptable; nothing was changed."""
+    """An argument, a row or an input file is invalid; nothing was changed."""
 
 
 class InvalidIdentifier(InvalidInputError):
-    """A name that is not a legal database, table, tag, branch or column name."""
+    """The name of a database, table, tag, branch or column is not legal."""
 
 
 class InvalidOption(InvalidInputError):
-    """An option that is unknown, malformed, immutable or in conflict with another."""
+    """An option is unknown, malformed, immutable, or in conflict with another option."""
 
     def __init__(self, key: str, message: str) -> None:
         self.key = key
@@ -78,50 +78,59 @@ class InvalidOption(InvalidInputError):
 
 
 class InvalidSchema(InvalidInputError):
-    """A schema that no table can have."""
+    """No table can have this schema."""
 
 
 class InvalidSchemaChange(InvalidInputError):
-    """A change that this schema does not admit."""
+    """The schema does not allow this change."""
 
 
 class InvalidData(InvalidInputError):
-    """Rows that do not fit the table: wrong columns, wrong types, a null where none may be."""
+    """Rows do not fit the table: wrong columns, wrong types, or a null in a NOT NULL column."""
 
 
 class RetractNotSupported(InvalidInputError):
-    """A -U or -D row reached a merge engine, or the function of a column, that cannot take anything back."""
+    """A -U or -D row reached a merge engine or an aggregate function that cannot retract."""
 
 
 class InvalidFilter(InvalidInputError):
-    """A filter text that cannot be parsed or does not fit the columns."""
+    """A filter cannot be parsed, or does not fit the columns."""
 
 
 class InvalidExpression(InvalidInputError):
-    """An expression that cannot be parsed, does not fit the columns, or fails for the values of a row."""
+    """An expression cannot be parsed, does not fit the columns, or fails on the values of a row."""
+
+
+class InvalidSql(InvalidInputError):
+    """A SQL statement cannot be parsed. ``line`` and ``column`` count from 1."""
+
+    def __init__(self, message: str, *, line: int = 1, column: int = 1) -> None:
+        self.line = line
+        self.column = column
+        super().__init__(f"line {line}, column {column}: {message}")
 
 
 class UnsupportedFeature(InvalidInputError):
-    """A feature of the format that this version does not carry out."""
+    """This version does not support a feature of the format."""
 
     def __init__(self, feature: str, message: str | None = None) -> None:
         self.feature = redact(feature)
         super().__init__(message or f"{feature} is not supported by this version")
 
 
-# --- somebody else was faster: read again and redo the work ---------------------------------------------------------
+# --- another commit came first: read again and redo the work --------------------------------------------------------
 
 
 class ConflictError(TableFormatError):
-    """Another commit made this one impossible; nothing of it is visible."""
+    """Another commit made this one impossible. None of its changes are visible."""
 
 
 class FileConflict(ConflictError):
-    """A file this commit deletes is gone already, or one it adds is there already."""
+    """Another commit already removed a file that this commit deletes, or added a file that this commit adds."""
 
 
 class BucketLost(FileConflict):
-    """Others replaced files of a bucket, which were expired while it was worked on; ``partition`` is serialised."""
+    """Other commits replaced files of a bucket, and the files expired during the work. ``partition`` is serialized."""
 
     def __init__(self, partition: bytes, bucket: int, message: str) -> None:
         self.partition = partition
@@ -130,7 +139,7 @@ class BucketLost(FileConflict):
 
 
 class LsmConflict(ConflictError):
-    """The commit would leave overlapping key ranges in one level of a bucket."""
+    """The commit would create overlapping key ranges in one level of a bucket."""
 
 
 class BucketCountChanged(ConflictError):
@@ -138,30 +147,30 @@ class BucketCountChanged(ConflictError):
 
 
 class HashIndexChanged(ConflictError):
-    """Keys of a partition were given their buckets by others meanwhile: its rows must be given theirs anew."""
+    """Another commit assigned buckets to keys of the partition: assign the buckets of these rows again."""
 
 
 class KeyPlacesChanged(ConflictError):
-    """Others wrote to a table in which a key may change its partition: rows must be given their places anew."""
+    """Another commit wrote to a cross-partition table: assign the partitions and buckets of these rows again."""
 
 
 class RowsChanged(ConflictError):
-    """Another commit wrote keys that a DELETE, UPDATE or MERGE read before: the statement must be carried out again."""
+    """Another commit wrote keys that this DELETE, UPDATE or MERGE has read: run the statement again."""
 
 
 class SchemaChanged(ConflictError):
-    """The schema changed after the table was opened, and to go on would lose values: load the table again."""
+    """The schema changed after the table was loaded, and continuing would lose values: load the table again."""
 
 
 class TableReplaced(ConflictError):
-    """The table was dropped after it was opened, and another was made in its place: load the table again."""
+    """The table was dropped and created again after it was loaded: load the table again."""
 
 
 class CommitRetriesExhausted(ConflictError):
-    """Other writers won every attempt."""
+    """Other writers won the race for the snapshot id in every attempt."""
 
 
-# --- nobody knows: ask, do not repeat blindly -----------------------------------------------------------------------
+# --- the outcome is unknown: check before a retry ---------------------------------------------------------------------
 
 
 class OutcomeUnknownError(TableFormatError):
@@ -169,7 +178,7 @@ class OutcomeUnknownError(TableFormatError):
 
 
 class CommitOutcomeUnknown(OutcomeUnknownError):
-    """The snapshot may or may not have been published; its files are left in place."""
+    """The snapshot may or may not have been published. Its files are kept."""
 
     def __init__(self, user: str, identifier: int, attempted_id: int, message: str) -> None:
         self.user = user
@@ -178,11 +187,22 @@ class CommitOutcomeUnknown(OutcomeUnknownError):
         super().__init__(message)
 
 
+# --- a package or Java is missing: install it ------------------------------------------------------------------------
+
+
+class PackageMissing(TableFormatError, ImportError):
+    """A required Python package is not installed. The message names the extra that installs it."""
+
+
+class JavaNotFound(TableFormatError, RuntimeError):
+    """Spark needs a Java runtime, and none was found."""
+
+
 # --- bytes are wrong: stop, restore ---------------------------------------------------------------------------------
 
 
 class CorruptionError(TableFormatError):
-    """A file is missing, truncated, or does not hold what its metadata says."""
+    """A file is missing or truncated, or its contents do not match the metadata."""
 
     def __init__(self, path: str, message: str) -> None:
         self.path = path
@@ -190,7 +210,7 @@ class CorruptionError(TableFormatError):
 
 
 class MissingFile(CorruptionError):
-    """A file that live metadata names does not exist."""
+    """The metadata of the table names a file that does not exist."""
 
     def __init__(
         self,
@@ -214,4 +234,4 @@ class BadEncoding(CorruptionError):
 
 
 class LimitExceeded(CorruptionError):
-    """A file declares more than any sound file holds; see ``table_format.limits``."""
+    """A file declares more than any valid file can hold; see ``table_format.limits``."""

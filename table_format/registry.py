@@ -1,7 +1,7 @@
-"""Things of one kind by name, such as file formats: those of this library, and those that a program registers.
+"""Named plug-ins of one kind, such as file formats: those of this library and those that a program registers.
 
-A registry belongs to its process. The tasks of an engine run in other processes, which know what this library brings
-and what is registered there (docs/extending.md).
+A registry belongs to its process. The tasks of an engine run in other processes, which know only the built-in entries
+and those that are registered there (docs/extending.md).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """A mapping of names to things that grows by ``register`` alone.
+    """A mapping from names to entries. Only ``register`` adds entries.
 
     >>> letters = Registry("letter", ["a", "b"], name_of=lambda letter: letter)
     >>> letters.register("c")
@@ -33,11 +33,11 @@ class Registry(Mapping[str, T], Generic[T]):
             self.register(member)
 
     def register(self, member: T) -> None:
-        """Make a thing known in this process.
+        """Add an entry in this process.
 
         Raises:
-            AlreadyExistsError: another has its name.
-            InvalidInputError: the name is blank, or not in lower case.
+            AlreadyExistsError: another entry has this name.
+            InvalidInputError: the name is blank or not in lower case.
         """
         name = self._name_of(member)
         if not name.strip() or name != name.strip().lower():
@@ -47,7 +47,7 @@ class Registry(Mapping[str, T], Generic[T]):
             if name in self._members:
                 message = f"{self._kind} '{name}' exists already; choose another name"
                 raise AlreadyExistsError(message)
-            # A new mapping: an iteration that has begun goes on over the old one.
+            # A new mapping, so that a running iteration continues over the old one.
             self._members = {**self._members, name: member}
 
     __eq__ = object.__eq__

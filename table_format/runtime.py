@@ -14,20 +14,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from table_format.decoded_files import DecodedFiles
+
 
 class Clock(Protocol):
-    """Where time comes from. All values are milliseconds."""
+    """A source of time. All values are in milliseconds."""
 
     def now_ms(self) -> int:
-        """Milliseconds since the epoch, UTC."""
+        """Return the milliseconds since 1970 in UTC."""
         ...
 
     def local_now_ms(self) -> int:
-        """The local wall clock read as if it were UTC (format chapter 04, ``_CREATION_TIME``)."""
+        """Return the local wall-clock time in milliseconds, counted as if it were UTC (format chapter 04,
+        ``_CREATION_TIME``).
+        """
         ...
 
     def monotonic_ms(self) -> int:
-        """A clock that never goes back; only differences mean something."""
+        """Return the time of a clock that never goes back. Only differences have a meaning."""
         ...
 
     def sleep_ms(self, duration_ms: int) -> None:
@@ -36,7 +40,7 @@ class Clock(Protocol):
 
 
 class Randomness(Protocol):
-    """Where chance comes from."""
+    """A source of random numbers."""
 
     def random(self) -> float:
         """A number in [0, 1)."""
@@ -44,7 +48,7 @@ class Randomness(Protocol):
 
 
 class Ids(Protocol):
-    """Where unique names come from."""
+    """A source of unique ids."""
 
     def uuid(self) -> str:
         """A fresh lower-case UUID with dashes."""
@@ -55,28 +59,28 @@ class SystemClock:
     """The clock of this machine."""
 
     def now_ms(self) -> int:
-        """Milliseconds since 1970 in UTC."""
+        """Return the milliseconds since 1970 in UTC."""
         return time.time_ns() // 1_000_000
 
     def local_now_ms(self) -> int:
-        """The wall clock of the local zone, as milliseconds since 1970 as if it were UTC."""
+        """Return the local wall-clock time as milliseconds since 1970, counted as if it were UTC."""
         now = time.time_ns()
         return now // 1_000_000 + time.localtime(now // 1_000_000_000).tm_gmtoff * 1000
 
     def monotonic_ms(self) -> int:
-        """Milliseconds of a clock that never goes back; only differences mean something."""
+        """Return the milliseconds of a clock that never goes back. Only differences have a meaning."""
         return time.monotonic_ns() // 1_000_000
 
     def sleep_ms(self, duration_ms: int) -> None:
-        """Wait that many milliseconds."""
+        """Wait for a number of milliseconds."""
         time.sleep(duration_ms / 1000)
 
 
 class SystemRandomness:
-    """Chance of this machine; used for jitter and never for secrets."""
+    """Random numbers of this machine, used for jitter and never for secrets."""
 
     def random(self) -> float:
-        """A number from 0 up to, not including, 1."""
+        """Return a number in [0, 1)."""
         return random.random()  # noqa: S311
 
 
@@ -90,19 +94,21 @@ class SystemIds:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """Clock, randomness and ids together, as one argument.
+    """Clock, randomness and ids as one argument.
 
-    ``cache_directory`` is where this machine keeps what can be made again; without one, ``default_cache_directory``.
+    ``cache_directory`` holds files that can be rebuilt; the default is ``default_cache_directory``.
+    ``decoded`` is the shared cache of decoded manifests; without it each opened table has its own cache.
     """
 
     clock: Clock = field(default_factory=SystemClock)
     random: Randomness = field(default_factory=SystemRandomness)
     ids: Ids = field(default_factory=SystemIds)
     cache_directory: str | None = None
+    decoded: DecodedFiles | None = field(default=None, compare=False)
 
 
 def default_cache_directory() -> str:
-    """Below the user's cache, or below the directory for temporary files for a user without a home."""
+    """Return a directory in the user's cache, or in the temporary directory for a user without a home."""
     given = os.environ.get("XDG_CACHE_HOME")
     try:
         home = Path(given) if given else Path.home() / ".cache"

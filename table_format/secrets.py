@@ -1,8 +1,8 @@
-"""What a secret is, which texts hold one, and how it is kept out of everything that people read.
+"""Secrets: how to recognize them in texts, and how to keep them out of everything that people read.
 
-A ``Secret`` is masked wherever it is shown; ``reveal`` is the one way to its value. ``redact`` masks what looks like a
-secret in a text: it is applied to every error of this library. The patterns of this module are the only ones; Spark's
-are made of the same words (``SPARK_KEY_PATTERN``, ``SPARK_TEXT_PATTERN``).
+A ``Secret`` is masked wherever it is shown; only ``reveal`` returns its value. ``redact`` masks the parts of a text
+that look like secrets; every error message of this library passes through it. All patterns are in this module. The
+patterns for Spark are built from the same words (``SPARK_KEY_PATTERN``, ``SPARK_TEXT_PATTERN``).
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Any, Final, NoReturn
 from urllib.parse import quote, quote_plus
 
 MASK: Final = "******"
-"""What is shown instead of a secret."""
+"""The text that is shown in place of a secret."""
 
 _SHORTEST_KNOWN: Final = 4
-"""A shorter secret is not searched for by its value: it would be found within ordinary words."""
+"""Shorter secrets are not searched for by value, because they occur within ordinary words."""
 
 
 class Secret:
-    """A text that is never shown.
+    """A text whose value is never shown.
 
-    It equals a text of the same value, so that it can be compared and looked up. It does not travel between processes:
-    what runs elsewhere is given the name of an environment variable.
+    A secret equals a ``str`` of the same value, so it can be compared and looked up. It cannot be pickled: give other
+    processes the name of an environment variable instead.
 
     >>> Secret("hush"), f"{Secret('hush')}", Secret("hush").reveal()
     (Secret('******'), '******', 'hush')
@@ -38,7 +38,7 @@ class Secret:
         object.__setattr__(self, "_Secret__value", value)
 
     def reveal(self) -> str:
-        """The value, for the one call that needs it."""
+        """Return the value. Use it only in the call that needs it."""
         value: str = self.__value  # type: ignore[attr-defined]  # ``__init__`` sets it
         return value
 
@@ -106,11 +106,11 @@ _WORDS: Final = (
         )
     ),
 )
-"""Parts of keys that name a secret. They cover the lists of Spark (``spark.redaction.regex``), of Hadoop
+"""Parts of keys that indicate a secret. They cover the lists of Spark (``spark.redaction.regex``), of Hadoop
 (``hadoop.security.sensitive-config-keys``) and of the engines Paimon runs on."""
 
 _WHOLE_WORDS: Final = ("pass", "pwd", "sas", "sig", "signature")
-"""Words that name a secret only when they stand alone."""
+"""Words that indicate a secret only as whole words."""
 
 _KEY: Final = rf"(?:{'|'.join(_WORDS)}|(?<![A-Za-z])(?:{'|'.join(_WHOLE_WORDS)})(?![a-z]))"
 _SECRET_KEY: Final = re.compile(_KEY, re.IGNORECASE)
@@ -119,19 +119,19 @@ _ABOUT_A_SECRET: Final = re.compile(
     r"(?:[._\-]|(?<=[a-z])(?=[A-Z]))"
     r"(?i:algorithm|bits|class|enabled|expiration|file|interval|length|path|provider|size|timeout|type)s?$"
 )
-"""Ends of keys that say something about a secret without holding it, such as ``fs.s3a.aws.credentials.provider``."""
+"""Ends of keys that describe a secret without holding it, such as ``fs.s3a.aws.credentials.provider``."""
 
 _OF_A_COLUMN: Final = re.compile(r"(?:table-default\.)?(?:fields|file-index)\.")
-"""Beginnings of options of a table that name a column, which may be called anything."""
+"""Prefixes of table options that contain a column name, which can be any word."""
 
 _NAME: Final = _KEY + r"[\w.\-]{0,80}"
 _QUOTED: Final = r"(?:\\.|[^'\"\\])*"
 _UNQUOTED: Final = r"[^\s&;]+?(?=[)'\"\],.:}]*(?:[\s&;]|$))"
 _LONG: Final = "{0,512}"
-"""Bounds what is looked through from one place, so that no text takes long."""
+"""Limits how far a pattern searches from one position, so that no text takes long."""
 _PORT: Final = r"\d{1,5}(?:[/?#;,'\")\s]|$)"
 _NO_USER: Final = "s3[an]?|oss|cosn?|obs|gs|https?"
-"""Schemes in whose URIs whatever stands before an @ is a key; others have a container or a user there."""
+"""Schemes whose URIs have a key before the @. Other schemes have a container or a user there."""
 
 _Patterns = tuple[tuple[re.Pattern[str], str], ...]
 
@@ -159,7 +159,7 @@ _STEMS: Final = (
     *("akia", "asia", "auth", "bearer", "credential", "header", "jaas"),
     *("key", "pass", "pwd", "sas", "secret", "sig", "token"),
 )
-"""One of these, in lower case, is in every text that ``_NAMED`` finds something in."""
+"""Every text that ``_NAMED`` matches contains one of these words in lower case."""
 
 _SPARK_MORE: Final = "(?i)(?<=://)[^\\s/?#@:]*:(?![0-9]{1,5}(?:[/?#;,\\s]|$))\\S*@"
 SPARK_KEY_PATTERN: Final = f"(?i){_KEY}"
@@ -175,7 +175,7 @@ SPARK_TEXT_PATTERN: Final = (
 
 
 def is_secret_key(key: str) -> bool:
-    """Whether a key of options, settings or properties names a secret.
+    """Return whether a key of options, settings or properties indicates a secret.
 
     >>> [is_secret_key(k) for k in ("fs.s3a.secret.key", "fs.azure.account.key.shop", "bucket-key", "token-path")]
     [True, True, False, False]
@@ -188,7 +188,7 @@ def is_secret_key(key: str) -> bool:
 
 
 def redact(text: str, secrets: Iterable[Secret] = ()) -> str:
-    """The text with everything masked that looks like a secret, and those that are known in every usual encoding.
+    """Return the text with secrets masked: everything that looks like one, and ``known`` ones in all usual encodings.
 
     >>> redact("s3://key:hush@bucket/w?token=hush: no such store"), redact("hdfs://host:8020/w")
     ('s3://******@bucket/w?token=******: no such store', 'hdfs://host:8020/w')
@@ -209,12 +209,12 @@ def redact(text: str, secrets: Iterable[Secret] = ()) -> str:
 
 
 def holds_secret(text: str) -> bool:
-    """Whether a text holds what ``redact`` would mask."""
+    """Return whether a text holds something that ``redact`` would mask."""
     return redact(text) != text
 
 
 def shown_option(key: str, value: object) -> str:
-    """The value of an option as it may be shown: masked when the key names a secret, redacted otherwise.
+    """Return the value of an option for display: masked if the key indicates a secret, otherwise redacted.
 
     >>> shown_option("fs.s3a.access.key", "AKIA"), shown_option("warehouse", "s3://k:s@b"), shown_option("bucket", "4")
     ('******', 's3://******@b', '4')
@@ -225,12 +225,12 @@ def shown_option(key: str, value: object) -> str:
 
 
 def shown_options(options: Mapping[str, Any]) -> dict[str, str]:
-    """All options as they may be shown."""
+    """Return all options for display, with secrets masked."""
     return {key: shown_option(key, value) for key, value in options.items()}
 
 
 def masked_repr(value: Any) -> str:  # noqa: ANN401 - any dataclass
-    """The ``repr`` of a dataclass whose mappings are options, with secrets masked; made its ``__repr__``."""
+    """A ``__repr__`` for a dataclass whose mappings are options, with secrets masked."""
     shown = []
     for member in dataclasses.fields(value):
         if member.repr:
@@ -242,9 +242,9 @@ def masked_repr(value: Any) -> str:  # noqa: ANN401 - any dataclass
 
 
 def _forms(value: str) -> Iterator[str]:
-    """A secret as it may stand in a text: plain, escaped for URLs, JSON and Python, in Base64 and hexadecimal.
+    """Return the forms of a secret in a text: plain, escaped for URLs, JSON and Python, Base64 and hexadecimal.
 
-    The longest come first, so that none is left in pieces.
+    The longest forms come first, so that no part of one remains.
     """
     if len(value) < _SHORTEST_KNOWN:
         return
@@ -265,7 +265,7 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def _in_base64(data: bytes, offset: int) -> Iterator[str]:
-    """The letters of Base64 that only these bytes decide, where ``offset`` bytes come before them."""
+    """Return the Base64 letters that depend only on these bytes, with ``offset`` bytes before them."""
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         letters = encode(bytes(offset) + data).decode()
         whole = letters[(8 * offset + 5) // 6 : 8 * (offset + len(data)) // 6]

@@ -1,16 +1,35 @@
 """What makes the tests quick: long files come first, so that no worker is left with one at the end; and Spark's JVMs,
-which live for minutes, do not spend half of their time on optimising code.
+which live for minutes, load their classes from an archive and do not spend half of their time on optimising code. What
+the library keeps on this machine lies in a directory of each run of the tests, not in the user's cache, where others
+delete. Hypothesis has no deadline.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from pathlib import Path
 from typing import Final
 
 import pytest
+from hypothesis import settings
 
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+from tests.support.shared_classes import java_options
+
+os.environ.setdefault("SPARK_SUBMIT_OPTS", java_options())
+
+for _tool in ("pip", "uv"):  # Packages that were downloaded once stay where they are.
+    os.environ.setdefault(f"{_tool.upper()}_CACHE_DIR", str(Path.home() / ".cache" / _tool))
+_CACHE: Final = tempfile.mkdtemp(prefix="lakehouse-cache-")
+os.environ["XDG_CACHE_HOME"] = _CACHE
+atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
+
+# The same examples in every run, whatever else the machine does; ``--hypothesis-profile=random`` draws others.
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("random", deadline=None)
+settings.load_profile("same")
 
 HERE: Final = Path(__file__).parent
 LONG_FIRST: Final = (

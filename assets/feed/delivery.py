@@ -59,7 +59,7 @@ def delivered_events(plan: FeedPlan, table: FeedTable, index: int) -> pa.Table:
 
 @lru_cache(maxsize=16)
 def events_of_day(plan: FeedPlan, table: FeedTable, index: int) -> pa.Table:
-    """What happened to one table on one day, in the order it happened, numbered by ``lsn``."""
+    """Return the events of one table on one day, in order, numbered by ``lsn``."""
     if table is FeedTable.USERS:
         events = user_events(plan, index)
     else:

@@ -1,4 +1,4 @@
-"""What the feed is asked to be, and what its tables look like at the source on a given day."""
+"""The settings of the feed, and the columns of its source tables on a given day."""
 
 from __future__ import annotations
 

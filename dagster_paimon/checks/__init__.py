@@ -1,4 +1,4 @@
-"""Asset checks of any table, judged by the library alone and so without a JVM."""
+"""Asset checks for any table. They use only the library and need no JVM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all checks share: which table and asset they are of, how the table is opened, and what they find."""
+"""The common parts of all checks: the table and its asset, opening the table, and the result."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 import dagster as dg
 
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, asset_key
+from table_format import Table
 from table_format.errors import TableNotFound
-from table_format.table.table import Table
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedTable:
-    """A table, the asset it belongs to, and the metadata of that asset's definition."""
+    """A table, its asset, and the metadata of the asset's definition."""
 
     name: str
     key: dg.AssetKey
@@ -23,7 +23,7 @@ class CheckedTable:
 
     @classmethod
     def of(cls, table: CheckedTable | str) -> CheckedTable:
-        """The table of a name belongs to the asset of that name."""
+        """Return the table of a name, with the asset of the same name."""
         return table if isinstance(table, CheckedTable) else cls(table, asset_key(table))
 
 
@@ -33,7 +33,7 @@ Judge: TypeAlias = Callable[[Table], dg.AssetCheckResult]
 def table_check(
     table: CheckedTable | str, name: str, description: str, judge: Judge, *, blocking: bool = False
 ) -> dg.AssetChecksDefinition:
-    """A check that opens its table and judges it; a table that is not there yet is a warning."""
+    """Return a check that opens its table and judges it. A missing table is a warning."""
     checked = CheckedTable.of(table)
 
     @dg.asset_check(asset=checked.key, name=name, description=description, blocking=blocking)
@@ -45,7 +45,7 @@ def table_check(
 
 
 def open_table(lakehouse: LakehouseCatalog, name: str) -> Table | None:
-    """The table, or ``None`` if it does not exist."""
+    """Return the table, or ``None`` if it does not exist."""
     try:
         return lakehouse.table(name)
     except TableNotFound:
@@ -53,7 +53,7 @@ def open_table(lakehouse: LakehouseCatalog, name: str) -> Table | None:
 
 
 def not_made(name: str) -> dg.AssetCheckResult:
-    """The warning that a table does not exist yet."""
+    """Return the warning that a table does not exist yet."""
     description = f"{name} does not exist yet; materialize it"
     return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN, description=description)
 
@@ -65,5 +65,5 @@ def check_result(
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
     description: str | None = None,
 ) -> dg.AssetCheckResult:
-    """What a check found, of the severity ``ERROR`` unless it says otherwise."""
+    """Return the result of a check, with severity ``ERROR`` by default."""
     return dg.AssetCheckResult(passed=bool(passed), severity=severity, metadata=metadata, description=description)

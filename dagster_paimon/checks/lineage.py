@@ -1,4 +1,4 @@
-"""Checks of a table against time and its inputs: data that is too old, and inputs that have rows it has not seen."""
+"""Checks for data that is too old, and for inputs with rows that the table has not read."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from dagster_paimon.checks.base import CheckedTable, check_result, not_made, ope
 from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.tables.data_age import FRESHNESS, FRESHNESS_CHECK, allowed_age, data_age
+from table_format import CommitKind, Snapshot, Table
 from table_format.errors import InvalidInputError
-from table_format.model.snapshot import CommitKind, Snapshot
-from table_format.table.table import Table
 
 _CONSUMED = "consumed."
 
 
 def inputs_consumed(table: CheckedTable | str) -> dg.AssetChecksDefinition:
-    """Warns where an input has rows that the last write of the table has not seen."""
+    """Warn if an input has rows that the last write of the table has not read."""
     checked = CheckedTable.of(table)
 
     @dg.asset_check(
@@ -65,15 +64,15 @@ def _rows_after(table: Table | None, seen: int) -> list[Snapshot]:
 
 
 def freshness(table: CheckedTable | str, *, allowed: timedelta | None = None) -> dg.AssetChecksDefinition:
-    """Warns where the last commit with rows is older than ``allowed``, or than the metadata of the asset allows.
+    """Warn if the last commit with rows is older than ``allowed``, or than the metadata of the asset allows.
 
     Raises:
-        InvalidInputError: neither says how old it may be.
+        InvalidInputError: neither sets the maximum age.
     """
     checked = CheckedTable.of(table)
     limit = allowed or allowed_age(checked.metadata)
     if limit is None:
-        message = f"{checked.name}: give how old its data may be, or set {FRESHNESS} in the metadata of the asset"
+        message = f"{checked.name}: pass the maximum age of its data, or set {FRESHNESS} in the metadata of the asset"
         raise InvalidInputError(message)
 
     def judge(found: Table) -> dg.AssetCheckResult:

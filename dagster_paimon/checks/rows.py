@@ -1,4 +1,4 @@
-"""Checks of the rows of a table: one for each key, and as many as expected."""
+"""Checks of rows: unique keys, and the expected number of rows."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ import pyarrow.compute as pc
 from dagster_paimon.checks.base import CheckedTable, check_result, table_check
 from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.tables.measure import count_rows, measure
+from table_format import Table
+from table_format.engine.support import KeyShard, stored_key
 from table_format.errors import InvalidInputError
-from table_format.kernels.key_shards import KeyShard
-from table_format.kernels.stored_keys import stored_key
-from table_format.table.table import Table
 
 KEYS_AT_ONCE: Final = 2_000_000
-"""Keys that are held in memory; of more rows the columns are read several times, each time for a part of the keys."""
+"""Maximum number of keys in memory. With more, the columns are read several times, each time for a part of the keys."""
 
 _EXAMPLES: Final = 10
 _COUNT_UP_TO: Final = 2_000_000
@@ -27,9 +26,9 @@ _COUNT_UP_TO: Final = 2_000_000
 def pk_unique(
     table: CheckedTable | str, *, columns: Sequence[str] = (), keys_at_once: int = KEYS_AT_ONCE, blocking: bool = True
 ) -> dg.AssetChecksDefinition:
-    """Fails where a reader sees two rows of one key; what depends on the table does not run then.
+    """Fail if a reader sees two rows with the same key. Downstream assets then do not run.
 
-    ``columns`` are the key, the primary key of the table without. Only these are read.
+    ``columns`` is the key, by default the primary key. Only these columns are read.
     """
 
     def judge(found: Table) -> dg.AssetCheckResult:
@@ -80,10 +79,10 @@ def _stored(batch: pa.RecordBatch) -> pa.RecordBatch:
 def row_count_bounds(
     table: CheckedTable | str, *, at_least: int | None = None, at_most: int | None = None
 ) -> dg.AssetChecksDefinition:
-    """Warns where the table has fewer or more rows than expected.
+    """Warn if the table has fewer or more rows than expected.
 
-    Rows of an append table are counted by its metadata, those of a primary-key table by its keys; where that would be
-    many, its physical rows stand for them.
+    Rows of an append table are counted from its metadata, those of a primary key table from its keys. If there are
+    too many keys, the stored rows are counted instead.
     """
 
     def judge(found: Table) -> dg.AssetCheckResult:

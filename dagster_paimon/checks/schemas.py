@@ -1,4 +1,4 @@
-"""Checks of the columns of a table: as its asset declares them, and as they were."""
+"""Checks of the columns of a table: against the declaration of its asset, and for changes."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ import pyarrow as pa
 
 from dagster_paimon.checks.base import CheckedTable, check_result, table_check
 from dagster_paimon.reporting.metadata import column_schema, listed
-from table_format.model.arrow_types import arrow_schema
-from table_format.model.schema import TableSchema
-from table_format.table.table import Table
+from table_format import Table, TableSchema
+from table_format.types import arrow_schema
 
 _NOT_FOLLOWED: Final = ("bucket",)
-"""Options that a table keeps whatever its asset says; another number of buckets needs a rescale."""
+"""Options that a table keeps even if its asset has others. Another number of buckets needs a rescale."""
 
 
 def schema_as_declared(table: CheckedTable | str, *, schema: pa.Schema | None = None) -> dg.AssetChecksDefinition:
-    """Fails where the table has not the columns and keys that its asset declares.
+    """Fail if the table does not have the columns and keys that its asset declares.
 
     The columns are those of ``schema``, or of ``dagster/column_schema`` in the metadata of the asset; the keys and
-    options are those of ``paimon/primary_key``, ``partition_expr`` and ``paimon/options``. What is not declared may be
-    anything.
+    options are those of ``paimon/primary_key``, ``partition_expr`` and ``paimon/options``. Anything not declared is
+    not checked.
     """
     checked = CheckedTable.of(table)
 
@@ -84,7 +83,7 @@ def _names(value: object) -> tuple[str, ...]:
 
 
 def schema_change(table: CheckedTable | str) -> dg.AssetChecksDefinition:
-    """Warns where the last commit was made under another schema than the one before it, or the table altered since."""
+    """Warn if the last commit has another schema than the one before it, or if the table was altered since."""
 
     def judge(found: Table) -> dg.AssetCheckResult:
         snapshots = found.snapshots()

@@ -1,4 +1,4 @@
-"""Which checks of which tables: the factory that chooses among all of them."""
+"""The factory for checks of tables."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TableCheck(StrEnum):
 
 
 METADATA_CHECKS: Final = (TableCheck.TABLE_HEALTH, TableCheck.FILES_PRESENT, TableCheck.INPUTS_CONSUMED)
-"""Those that suit every table and read no row."""
+"""The checks that suit every table and read no rows."""
 
 _MAKERS: Final[Mapping[TableCheck, Callable[..., dg.AssetChecksDefinition]]] = {
     TableCheck.TABLE_HEALTH: table_health,
@@ -79,11 +79,11 @@ def table_checks(
     assets: Iterable[Asset] = (),
     settings: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> tuple[dg.AssetChecksDefinition, ...]:
-    """Checks of some tables, on their assets.
+    """Return checks of some tables, on their assets.
 
-    ``assets`` are those of the code location: a table's check is put on the asset whose ``paimon/table`` or key names
-    the table, and patterns such as ``shop.*`` select among them. ``settings`` has arguments by the name of a check,
-    such as ``{"row_count_bounds": {"at_least": 1}}``.
+    ``assets`` are those of the code location: the check of a table belongs to the asset whose ``paimon/table`` or key
+    names the table, and patterns such as ``shop.*`` select among them. ``settings`` has arguments by the name of the
+    check, such as ``{"row_count_bounds": {"at_least": 1}}``.
 
     Example::
 
@@ -106,7 +106,7 @@ def _check(name: TableCheck | str) -> TableCheck:
     try:
         return TableCheck(name)
     except ValueError as error:
-        message = f"'{name}' is no check; expected one of {', '.join(TableCheck)}"
+        message = f"'{name}' is not a check; expected one of {', '.join(TableCheck)}"
         raise InvalidInputError(message) from error
 
 

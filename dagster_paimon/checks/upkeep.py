@@ -1,4 +1,4 @@
-"""Checks of what a table is stored as: its health, its files, and files that nothing reaches."""
+"""Checks of the storage of a table: its health, its files, and orphan files."""
 
 from __future__ import annotations
 
@@ -11,21 +11,18 @@ from dagster_paimon.checks.base import CheckedTable, check_result, table_check
 from dagster_paimon.reporting.metadata import health_numbers, health_plots, listed
 from dagster_paimon.tables.health import TableHealth
 from dagster_paimon.tables.measure import live_entries, measure
-from table_format.options.compaction import STOP_TRIGGER
-from table_format.options.expire import NUM_RETAINED_MAX
-from table_format.table.facts import TableFacts
-from table_format.table.table import Table
-from table_format.table.upkeep.due import Upkeep
-from table_format.table.verify.report import Severity
+from table_format import Severity, Table, Upkeep
+from table_format.engine import TableFacts
+from table_format.engine.support import NUM_RETAINED_MAX, STOP_TRIGGER
 
 MOST_SNAPSHOTS: Final = 200
-"""Snapshots of a table whose options bound them only by age, from which reading its history is slow."""
+"""The most snapshots for a table whose options limit only their age. With more, reading its history is slow."""
 
 _FINDINGS_SHOWN: Final = 20
 
 
 def table_health(table: CheckedTable | str) -> dg.AssetChecksDefinition:
-    """Warns where sorted runs, small files or snapshots pile up: reads get slower, and maintenance is due."""
+    """Warn if sorted runs, small files or snapshots accumulate: reads get slower, and maintenance is due."""
 
     def judge(found: Table) -> dg.AssetCheckResult:
         health, due = measure(found.facts), found.due_upkeep()
@@ -47,7 +44,7 @@ def table_health(table: CheckedTable | str) -> dg.AssetChecksDefinition:
 
 
 def _overdue(table: Table, health: TableHealth) -> Iterator[str]:
-    """What has piled up beyond the table's own bounds."""
+    """Return what has accumulated beyond the limits of the table."""
     most_runs = table.options.compaction.stop_trigger
     if table.schema.is_primary_key_table and health.max_sorted_runs > most_runs:
         yield f"a bucket has {health.max_sorted_runs} sorted runs, and '{STOP_TRIGGER.key}' is {most_runs}"
@@ -58,7 +55,7 @@ def _overdue(table: Table, health: TableHealth) -> Iterator[str]:
 
 
 def files_present(table: CheckedTable | str) -> dg.AssetChecksDefinition:
-    """Fails where a file that the latest snapshot lists is missing, or has not the size it was committed with."""
+    """Fail if a file of the latest snapshot is missing or does not have its recorded size."""
 
     def judge(found: Table) -> dg.AssetCheckResult:
         problems = list(_broken_files(found.facts))
@@ -81,7 +78,7 @@ def _broken_files(facts: TableFacts) -> Iterator[str]:
 
 
 def snapshot_readable(table: CheckedTable | str, *, depth: str = "files") -> dg.AssetChecksDefinition:
-    """Fails where ``verify`` finds an error: ``depth`` is ``metadata``, ``files`` (footers, indexes) or ``rows``."""
+    """Fail if ``verify`` finds an error. ``depth`` is ``metadata``, ``files`` (footers, indexes) or ``rows``."""
 
     def judge(found: Table) -> dg.AssetCheckResult:
         report = found.verify(depth=depth)
@@ -106,7 +103,7 @@ def snapshot_readable(table: CheckedTable | str, *, depth: str = "files") -> dg.
 
 
 def no_dangling_files(table: CheckedTable | str) -> dg.AssetChecksDefinition:
-    """Warns where files are a day old and nothing reaches them: a process was killed, or a cleaning is due."""
+    """Warn about orphan files that are a day old: a process was killed, or a cleanup is due."""
 
     def judge(found: Table) -> dg.AssetCheckResult:
         report = found.remove_orphan_files(dry_run=True)
@@ -116,5 +113,5 @@ def no_dangling_files(table: CheckedTable | str) -> dg.AssetChecksDefinition:
             metadata={"files": len(report.files), "bytes": report.bytes, "paths": listed(report.paths)},
         )
 
-    description = "No file that is a day old is reached by no snapshot, tag, branch or changelog."
+    description = "There is no file older than a day that no snapshot, tag, branch or changelog refers to."
     return table_check(table, "no_dangling_files", description, judge)

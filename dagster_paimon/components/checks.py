@@ -1,5 +1,5 @@
 """Checks of tables as a component."""
-# Annotations are not postponed here: Dagster reads those of a component when the class is made.
+# No postponed annotations here: Dagster reads those of a component when the class is created.
 
 from typing import Any
 
@@ -27,15 +27,15 @@ class PaimonChecksComponent(dg.Component, dg.Model, dg.Resolvable):
 
     tables: list[str] = Field(description="Names of tables, each `database.table`.")
     checks: list[TableCheck] = Field(
-        default=list(METADATA_CHECKS), description="Which checks; those that read no row by default."
+        default=list(METADATA_CHECKS), description="The checks; by default those that read no rows."
     )
-    settings: dict[str, dict[str, Any]] = Field(default_factory=dict, description="Arguments by the name of a check.")
+    settings: dict[str, dict[str, Any]] = Field(default_factory=dict, description="Arguments by the name of the check.")
     assets: dict[str, str] = Field(
-        default_factory=dict, description="Tables whose asset has another key than `database/table`, with that key."
+        default_factory=dict, description="Asset keys of tables whose asset key is not `database/table`."
     )
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:  # noqa: ARG002
-        """The checks of each table."""
+        """Return the checks of each table."""
         assets = [
             dg.AssetSpec(dg.AssetKey.from_user_string(key), metadata={"paimon/table": table})
             for table, key in self.assets.items()

@@ -1,5 +1,5 @@
 """The resources of a lakehouse as one component: the catalog, Spark, and the IO manager on both."""
-# Annotations are not postponed here: Dagster reads those of a component when the class is made.
+# No postponed annotations here: Dagster reads those of a component when the class is created.
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ from dagster_paimon.resources.spark import SparkResource
 
 
 class PaimonLakehouseComponent(dg.Component, dg.Model, dg.Resolvable):
-    """The resources ``lakehouse``, ``spark`` and ``paimon_io``. A relative warehouse begins at the project's root.
+    """The resources ``lakehouse``, ``spark`` and ``paimon_io``. A relative warehouse is relative to the project root.
 
     Example::
 
@@ -31,10 +31,10 @@ class PaimonLakehouseComponent(dg.Component, dg.Model, dg.Resolvable):
         resolved_to(LakehouseCatalog, settings_model(LakehouseCatalog)),
     ] = Field(
         default_factory=lambda: LakehouseCatalog(warehouse="warehouse"),
-        description="The catalog; its warehouse is `warehouse` in the project unless it says otherwise.",
+        description="The catalog; by default its warehouse is `warehouse` in the project.",
     )
     spark: Annotated[SparkResource, resolved_to(SparkResource, settings_model(SparkResource))] = Field(
-        default_factory=SparkResource, description="The Spark session; none is started before it is needed."
+        default_factory=SparkResource, description="The Spark session; it starts when it is first needed."
     )
     paimon_io: Annotated[
         dict[str, Any],
@@ -42,12 +42,12 @@ class PaimonLakehouseComponent(dg.Component, dg.Model, dg.Resolvable):
     ] = Field(default_factory=dict, description="Settings of the IO manager.")
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """The three resources, under the keys that jobs, sensors and checks ask for."""
+        """Return the three resources, under the keys that jobs, sensors and checks use."""
         lakehouse = in_project(self.lakehouse, context.project_root)
         io_manager = PaimonIOManager(lakehouse=lakehouse, spark=self.spark, **self.paimon_io)
         return dg.Definitions(resources={"lakehouse": lakehouse, "spark": self.spark, "paimon_io": io_manager})
 
 
 def in_project(lakehouse: LakehouseCatalog, root: Path) -> LakehouseCatalog:
-    """The catalog, with a relative warehouse below the project's root unless it names a base directory itself."""
+    """Return the catalog. A relative warehouse is in the project root unless the catalog has a base directory."""
     return lakehouse if lakehouse.base_directory else lakehouse.model_copy(update={"base_directory": str(root)})

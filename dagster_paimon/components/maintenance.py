@@ -1,5 +1,5 @@
-"""Maintenance of tables as a component: the jobs, and when they run."""
-# Annotations are not postponed here: Dagster reads those of a component when the class is made.
+"""Maintenance of tables as a component: jobs and schedules."""
+# No postponed annotations here: Dagster reads those of a component when the class is created.
 
 import dagster as dg
 from pydantic import Field
@@ -9,7 +9,7 @@ from dagster_paimon.maintenance.schedules import maintenance_schedules
 
 
 class PaimonMaintenanceComponent(dg.Component, dg.Model, dg.Resolvable):
-    """The maintenance jobs of a code location and their schedules. Schedules are stopped until switched on.
+    """The maintenance jobs and schedules of a code location. Schedules are stopped by default.
 
     Example::
 
@@ -19,13 +19,15 @@ class PaimonMaintenanceComponent(dg.Component, dg.Model, dg.Resolvable):
           tag_retained_days: 7
     """
 
-    tables: str | list[str] = Field(default="*", description="Names and patterns of tables; `*` is all of the catalog.")
-    schedules: bool = Field(default=True, description="Make schedules as well.")
+    tables: str | list[str] = Field(
+        default="*", description="Names and patterns of tables; `*` means all tables of the catalog."
+    )
+    schedules: bool = Field(default=True, description="Also create schedules.")
     tag_retained_days: int = Field(default=30, description="How long the tags of the schedule `daily_tag` are kept.")
-    on_spark: bool = Field(default=True, description="Scheduled heavy work runs in Spark's tasks.")
+    on_spark: bool = Field(default=True, description="Run scheduled heavy work in Spark tasks.")
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:  # noqa: ARG002
-        """The jobs and schedules that ``maintenance_jobs`` and ``maintenance_schedules`` make."""
+        """Return the jobs of ``maintenance_jobs`` and the schedules of ``maintenance_schedules``."""
         jobs = maintenance_jobs(self.tables)
         if not self.schedules:
             return dg.Definitions(jobs=jobs)

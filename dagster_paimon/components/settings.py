@@ -10,13 +10,15 @@ from pydantic import BaseModel, create_model
 
 
 class FromEnvironment(dg.Model):
-    """A text that is read from an environment variable when it is needed: ``{env: NAME}``."""
+    """A text that is read from an environment variable on use: ``{env: NAME}``."""
 
     env: str
 
 
 def settings_model(resource: type[dg.ConfigurableResource], *, without: frozenset[str] = frozenset()) -> type[dg.Model]:
-    """A model with the fields of a resource, except those of ``without``. A text may be given as ``{env: NAME}``."""
+    """Return a model with the fields of a resource, except those in ``without``. A text may be given as ``{env:
+    NAME}``.
+    """
     fields: dict[str, Any] = {}
     for name, field in resource.model_fields.items():
         if name in without:
@@ -27,7 +29,7 @@ def settings_model(resource: type[dg.ConfigurableResource], *, without: frozense
 
 
 def settings_of(context: dg.ResolutionContext, model: BaseModel) -> dict[str, Any]:
-    """The settings that the YAML gives, with templates resolved, as arguments of the resource."""
+    """Return the settings of the YAML, with templates resolved, as arguments of the resource."""
     return {name: _resolved(context, getattr(model, name)) for name in model.model_fields_set}
 
 
@@ -37,7 +39,7 @@ def _resolved(context: dg.ResolutionContext, value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, Mapping):
         return {key: _resolved(context, inner) for key, inner in value.items()}
     if isinstance(value, str) and "{{" in value:
-        # Dagster makes a number of a text such as "2"; the options of a table are texts.
+        # Dagster converts a text such as "2" to a number; table options are texts.
         return str(context.resolve_value(value))
     return value
 

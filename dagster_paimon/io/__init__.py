@@ -1,1 +1,1 @@
-"""Assets as tables: how a frame of a step becomes one commit, and how an input is read."""
+"""Assets as tables: writes the frame of a step in one commit, and reads inputs."""

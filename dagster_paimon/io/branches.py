@@ -1,9 +1,9 @@
 """Writing to a branch of a table, and publishing it: write, audit, publish.
 
 A branch begins with the latest snapshot of the main branch. A run of an asset with ``paimon/wap`` writes to a branch
-named after the run, so that checks see its rows before readers of the table do. Publishing lets the main branch become
-what the branch is; it is refused when somebody else has committed to the main branch since the branch was made, because
-that commit would be lost.
+named after the run, so that checks see its rows before readers of the table do. Publishing fast-forwards the main
+branch to the branch. It is refused if another process has committed to the main branch since the branch was created,
+because that commit would be lost.
 """
 
 from __future__ import annotations
@@ -15,24 +15,28 @@ from typing import Any, Final
 import dagster as dg
 
 from dagster_paimon.io.commits import Run, Runs, first_run_id
-from table_format.catalog.protocol import Catalog
+from table_format import Catalog, Identifier, Snapshot, SystemTable, Table
+from table_format.engine import snapshot_of_branch
+from table_format.engine.support import MAIN_BRANCH
 from table_format.errors import BranchNotFound, ConflictError, InvalidInputError, TagNotFound
-from table_format.model.identifier import MAIN_BRANCH, Identifier
-from table_format.model.snapshot import Snapshot
-from table_format.table.system.table import SystemTable
-from table_format.table.table import Table
 
 BRANCH_TAG: Final = "paimon/branch"
-"""Run tag: all assets of the run, or of the runs of a backfill, write to this branch, and read it where it exists."""
+"""Run tag: all assets of the run, or of the runs of a backfill, write to this branch, and read it if it exists."""
 
 BRANCH_METADATA: Final = "paimon/branch"
 """Metadata of a materialization: the branch it was written to."""
+
+AUDIT: Final = "paimon/audit"
+"""Metadata of a check that audits a branch before it is published."""
+
+AUDITED_STATE: Final = "paimon/audited_state"
+"""Metadata of the evaluation of an audit: the version of the data that was audited."""
 
 _WAP: Final = "wap-"
 
 
 def wap_branch(run: Run, runs: Runs) -> str:
-    """The branch of a run that writes, audits and publishes; a run that continues a failed one uses its branch.
+    """Return the branch of a run that writes, audits and publishes. A run that continues a failed run uses its branch.
 
     Example: ``wap-3f2c…`` for the run ``3f2c…``.
     """
@@ -40,13 +44,13 @@ def wap_branch(run: Run, runs: Runs) -> str:
 
 
 def on_branch(table: str, branch: str | None) -> str:
-    """The name of a branch of a table.
+    """Return the name of a branch of a table.
 
     >>> on_branch("shop.orders", "dev"), on_branch("shop.orders", None)
     ('shop.orders$branch_dev', 'shop.orders')
 
     Raises:
-        InvalidInputError: the name of the table has a branch already.
+        InvalidInputError: the name already has a branch.
     """
     if branch is None or branch == MAIN_BRANCH:
         return table
@@ -58,7 +62,7 @@ def on_branch(table: str, branch: str | None) -> str:
 
 
 def ensure_branch(table: Table, branch: str) -> None:
-    """Make a branch of the latest snapshot, if there is none of that name."""
+    """Create a branch at the latest snapshot if it does not exist."""
     tag = f"begins-{branch}"
     if branch in table.branches():
         return
@@ -76,14 +80,14 @@ def ensure_branch(table: Table, branch: str) -> None:
 
 
 def existing_branch(catalog: Catalog, table: str, branch: str | None) -> str | None:
-    """The branch, if the table has it; else ``None``, which is the main branch."""
+    """Return the branch if it exists; otherwise ``None``, which means the main branch."""
     return branch if branch is not None and catalog.table_exists(on_branch(table, branch)) else None
 
 
 def audited_branch(
     context: dg.AssetExecutionContext | dg.AssetCheckExecutionContext, staged: dg.AssetKey
 ) -> str | None:
-    """The branch that a check or a publication of an asset is about: that of the last materialization of the asset.
+    """Return the branch for a check or publication of an asset: that of the last materialization of the asset.
 
     In the run that wrote the branch this is the branch of the run.
     """
@@ -103,15 +107,18 @@ class Publication:
     snapshots: tuple[Snapshot, ...]
 
 
-def publish_branch(catalog: Catalog, name: str, branch: str, *, delete: bool = True) -> Publication:
-    """Let the main branch become what a branch is, and delete the branch.
+def publish_branch(
+    catalog: Catalog, name: str, branch: str, *, expected: Snapshot | None = None, delete: bool = True
+) -> Publication:
+    """Fast-forward the main branch to a branch, and delete the branch.
 
-    A repetition after a crash completes what the first call began. Other writers of the table must wait meanwhile: give
-    publishing and writing assets the same pool.
+    A repeated call after a crash completes the first one. Other writers of the table must wait: give publishing and
+    writing assets the same pool. ``expected`` is the audited snapshot of the branch.
 
     Raises:
-        BranchNotFound: there is no such branch, or it is empty.
-        ConflictError: the main branch has snapshots that the branch does not begin with; nothing was changed.
+        BranchNotFound: the branch does not exist or is empty.
+        ConflictError: the main branch has snapshots that the branch does not begin with, or the latest snapshot of the
+            branch is not the expected one; nothing was changed.
     """
     main, staged = _load(catalog, name), _load(catalog, on_branch(name, branch))
     written, latest = staged.snapshots(), main.latest_snapshot()
@@ -119,29 +126,43 @@ def publish_branch(catalog: Catalog, name: str, branch: str, *, delete: bool = T
         message = f"{name}: branch '{branch}' has no snapshot, so there is nothing to publish"
         raise BranchNotFound(message)
     new = written if latest is None else tuple(s for s in written if s.id > latest.id)
-    joins = latest is None or any(snapshot.is_same(latest) for snapshot in written)
-    if not joins:
+    lost = lost_by_publishing(main, branch)
+    if lost is not None:
         message = (
-            f"{name}: the main branch has a snapshot, {_shown(latest)}, which branch '{branch}' does not have; "
-            "publishing would lose it. Run the asset again, which begins a new branch; this one stays for inspection"
+            f"{name}: the main branch has a snapshot, {shown_snapshot(lost)}, which branch '{branch}' does not have; "
+            "publishing would lose it. Run the asset again to start a new branch; this one stays for inspection"
         )
         raise ConflictError(message)
     with suppress(TagNotFound):
         staged.delete_tag(f"begins-{branch}")
     if latest is None or new:
-        main.fast_forward(branch)
+        main.fast_forward(branch, expected=expected)
     main = _load(catalog, name)
     if delete:
         main.delete_branch(branch)
     return Publication(main, branch, new)
 
 
-def _shown(snapshot: Snapshot | None) -> str:
-    return "none" if snapshot is None else f"{snapshot.id} by {snapshot.commit_user}"
+def lost_by_publishing(table: Table, branch: str) -> Snapshot | None:
+    """Return the latest snapshot of a table if its branch does not contain it; otherwise ``None``.
+
+    Raises:
+        BranchNotFound: there is no such branch.
+    """
+    latest = table.latest_snapshot()
+    if latest is None:
+        return None
+    there = snapshot_of_branch(table, branch, latest.id)
+    return None if there is not None and there.is_same(latest) else latest
+
+
+def shown_snapshot(snapshot: Snapshot) -> str:
+    """Return the text of a snapshot in an error: its id and committer."""
+    return f"{snapshot.id} by {snapshot.commit_user}"
 
 
 def _load(catalog: Catalog, name: str) -> Table:
-    table = catalog.load_table(name)
+    table = catalog.load_any(name)
     if isinstance(table, SystemTable):
         message = f"'{name}' is a system table; name the table itself"
         raise InvalidInputError(message)
@@ -149,5 +170,5 @@ def _load(catalog: Catalog, name: str) -> Table:
 
 
 def branch_metadata(branch: str | None) -> dict[str, Any]:
-    """What a materialization says of the branch it was written to; nothing for the main branch."""
+    """Return the metadata of a materialization about its branch; nothing for the main branch."""
     return {} if branch is None else {BRANCH_METADATA: branch}

@@ -1,8 +1,8 @@
-"""The changes of a table since an asset last read it, so that a downstream table follows at the cost of what changed.
+"""The changes of a table since an asset last read it, for incremental downstream tables.
 
-How far an asset has read is written into the snapshot that its rows make, so rows and position are one commit: a step
-that fails before it reads the same changes again, and one that fails after it finds its commit. A source that was
-rolled back, created again or overwritten, or whose snapshots expired in between, is read as a whole.
+The read position of an asset is stored in the snapshot of its rows, so rows and position are one commit: a step that
+fails before the commit reads the same changes again, and a step that fails after it finds its commit. A source that
+was rolled back, created again or overwritten, or whose snapshots have expired, is read completely.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ import pyarrow.compute as pc
 from dagster_paimon.io.writing import WriteMode
 from dagster_paimon.reporting.metadata import snapshot_fingerprint
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
+from table_format import CommitKind, Snapshot, Table
+from table_format.engine.support import ChangelogProducer
 from table_format.errors import InvalidInputError, TableNotFound
-from table_format.model.snapshot import CommitKind, Snapshot
-from table_format.options.stream import ChangelogProducer
-from table_format.table.table import Table
 
 _ROW_KIND: Final = "rowkind"
 _CONSUMED: Final = "consumed."
@@ -33,10 +32,10 @@ Context: TypeAlias = dg.AssetExecutionContext
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What happened to a table after the snapshot ``since`` and up to ``until``.
+    """The changes of a table after the snapshot ``since`` and up to ``until``.
 
-    ``rows`` has the columns asked for, after ``rowkind``: ``+I``, ``-U``, ``+U`` or ``-D``. When ``is_complete``, they
-    begin with the state of the table, and take the place of all that was made of it before.
+    ``rows`` has the column ``rowkind`` (``+I``, ``-U``, ``+U`` or ``-D``), then the selected columns. If
+    ``is_complete``, the rows begin with the whole state of the table and replace all earlier results.
     """
 
     source: str
@@ -47,7 +46,7 @@ class Changes:
 
     @property
     def signs(self) -> pa.Array:
-        """1 for each row that came, and -1 for each that went: what a sum over changes is multiplied by. int64."""
+        """1 for each added row and -1 for each removed row, as int64. Multiply by it in a sum over changes."""
         added = pc.is_in(self.rows[_ROW_KIND], value_set=pa.array(_ADDED))
         signs: pa.Array = pc.if_else(added, pa.scalar(1, pa.int64()), pa.scalar(-1, pa.int64())).combine_chunks()
         return signs
@@ -61,15 +60,15 @@ def changes_since_last_run(
     columns: Sequence[str] | None = None,
     consumer: str | None = None,
 ) -> Changes:
-    """The changes of ``source`` since the last run of the asset, whose table has the write mode ``upsert``.
+    """Return the changes of ``source`` since the last run of the asset, whose table has the write mode ``upsert``.
 
-    Rows that wait for the compaction that records their changes are among those of a later run.
+    Rows whose changes a later compaction will record are part of a later run.
 
-    The position, and for complete rows the write mode ``overwrite_table``, become metadata of the output. Only one run
-    of the asset may be at work at a time: give it a pool.
+    The position, and for complete rows the write mode ``overwrite_table``, become metadata of the output. Only one
+    run of the asset may be active at a time: give it a pool.
 
-    ``consumer`` is the id of a consumer of the source, which keeps the snapshots from expiry that the next run needs.
-    Without one, a run after they have expired reads all rows.
+    ``consumer`` is the id of a consumer of the source, which keeps the snapshots that the next run needs. Without
+    one, a run after their expiry reads all rows.
 
     Raises:
         TableNotFound: the source does not exist.
@@ -94,7 +93,7 @@ def changes_since_last_run(
     changes = _read(table, source, position, columns)
     _record(context, table, changes)
     if consumer is not None and changes.until is not None:
-        # This run may fail: until the next one, the snapshot it began at is still needed.
+        # This run may fail, so the next run may still need the snapshot at which it began.
         table.reset_consumer(consumer, changes.until if changes.since is None else changes.since)
     since = "the first snapshot" if changes.since is None else f"snapshot {changes.since}"
     what = "all rows" if changes.is_complete else f"changes after {since}"
@@ -111,7 +110,7 @@ class _Position:
 def _check_changelog(table: Table, source: str) -> None:
     if table.schema.is_primary_key_table and table.options.stream.changelog_producer is ChangelogProducer.NONE:
         message = (
-            f"{source} records no changes: its changelog-producer is none, so the row before a change is not known; "
+            f"{source} records no changes: its changelog-producer is none, so the old rows of changes are unknown; "
             "set changelog-producer to lookup, full-compaction or input"
         )
         raise InvalidInputError(message)
@@ -120,7 +119,7 @@ def _check_changelog(table: Table, source: str) -> None:
 def _own_table(context: Context, lakehouse: LakehouseCatalog) -> Table | None:
     keys = context.selected_asset_keys
     if len(keys) != 1:
-        message = f"changes are read for an asset of one table; this step makes {len(keys)}"
+        message = f"changes can be read for an asset with one table; this step has {len(keys)}"
         raise InvalidInputError(message)
     (key,) = keys
     try:
@@ -130,7 +129,7 @@ def _own_table(context: Context, lakehouse: LakehouseCatalog) -> Table | None:
 
 
 def _position(own: Table, source: str) -> _Position | None:
-    """How far the newest commit of the asset's table has read; ``None`` where no retained snapshot says so."""
+    """Return the position of the newest commit of the asset's table; ``None`` if no retained snapshot has one."""
     for snapshot in _newest_first(own):
         read = snapshot.properties.get(f"{_CONSUMED}{source}")
         if read is not None:
@@ -161,9 +160,11 @@ def _read(table: Table, source: str, position: _Position | None, columns: Sequen
 
 
 def _can_follow(table: Table, position: _Position) -> bool:
-    """Whether the table still has that very snapshot, and all after it say what they changed: an overwrite does not."""
+    """Return whether the table still has this exact snapshot, and all later ones record their changes. An overwrite
+    does not.
+    """
     read = table.facts.snapshots.find(position.snapshot_id)
-    if read is None or snapshot_fingerprint(read) != position.fingerprint:  # ids are used again after a rollback
+    if read is None or snapshot_fingerprint(read) != position.fingerprint:  # ids are reused after a rollback
         return False
     later = (snapshot for snapshot in _newest_first(table) if snapshot.id > position.snapshot_id)
     return all(snapshot.commit_kind is not CommitKind.OVERWRITE for snapshot in later)

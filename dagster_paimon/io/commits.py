@@ -1,9 +1,9 @@
-"""Who commits: the commit user and identifier that let a repeated step find what its first attempt committed.
+"""The commit user and identifier of a step, with which a repeated step finds the commit of its first attempt.
 
-A step that crashes between its commit and its materialization event is run again, in the same run (retry policy) or in
+A step that crashes between its commit and its materialization event runs again, in the same run (retry policy) or in
 a run that continues it (re-execution from failure, automatic retry). All of them commit under the user
-``dagster:<first run>:<step>``, and the table is asked for that user's snapshot before anything is written. A run that a
-person starts again, "re-execute all" included, is work of its own and writes.
+``dagster:<first run>:<step>`` and look for a snapshot of this user before they write. A run that a user starts again,
+including "re-execute all", is new work and writes.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from datetime import datetime
 from typing import Final, Protocol
 
 RUN_ID_PROPERTY: Final = "dagster.run_id"
-"""The property of a snapshot that names the run which committed it."""
+"""The snapshot property with the run that committed it."""
 
 _CONTINUES: Final = ("dagster/is_resume_retry", "dagster/is_asset_resume_retry", "dagster/retry_number")
 _BACKFILL: Final = "dagster/backfill"
 _CLOCKS_DIFFER_MS: Final = 3_600_000
-"""How far the clock of a machine that commits may be behind the one that makes runs."""
+"""The allowed clock difference between the machine that commits and the one that creates runs."""
 
 
 class Run(Protocol):
-    """What is needed of a Dagster run."""
+    """The used part of a Dagster run."""
 
     @property
     def run_id(self) -> str:
@@ -32,12 +32,12 @@ class Run(Protocol):
 
     @property
     def parent_run_id(self) -> str | None:
-        """The run that this one repeats, if it is a retry of one."""
+        """The run that this one retries, if any."""
         ...
 
     @property
     def job_name(self) -> str:
-        """The job that the run is one of."""
+        """The job of the run."""
         ...
 
     @property
@@ -61,18 +61,18 @@ class RunRecord(Protocol):
 
 
 class Runs(Protocol):
-    """Where earlier runs are found: a Dagster instance."""
+    """The storage of earlier runs: a Dagster instance."""
 
     def get_run_record_by_id(self, run_id: str) -> RunRecord | None:
-        """The record of a run; ``None`` if there is none of that id."""
+        """Return the record of a run; ``None`` if it does not exist."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Committer:
-    """The user of all commits of one step, and what is written into the snapshots' properties.
+    """The commit user of one step, and the properties of its snapshots.
 
-    ``since_ms`` is a time before the user's first commit: there is no need to look for one further back.
+    ``since_ms`` is a time before the first commit of the user, at which a search can stop.
     """
 
     user: str
@@ -80,12 +80,12 @@ class Committer:
     since_ms: int = 0
 
     def with_properties(self, more: Mapping[str, str]) -> Committer:
-        """The same with further properties; what is there already stays."""
+        """Return the same with more properties; existing ones stay."""
         return replace(self, properties={**more, **self.properties})
 
 
 def first_run_id(run: Run, runs: Runs) -> str:
-    """The run whose work this run carries on: itself, unless it continues a failed one."""
+    """Return the first run of this work: the run itself, unless it continues a failed one."""
     current = run
     while current.parent_run_id and any(tag in current.tags for tag in _CONTINUES):
         parent = runs.get_run_record_by_id(current.parent_run_id)
@@ -98,7 +98,7 @@ def first_run_id(run: Run, runs: Runs) -> str:
 def committer(
     run: Run, runs: Runs, *, step: str, asset: str, partitions: tuple[str, ...], consumed: Mapping[str, int]
 ) -> Committer:
-    """The committer of one step's output; ``consumed`` are the snapshots that were read, by table."""
+    """Return the committer of one step's output. ``consumed`` has the snapshots that were read, by table."""
     properties = {
         RUN_ID_PROPERTY: run.run_id,
         "dagster.job": run.job_name,

@@ -1,6 +1,6 @@
-"""The two ways rows move: Arrow inside this process, and Spark. Planning and committing are the same for both.
+"""The two engines that write rows: Arrow in this process, and Spark. Planning and commits are the same for both.
 
-An engine turns a frame into commit messages; nothing it writes is visible before the IO manager commits the messages.
+An engine turns a frame into commit messages. Nothing is visible before the IO manager commits them.
 """
 
 from __future__ import annotations
@@ -16,17 +16,11 @@ from dagster_paimon.io.partitions import Slice, condition_of
 from dagster_paimon.io.tally import RETRACTING, Tally
 from dagster_paimon.resources.progress import Log
 from dagster_paimon.resources.spark import SparkResource
+from table_format import TableSchema
+from table_format.engine import CommitMessage, TableFacts, TableWrite, is_repeatable, reader_of
+from table_format.engine.support import ROW_KIND_COLUMN, nulls
 from table_format.errors import InvalidData
-from table_format.model.arrow_calls import nulls
-from table_format.model.arrow_types import arrow_type, fields_from_arrow
-from table_format.model.commit import CommitMessage
-from table_format.model.row_kind import ROW_KIND_COLUMN
-from table_format.model.schema import TableSchema
-from table_format.model.types import DataField
-from table_format.table.facts import TableFacts
-from table_format.table.rows.input import reader_of
-from table_format.table.write.commit_retries import is_repeatable
-from table_format.table.write.table_write import TableWrite
+from table_format.types import DataField, arrow_type, fields_from_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -37,9 +31,9 @@ _OUTSIDE: Final = "row outside of the partitions of the run: "
 
 @dataclass(frozen=True, slots=True)
 class Handling:
-    """What is done with the rows of a frame besides writing them.
+    """How the rows of a frame are handled when they are written.
 
-    ``kind`` is the kind of every row, such as ``-D``; ``tally`` counts them; ``dropped`` columns are not stored.
+    ``kind`` is the row kind of all rows, such as ``-D``. ``tally`` counts them. ``dropped`` columns are not stored.
     """
 
     kind: str | None = None
@@ -48,7 +42,7 @@ class Handling:
 
 
 class FrameWriter(Protocol):
-    """One frame about to be written."""
+    """A frame to write."""
 
     handling: Handling
 
@@ -58,7 +52,7 @@ class FrameWriter(Protocol):
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether ``write`` can be called again, for a commit that lost a race; a stream is read once."""
+        """Whether ``write`` can be called again after a lost commit race. A stream can be read only once."""
         ...
 
     def write(self, facts: TableFacts, *, replacing: bool) -> Messages:
@@ -68,7 +62,7 @@ class FrameWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Restartable:
-    """Rows that can be read again and again: each call of ``open`` gives a new stream of all of them."""
+    """Rows that can be read several times: each call of ``open`` returns a new stream of all rows."""
 
     schema: pa.Schema
     open: Callable[[], pa.RecordBatchReader]
@@ -78,7 +72,7 @@ ArrowRows: TypeAlias = pa.Table | pa.RecordBatchReader | Restartable
 
 
 class ArrowWriter:
-    """Writes what speaks Arrow in this process."""
+    """Writes Arrow-compatible frames in this process."""
 
     def __init__(self, frame: ArrowRows) -> None:
         self.handling = Handling()
@@ -102,7 +96,7 @@ class ArrowWriter:
 
 
 class SparkWriter:
-    """Writes a Spark frame inside Spark's tasks."""
+    """Writes a Spark frame in Spark tasks."""
 
     def __init__(self, frame: SparkFrame, spark: SparkResource, log: Log) -> None:
         self.handling = Handling()
@@ -112,7 +106,7 @@ class SparkWriter:
 
     def fields(self) -> tuple[DataField, ...]:
         """See ``FrameWriter``."""
-        from table_format.spark.types import fields_of_spark
+        from table_format.spark.engine import fields_of_spark
 
         return fields_of_spark(self._frame.schema)
 
@@ -123,8 +117,7 @@ class SparkWriter:
 
     def write(self, facts: TableFacts, *, replacing: bool) -> Messages:
         """See ``FrameWriter``."""
-        from table_format.spark.tasks.code_shipping import ship_code
-        from table_format.spark.write.frames import write_frame
+        from table_format.spark.engine import ship_code, write_frame
 
         with self._spark.following(self._log, f"writing {facts.name}") as session:
             ship_code(session)
@@ -153,14 +146,16 @@ class SparkWriter:
     def _column(field: DataField, present: set[str]) -> Column:
         from pyspark.sql import functions as F
 
-        from table_format.spark.types import spark_type
+        from table_format.spark.engine import spark_type
 
         quoted = "`" + field.name.replace("`", "``") + "`"
         value = F.col(quoted) if field.name in present else F.lit(None)
         return value.cast(spark_type(field.type, field.name)).alias(field.name)
 
     def _counted(self) -> tuple[SparkFrame, Callable[[], None]]:
-        """The frame with counters of the rows of each partition, and what reads them after the frame has run."""
+        """Return the frame with row counters for each partition, and a function that reads them after the frame has
+        run.
+        """
         tally, frame = self.handling.tally, self._frame
         if tally is None:
             return frame, lambda: None
@@ -193,8 +188,7 @@ class SparkWriter:
         """Whether a row belongs to a partition."""
         from pyspark.sql import functions as F
 
-        from table_format.spark.names import column
-        from table_format.spark.read.conditions import condition, literal
+        from table_format.spark.engine import column, condition, literal
 
         if not tally.in_lists:
             return condition(condition_of([found]), tally.fields)
@@ -204,12 +198,10 @@ class SparkWriter:
 
     @staticmethod
     def _refusing(frame: SparkFrame, tally: Tally) -> SparkFrame:
-        """The frame, which fails when it runs and has a row of no partition."""
+        """Return the frame with a check that fails for a row outside of all partitions."""
         from pyspark.sql import functions as F
 
-        from table_format.spark.names import column
-        from table_format.spark.read.conditions import condition
-        from table_format.spark.types import spark_type
+        from table_format.spark.engine import column, condition, spark_type
 
         shown: list[Column] = []
         for field in tally.fields:
@@ -233,7 +225,7 @@ def writer_of(frame: object, spark: SparkResource, log: Log) -> FrameWriter:
     """The engine for a frame, by its type.
 
     Raises:
-        TypeError: the value is no frame.
+        TypeError: the value is not a frame.
         InvalidData: its values have no Arrow type.
     """
     if isinstance(frame, SparkFrame):
@@ -241,7 +233,7 @@ def writer_of(frame: object, spark: SparkResource, log: Log) -> FrameWriter:
     rows = _as_arrow(frame)
     if rows is not None:
         return ArrowWriter(rows)
-    message = f"an asset stored as a table returns a {known_types()}; found {type(frame).__name__}"
+    message = f"an asset stored as a table must return a {known_types()}; found {type(frame).__name__}"
     raise TypeError(message)
 
 

@@ -1,7 +1,7 @@
-"""How a table follows the frames that are written to it: which schema changes a frame asks for, or why it may not.
+"""Schema evolution: the schema changes that a frame requires, or why they are not allowed.
 
-A frame that lacks a column gets nulls, one whose type is narrower is cast; neither changes the table, so days of before
-a schema change are written to the table of after it. Options follow the asset: a table changes its mode with it.
+Missing columns of a frame become nulls, and narrower types are cast. Neither changes the table, so old data can be
+written after a schema change. The options of the table follow those of the asset.
 """
 
 from __future__ import annotations
@@ -10,26 +10,17 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
+from table_format import AddColumn, AlterColumnType, SchemaChange, SetColumnComment, SetComment, SetOption, TableSchema
+from table_format.engine.support import ROW_KIND_COLUMN, can_widen
 from table_format.errors import InvalidData
-from table_format.model.row_kind import ROW_KIND_COLUMN
-from table_format.model.schema import TableSchema
-from table_format.model.schema_change import (
-    AddColumn,
-    AlterColumnType,
-    SchemaChange,
-    SetColumnComment,
-    SetComment,
-    SetOption,
-)
-from table_format.model.type_changes import can_widen
-from table_format.model.types import DataField
 from table_format.secrets import shown_option
+from table_format.types import DataField
 
 _BUCKET: Final = "bucket"
 
 
 class SchemaEvolution(StrEnum):
-    """What a frame may do to the schema of its table. Dagster takes the names, so they are in lower case."""
+    """The schema changes that a frame may cause. Dagster shows the names, so they are in lower case."""
 
     error = "error"
     add_columns = "add_columns"
@@ -39,9 +30,9 @@ class SchemaEvolution(StrEnum):
 def changes_for(
     table: TableSchema, frame: Sequence[DataField], policy: SchemaEvolution, *, name: str, partial: bool = False
 ) -> tuple[SchemaChange, ...]:
-    """The schema changes that make room for the frame, none when it fits.
+    """Return the schema changes that a frame requires; none if it fits.
 
-    A ``partial`` frame names rows to delete: of the columns that are NOT NULL it needs the keys only.
+    A ``partial`` frame names rows to delete: of the NOT NULL columns, it needs only the keys.
 
     Raises:
         InvalidData: the policy, or the format, does not allow what the frame needs.
@@ -61,9 +52,9 @@ def changes_for(
 
 
 def option_changes(table: TableSchema, wanted: Mapping[str, str]) -> tuple[SetOption, ...]:
-    """What makes the options of a table those that its asset names, the number of buckets apart: see ``other_buckets``.
+    """Return the changes to the options of an asset, except the number of buckets: see ``other_buckets``.
 
-    Options that the asset does not name stay as they are.
+    Options that the asset does not set stay the same.
     """
     return tuple(SetOption(k, v) for k, v in wanted.items() if k != _BUCKET and table.options.get(k) != v)
 
@@ -71,14 +62,14 @@ def option_changes(table: TableSchema, wanted: Mapping[str, str]) -> tuple[SetOp
 def comment_changes(
     table: TableSchema, columns: Mapping[str, str], comment: str | None
 ) -> tuple[SetColumnComment | SetComment, ...]:
-    """What makes the comments of a table and its columns those that its asset gives; others stay as they are."""
+    """Return the changes to the comments of an asset; other comments stay the same."""
     present = {field.name: field.description for field in table.fields}
     changes = [SetColumnComment(n, text) for n, text in columns.items() if n in present and present[n] != text]
     return (*changes, *([SetComment(comment)] if comment is not None and comment != table.comment else []))
 
 
 def other_buckets(table: TableSchema, wanted: Mapping[str, str], *, name: str) -> str | None:
-    """What to say when a table has another number of buckets than its asset names: that would rewrite all its files."""
+    """Return a remark if the table has another number of buckets than its asset: a change would rewrite all files."""
     found = table.options.get(_BUCKET)
     if _BUCKET not in wanted or found == wanted[_BUCKET]:
         return None
@@ -108,7 +99,7 @@ def _described(table: TableSchema, change: SchemaChange) -> str:
 def _addition(field: DataField, policy: SchemaEvolution, name: str) -> AddColumn:
     if policy is SchemaEvolution.error:
         message = (
-            f"{name}: the frame has the column {field}, which the table has not; drop it, "
+            f"{name}: the frame has the column {field}, which the table does not have; drop it, "
             "or set schema_evolution to add_columns or widen"
         )
         raise InvalidData(message)

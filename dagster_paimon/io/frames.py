@@ -1,8 +1,8 @@
-"""The frames assets take and return, recognized without importing the packages they come from.
+"""Recognizes the frames that assets take and return, without importing their packages.
 
-``SparkFrame`` is the name by which assets ask for a Spark frame: ``pyspark.sql.DataFrame`` to a type checker, and at
-run time a stand-in whose ``isinstance`` answers for the real class, the parent of classic and Connect frames alike,
-once a session has imported it.
+``SparkFrame`` is the annotation for a Spark frame: for type checkers it is ``pyspark.sql.DataFrame``; at run time it
+is a stand-in whose ``isinstance`` checks the real class, the parent of classic and Connect frames, once it is
+imported.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["FrameType", "SparkFrame", "allows_none", "frame_type_of", "known_typ
 
 
 class FrameType(StrEnum):
-    """As what a table is loaded. Dagster takes the names, so they are in lower case."""
+    """The type of frame for a loaded table. Dagster shows the names, so they are in lower case."""
 
     pyspark = "pyspark"
     pyarrow = "pyarrow"
@@ -54,11 +54,11 @@ _CLASSES: Final[Mapping[tuple[str, str], FrameType]] = {
     ("duckdb", "DuckDBPyRelation"): FrameType.duckdb,
     ("_duckdb", "DuckDBPyRelation"): FrameType.duckdb,
 }
-"""By package and name of a class. What a package calls its modules inside changes from release to release."""
+"""By package and class name, since module names within a package change between releases."""
 
 
 def frame_type_of(annotation: object) -> FrameType | None:
-    """The frame that an annotation means, or the class of a value; ``None`` if it means none.
+    """Return the frame type of an annotation or of a value's class; ``None`` if it is not a frame.
 
     >>> import pyarrow as pa
     >>> frame_type_of(pa.Table), frame_type_of(pa.Table | None), frame_type_of(int)
@@ -72,12 +72,12 @@ def frame_type_of(annotation: object) -> FrameType | None:
 
 
 def allows_none(annotation: object) -> bool:
-    """Whether an annotation says that there may be no frame: ``pa.Table | None``."""
+    """Return whether an annotation allows ``None``, such as ``pa.Table | None``."""
     return _is_union(annotation) and type(None) in get_args(annotation)
 
 
 def known_types() -> str:
-    """The classes in words, for an error."""
+    """Return the classes as text, for an error."""
     return (
         "pyspark DataFrame (SparkFrame), pyarrow Table, RecordBatchReader or Dataset, pandas DataFrame, "
         "polars DataFrame or LazyFrame, duckdb relation"

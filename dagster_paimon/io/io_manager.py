@@ -1,10 +1,10 @@
-"""Assets as tables: an IO manager that appends, upserts, deletes or overwrites by what an asset's metadata says.
+"""Assets as tables: an IO manager that appends, upserts, deletes or overwrites, as the metadata of the asset says.
 
-``dagster_paimon.io.spec`` lists the metadata of an asset and of an input. The annotation of a parameter says as what it
-is loaded (``dagster_paimon.io.frames``); one without an annotation is loaded as ``default_input_type`` says.
+``dagster_paimon.io.spec`` lists the metadata of assets and inputs. The annotation of a parameter sets the type of the
+loaded frame (``dagster_paimon.io.frames``); without one, ``default_input_type`` does.
 """
 
-# Annotations are not postponed here: Dagster looks at the type of `lakehouse` and `spark` itself.
+# No postponed annotations here: Dagster inspects the types of `lakehouse` and `spark`.
 
 import time
 from collections.abc import Mapping
@@ -35,12 +35,10 @@ from dagster_paimon.reporting.reports import report_of
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
 from dagster_paimon.resources.secrets import HIDES_INPUT, redacted_errors
 from dagster_paimon.resources.spark import SparkResource
+from table_format import Predicate, Scan, Table
+from table_format.engine.support import arguments
 from table_format.errors import InvalidInputError, NotFoundError
-from table_format.model.arguments import optional_text
-from table_format.model.predicate import Predicate, columns_of
 from table_format.secrets import Secret
-from table_format.table.read.scan import Scan
-from table_format.table.table import Table
 
 AS_OF_TAG: Final = "paimon/as_of"
 """Run tag that pins all inputs of a run, or of all runs of a backfill, to one state of the tables."""
@@ -56,27 +54,28 @@ class PaimonIOManager(dg.ConfigurableIOManager):
     lakehouse: dg.ResourceDependency[LakehouseCatalog]
     spark: dg.ResourceDependency[SparkResource]
     default_mode: WriteMode = Field(
-        default=WriteMode.overwrite_partition, description="Write mode of assets whose metadata name none."
+        default=WriteMode.overwrite_partition, description="Write mode of assets whose metadata does not set one."
     )
     default_input_type: FrameType = Field(
-        default=FrameType.pyarrow, description="As what inputs without an annotation are loaded."
+        default=FrameType.pyarrow, description="Type of inputs without an annotation."
     )
     schema_evolution: SchemaEvolution = Field(
         default=SchemaEvolution.widen,
-        description="What a frame may do to its table: error nothing, add_columns, widen also types.",
+        description="Allowed schema changes by a frame: error (none), add_columns, widen (also wider types).",
     )
-    create_tables: bool = Field(default=True, description="Make a table that does not exist from the first frame.")
+    create_tables: bool = Field(default=True, description="Create missing tables from the first frame.")
     plots: bool = Field(default=True, description="Put plots of snapshots, levels and file sizes into the metadata.")
     count_keys_up_to: int = Field(
         default=2_000_000,
-        description="A primary-key table with more physical rows is not counted exactly: that would read all keys.",
+        description="Maximum number of stored rows of a primary key table for an exact row count, which reads "
+        "all keys.",
     )
     _consumed: dict[tuple[str, str], dict[str, int]] = PrivateAttr(default_factory=dict)
 
     # --- out --------------------------------------------------------------------------------------------------------
 
     def handle_output(self, context: dg.OutputContext, obj: Any) -> None:  # noqa: ANN401 - see frames
-        """Write one output to its table and tell Dagster about the snapshot that holds it."""
+        """Write one output to its table and report the snapshot to Dagster."""
         with redacted_errors(self._secrets()):
             self._write(context, obj)
 
@@ -124,7 +123,7 @@ class PaimonIOManager(dg.ConfigurableIOManager):
     # --- in ---------------------------------------------------------------------------------------------------------
 
     def load_input(self, context: dg.InputContext) -> Any:  # noqa: ANN401 - see frames
-        """Open the table of an upstream asset as the annotation asks, at one snapshot."""
+        """Load the table of an upstream asset at one snapshot, as the annotated type."""
         with redacted_errors(self._secrets()):
             try:
                 return self._read(context)
@@ -147,11 +146,8 @@ class PaimonIOManager(dg.ConfigurableIOManager):
         if allows_none(annotation) and context.has_asset_partitions and not context.asset_partition_keys:
             return None
         condition = _condition(context, upstream, table, open_end=spec.open_end)
-        columns = spec.columns
-        if columns is not None and condition is not None and wanted is FrameType.pyspark:
-            columns = tuple(dict.fromkeys((*columns, *sorted(columns_of(condition)))))  # Spark tests the condition
         scan = table.scan(
-            columns=columns,
+            columns=spec.columns,
             filter=condition,
             options=time_travel(spec.read, context.step_context.dagster_run.tags.get(AS_OF_TAG)),
         )
@@ -160,10 +156,12 @@ class PaimonIOManager(dg.ConfigurableIOManager):
             self._consumed.setdefault(_step(context), {})[name] = snapshot.id
             context.log.info("%s", _reading(name, scan))
             context.log.debug("%s", scan.plan())
-        return load(scan, wanted, self.spark, columns=spec.columns if wanted is FrameType.pyspark else None)
+        return load(scan, wanted, self.spark)
 
     def _source(self, context: dg.InputContext, spec: ReadSpec, upstream: Mapping[str, Any]) -> tuple[str, str | None]:
-        """The table to read and its branch: the one named, else that of the run or of the asset, if it exists."""
+        """Return the table to read and its branch: the named one, otherwise that of the run or of the asset, if it
+        exists.
+        """
         table = _table_of(context, upstream)
         if spec.branch is not None or upstream.get("paimon/branch") is not None:
             return table, spec.branch or str(upstream["paimon/branch"])
@@ -181,14 +179,14 @@ class PaimonIOManager(dg.ConfigurableIOManager):
         wanted = frame_type_of(annotation)
         if wanted is None:
             message = (
-                f"input '{name}': annotate it with what the table is loaded as, a {known_types()}; found {annotation}"
+                f"input '{name}': annotate it with the type of frame to load, a {known_types()}; found {annotation}"
             )
             raise dg.DagsterInvariantViolationError(message)
         return wanted
 
 
 def _table_of(context: dg.InputContext | dg.OutputContext, metadata: Mapping[str, Any]) -> str:
-    """The table of an asset, or of the output of an op that is none: by its metadata, else by its name."""
+    """Return the table of an asset or of an op's output: by its metadata, otherwise by its name."""
     if context.has_asset_key:
         return table_name(context.asset_key, metadata)
     output = context.upstream_output if isinstance(context, dg.InputContext) else context
@@ -226,21 +224,22 @@ def _is_self_dependency(context: dg.InputContext) -> bool:
 
 
 def time_travel(named: str | None, pinned: str | None) -> dict[str, str]:
-    """The scan options for a state of a table; ``named`` by an input comes before ``pinned`` by a run tag.
+    """Return the scan options for a state of a table. ``named`` by an input takes precedence over ``pinned`` by a
+    run tag.
 
     Raises:
-        InvalidInputError: the text names no state.
+        InvalidInputError: the text does not name a state.
 
     >>> time_travel(None, "snapshot:3"), time_travel("tag:eod", "snapshot:3"), time_travel("latest", "snapshot:3")
     ({'scan.snapshot-id': '3'}, {'scan.tag-name': 'eod'}, {})
     """
-    wanted = optional_text(named, "paimon/read") or pinned or "latest"
+    wanted = arguments.optional_text(named, "paimon/read") or pinned or "latest"
     kind, _, value = wanted.partition(":")
     if kind == "latest":
         return {}
     if kind not in _TRAVEL or not value:
         message = (
-            f"'{wanted}' names no state of a table; expected latest, snapshot:<id>, tag:<name> or timestamp:<time>"
+            f"'{wanted}' is not a state of a table; expected latest, snapshot:<id>, tag:<name> or timestamp:<time>"
         )
         raise InvalidInputError(message)
     return {_TRAVEL[kind]: value}
@@ -249,7 +248,7 @@ def time_travel(named: str | None, pinned: str | None) -> dict[str, str]:
 def _condition(
     context: dg.InputContext, upstream: Mapping[str, Any], table: Table, *, open_end: bool
 ) -> Predicate | None:
-    """The partitions to load: those Dagster asks for, where a column of the table tells them; else all rows."""
+    """Return the filter for the requested partitions, if a column of the table has them; otherwise all rows."""
     if not context.has_asset_partitions:
         return None
     expression = upstream.get("partition_expr")

@@ -1,57 +1,56 @@
-"""A planned scan as the frame an input is annotated with."""
+"""Loads a planned scan as the annotated type of frame."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
 
 from dagster_paimon.io.frames import FrameType
 from dagster_paimon.resources.spark import SparkResource
-from table_format.errors import InvalidInputError
-from table_format.table.read.scan import Scan
+from table_format import Scan
+from table_format.errors import InvalidInputError, PackageMissing
+from table_format.extras import require
 
 _PACKAGES: Final = {
-    FrameType.pyspark: ("pyspark", "pyspark"),
-    FrameType.pandas: ("pandas", "pandas"),
-    FrameType.polars: ("polars", "paimon-lakehouse[frames]"),
-    FrameType.polars_lazy: ("polars", "paimon-lakehouse[frames]"),
-    FrameType.duckdb: ("duckdb", "duckdb"),
+    FrameType.pyspark: "pyspark",
+    FrameType.pandas: "pandas",
+    FrameType.polars: "polars",
+    FrameType.polars_lazy: "polars",
+    FrameType.duckdb: "duckdb",
 }
-"""The package that a frame comes from, and what to install for it."""
+"""The package that a frame comes from, where an extra brings it."""
 
 
 def require_package(wanted: FrameType) -> None:
-    """Import what frames of that type come from.
+    """Import the package of a frame type.
 
     Raises:
-        InvalidInputError: it is not installed; says what to install.
+        InvalidInputError: the package is not installed; the message names the extra that installs it.
     """
-    package, install = _PACKAGES.get(wanted, ("pyarrow", "pyarrow"))
+    package = _PACKAGES.get(wanted)
+    if package is None:
+        return
     try:
-        importlib.import_module(package)
-    except ImportError as error:
-        message = (
-            f"a frame of type {wanted} needs the package {package}, which is not installed: pip install '{install}'"
-        )
+        require(package)
+    except PackageMissing as error:
+        message = f"a frame of type {wanted} cannot be created: {error}"
         raise InvalidInputError(message) from error
 
 
-def load(scan: Scan, wanted: FrameType, spark: SparkResource, *, columns: Sequence[str] | None = None) -> Any:  # noqa: ANN401 - the frame of the annotation
-    """The rows of a planned scan, with these ``columns`` of it or with all.
+def load(scan: Scan, wanted: FrameType, spark: SparkResource) -> Any:  # noqa: ANN401 - the frame of the annotation
+    """Return the rows of a planned scan.
 
-    Of a Spark frame or a RecordBatchReader nothing is read before it is used.
-
-    A duckdb relation belongs to duckdb's default connection, so that several can be joined.
+    Spark frames and RecordBatchReaders are lazy. A DuckDB relation belongs to DuckDB's default connection, so that
+    several can be joined.
 
     Raises:
         InvalidInputError: the package of the frame is not installed.
     """
     require_package(wanted)
     if wanted is FrameType.pyspark:
-        return _spark_frame(scan, spark, columns)
+        return _spark_frame(scan, spark)
     if wanted is FrameType.record_batch_reader:
         return scan.to_reader()
     return _FROM_ARROW[wanted](scan.to_arrow())
@@ -68,15 +67,12 @@ def load_nothing(wanted: FrameType, spark: SparkResource) -> Any:  # noqa: ANN40
     return empty.to_reader() if wanted is FrameType.record_batch_reader else _FROM_ARROW[wanted](empty)
 
 
-def _spark_frame(scan: Scan, spark: SparkResource, columns: Sequence[str] | None) -> Any:  # noqa: ANN401 - pyspark may be missing
-    from table_format.spark.names import column
-    from table_format.spark.read.frames import frame_of
-    from table_format.spark.tasks.code_shipping import ship_code
+def _spark_frame(scan: Scan, spark: SparkResource) -> Any:  # noqa: ANN401 - pyspark may be missing
+    from table_format.spark.engine import frame_of, ship_code
 
     session = spark.session()
     ship_code(session)
-    frame = frame_of(session, scan.facts, scan.plan())
-    return frame if columns is None else frame.select(*map(column, columns))
+    return frame_of(session, scan.facts, scan.plan())
 
 
 def _dataset(table: pa.Table) -> Any:  # noqa: ANN401 - importing pyarrow.dataset imports pandas

@@ -1,8 +1,8 @@
 """What Dagster records of an output: its metadata, for each partition its own rows, and which partitions it has.
 
-Dagster copies the metadata of an output to every partition of a range, and records a materialization of each of them.
-What differs between partitions is therefore given to it one by one, and partitions that brought nothing and never had a
-row are taken out of what it records.
+Dagster copies the metadata of an output to every partition of a range, and records a materialization of each. So
+metadata that differs between partitions is passed for each partition, and partitions that received no rows and never
+had any are not recorded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def record(
 ) -> None:
     """Give the metadata of an output to Dagster; ``empty`` partitions get no materialization."""
     own = {**own, **({"paimon/unmaterialized": listed(sorted(empty))} if empty else {})}
-    # What an asset has said of itself stays as it is.
+    # Metadata that the asset has set itself stays.
     context.add_output_metadata({k: v for k, v in {**report.metadata, **own}.items() if k not in _given(context)})
     if not context.has_asset_key:
         return
@@ -47,7 +47,7 @@ def record(
 
 
 def unmaterialized(context: dg.OutputContext, spec: WriteSpec, written: Written) -> frozenset[str]:
-    """The partitions of the run that brought no rows and never had a materialization, if those are to be skipped."""
+    """Return the partitions of the run without rows and without a materialization, if these are to be skipped."""
     if spec.empty_partitions is EmptyPartitions.materialize or not context.has_asset_key:
         return frozenset()
     empty = {key for key, found in written.partition_rows.items() if not found.rows}
@@ -62,7 +62,7 @@ def _given(context: dg.OutputContext) -> Collection[str]:
 def _record_only(context: dg.OutputContext, keys: Collection[str]) -> None:
     """Let Dagster record these partitions alone.
 
-    There is no public way: after ``handle_output`` Dagster records each partition of the output's subset.
+    There is no public API: after ``handle_output``, Dagster records each partition of the output's subset.
     """
     definition = context.asset_partitions_def
     context._asset_partitions_subset = definition.subset_with_partition_keys(list(keys))

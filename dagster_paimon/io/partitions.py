@@ -1,8 +1,8 @@
-"""What partitions of Dagster mean in columns of a table: some values of a column, or the values between two times.
+"""Maps Dagster partitions to columns of a table: to values of a column, or to a range of times.
 
-A time window means all its days in a DATE column, the times from its start up to its end in a TIMESTAMP column, and the
-text of its key in a column of any other type. A key of another definition is a value of the column. A TIMESTAMP holds
-wall-clock times of the time zone of the partitions definition, a TIMESTAMP_LTZ instants.
+A time window covers all its days in a DATE column, the times from its start up to its end in a TIMESTAMP column, and
+the text of its key in a column of any other type. A key of another definition is a value of the column. A TIMESTAMP
+holds wall-clock times in the time zone of the partitions definition, a TIMESTAMP_LTZ holds instants.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from typing import Any, Final, TypeAlias
 import dagster as dg
 
 from dagster_paimon.tables.measure import value_of_text
+from table_format import Predicate
 from table_format.errors import InvalidInputError
-from table_format.model.predicate import And, Compare, CompareOp, In, Literal, Or, Predicate
-from table_format.model.types import AnyTimestampType, DataField, DateType, InternalValue, LocalZonedTimestampType
+from table_format.filters import And, Compare, CompareOp, In, Literal, Or
+from table_format.types import AnyTimestampType, DataField, DateType, InternalValue, LocalZonedTimestampType
 
 _EPOCH_DAY: Final = date(1970, 1, 1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -90,7 +91,7 @@ def dimensions(definition: dg.PartitionsDefinition[Any], expression: object, *, 
     """The dimensions of a definition, with the columns that ``partition_expr`` names.
 
     Raises:
-        InvalidInputError: the expression does not fit the definition; ``where`` says what it belongs to.
+        InvalidInputError: the expression does not fit the definition; ``where`` names its place.
     """
     if isinstance(definition, dg.MultiPartitionsDefinition):
         parts = {part.name: part.partitions_def for part in definition.partitions_defs}
@@ -203,8 +204,9 @@ def _days(window: dg.TimeWindow, key: str, field: DataField) -> Values:
     start, end = window.start, window.end
     if any(time.time().replace(tzinfo=None) != datetime.min.time() for time in (start, end)):
         message = (
-            f"column '{field.name}' is a DATE, which cannot tell the time window {key} ({start:%Y-%m-%d %H:%M} to "
-            f"{end:%Y-%m-%d %H:%M}) from others of its day; use a TIMESTAMP or a STRING column"
+            f"column '{field.name}' is a DATE, which cannot distinguish the time window {key} "
+            f"({start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}) from others of its day; use a TIMESTAMP or a "
+            "STRING column"
         )
         raise InvalidInputError(message)
     first, last = start.date().toordinal(), end.date().toordinal()
@@ -231,6 +233,6 @@ def _nanoseconds(time: datetime) -> int:
 
 def _keys_by_dimension(key: str) -> Mapping[str, str]:
     if not isinstance(key, dg.MultiPartitionKey):
-        message = f"'{key}' is no key of partitions of several dimensions"
+        message = f"'{key}' is not a key of partitions with several dimensions"
         raise InvalidInputError(message)
     return key.keys_by_dimension

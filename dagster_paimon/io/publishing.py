@@ -1,17 +1,22 @@
 """Write, audit, publish: the asset that publishes what another asset has written to a branch."""
 
-# Annotations are not postponed here: Dagster looks at the types of the function's parameters itself.
+# No postponed annotations here: Dagster inspects the types of the function's parameters.
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import dagster as dg
 
-from dagster_paimon.io.branches import audited_branch, publish_branch, wap_branch
+from dagster_paimon.io.branches import AUDIT, AUDITED_STATE, audited_branch, on_branch, publish_branch, wap_branch
 from dagster_paimon.reporting.metadata import data_version
 from dagster_paimon.reporting.reports import report_of
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, asset_key
+from dagster_paimon.tables.asset_keys import repository_of
+from table_format import Snapshot, Table
 from table_format.errors import NotFoundError
+
+_LAST_EVALUATIONS: Final = 100
+"""The number of recent evaluations of an audit in which to look for that of a branch."""
 
 
 def published_table(
@@ -21,13 +26,15 @@ def published_table(
     metadata: Mapping[str, Any] | None = None,
     **arguments: Any,  # noqa: ANN401 - those of dg.asset
 ) -> dg.AssetsDefinition:
-    """The asset of a table after its audits, for an asset with ``paimon/wap``.
+    """Return the asset that publishes a table after its audits, for an asset with ``paimon/wap``.
 
-    The staged asset writes to a branch of its run; its blocking checks (``branch_audit``) read the branch. When they
-    have passed this asset lets the table become what the branch is, and deletes the branch. When one fails this asset
-    does not run, readers of the table see nothing, and the branch stays for inspection. Assets that depend on this one
-    read the table. ``key`` is its asset key, by default that of the table's name; further ``arguments`` are those of
-    ``dg.asset``, such as ``group_name``, ``pool`` and ``automation_condition``.
+    The staged asset writes to a branch of its run; its blocking checks (``branch_audit``) read the branch. After they
+    pass, this asset fast-forwards the table to the branch and deletes the branch. If one fails, this asset does not
+    run, readers of the table see no change, and the branch stays for inspection. A branch with a new snapshot since
+    its audit, or without an audit, is refused. Assets that depend on this one read the table.
+
+    ``key`` is its asset key, by default that of the table's name; further ``arguments`` are those of ``dg.asset``, such
+    as ``group_name``, ``pool`` and ``automation_condition``.
 
     Example::
 
@@ -52,7 +59,8 @@ def published_table(
             message = f"{table}: {spec.key.to_user_string()} was never materialized to a branch; materialize it first"
             raise dg.Failure(description=message, allow_retries=False)
         try:
-            publication = publish_branch(catalog, table, branch)
+            audited = audited_snapshot(context, spec.key, lakehouse.table(on_branch(table, branch)), branch)
+            publication = publish_branch(catalog, table, branch, expected=audited)
         except NotFoundError as error:
             description = f"{error}. It may be published already; materialize {spec.key.to_user_string()} again"
             raise dg.Failure(description=description, allow_retries=False) from error
@@ -82,8 +90,53 @@ def staged_table(spec: dg.AssetSpec) -> str:
     table = spec.metadata.get("paimon/table")
     if spec.metadata.get("paimon/wap") is not True or not isinstance(table, str):
         message = (
-            f"{spec.key.to_user_string()} does not write to a branch that could be audited and published: its metadata "
-            "need 'paimon/wap': True and the name of the table as 'paimon/table'"
+            f"{spec.key.to_user_string()} does not write to a branch that can be audited and published: its "
+            "metadata needs 'paimon/wap': True and the name of the table as 'paimon/table'"
         )
         raise dg.DagsterInvalidDefinitionError(message)
     return table
+
+
+def audited_snapshot(
+    context: dg.AssetExecutionContext, staged: dg.AssetKey, table: Table, branch: str
+) -> Snapshot | None:
+    """Return the latest snapshot of a branch, which has passed every audit of the staged asset.
+
+    Raises:
+        Failure: an audit has not checked this snapshot, or it failed; nothing was changed.
+    """
+    latest = table.latest_snapshot()
+    if latest is None:
+        return None
+    for key in _audits(context, staged):
+        evaluation = _judgement(context.instance, key, data_version(latest).value)
+        if evaluation is None:
+            message = (
+                f"{table.identifier}: the audit {key.name} has not judged snapshot {latest.id}, the latest of branch "
+                f"'{branch}'; run the check, then publish"
+            )
+            raise dg.Failure(description=message, allow_retries=False)
+        if not evaluation.passed and evaluation.severity is dg.AssetCheckSeverity.ERROR:
+            message = f"{table.identifier}: the audit {key.name} has refused snapshot {latest.id}"
+            raise dg.Failure(description=message, allow_retries=False)
+    return latest
+
+
+def _audits(context: dg.AssetExecutionContext, staged: dg.AssetKey) -> list[dg.AssetCheckKey]:
+    """The audits of an asset; in a run that was started without its code location, those that its job selects."""
+    repository = repository_of(context)
+    graph = context.job_def.asset_layer.asset_graph if repository is None else repository.asset_graph
+    keys = graph.get_check_keys_for_assets({staged})
+    return sorted((key for key in keys if AUDIT in graph.get_check_spec(key).metadata), key=str)
+
+
+def _judgement(instance: dg.DagsterInstance, audit: dg.AssetCheckKey, state: str) -> dg.AssetCheckEvaluation | None:
+    """Return the last evaluation of an audit for this state. Other runs may have evaluated it since."""
+    storage = instance.event_log_storage
+    for record in storage.get_asset_check_execution_history(audit, limit=_LAST_EVALUATIONS):
+        found = record.evaluation
+        # That of a run which has not come to the audit yet is only planned.
+        judged = found.metadata.get(AUDITED_STATE) if isinstance(found, dg.AssetCheckEvaluation) else None
+        if judged is not None and judged.value == state:
+            return found
+    return None

@@ -1,4 +1,4 @@
-"""The partitions of one run in terms of the table it writes: what is replaced, what is counted, what is refused."""
+"""The partitions of one run in terms of the table: which rows are replaced, counted and refused."""
 
 from __future__ import annotations
 
@@ -13,14 +13,10 @@ from dagster_paimon.io.partitions import Slice, condition_of, dimensions, slices
 from dagster_paimon.io.spec import WriteMode, WriteSpec
 from dagster_paimon.io.tally import PartitionRows, Tally
 from dagster_paimon.tables.measure import live_entries, partition_key
+from table_format import CommitKind, Predicate, Snapshot, Table
+from table_format.engine import CommitMessage, FileKind, TableFacts
 from table_format.errors import InvalidData
-from table_format.model.commit import CommitMessage
-from table_format.model.manifest import FileKind
-from table_format.model.predicate import Predicate
-from table_format.model.snapshot import CommitKind, Snapshot
-from table_format.model.types import AnyTimestampType, ArrayType, DataField, InternalValue
-from table_format.table.facts import TableFacts
-from table_format.table.table import Table
+from table_format.types import AnyTimestampType, ArrayType, DataField, InternalValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +45,7 @@ class RunPartitions:
         keys: Iterable[str],
         definition: dg.PartitionsDefinition[Any] | None,
     ) -> RunPartitions:
-        """Find out what the partitions of a run mean.
+        """Map the partitions of a run to the table.
 
         Raises:
             InvalidInputError: a column does not exist, or cannot express a partition.
@@ -84,7 +80,7 @@ class RunPartitions:
         return condition_of(self.slices)
 
     def tally(self) -> Tally | None:
-        """What counts the rows while they are written; ``None`` where the committed files tell, or nothing does.
+        """Return the row counter of the write; ``None`` if the committed files have the counts, or nothing does.
 
         Raises:
             InvalidData: the rows are to be replaced by columns that the frame lacks.
@@ -107,7 +103,7 @@ class RunPartitions:
         return None if missing else Tally(self.spec.table, self.slices, self.table_fields, refuse_others=replaces)
 
     def outside(self, facts: TableFacts, messages: Iterable[CommitMessage]) -> list[str]:
-        """Partitions of the table that have new rows and are not those of the run."""
+        """Return partitions of the table that have new rows but are not part of the run."""
         fields = {field.name: field for field in facts.schema.partition_fields}
         key_of = self._finder()
         found = set()
@@ -120,7 +116,7 @@ class RunPartitions:
         return sorted(found)
 
     def specs(self, facts: TableFacts, messages: Iterable[CommitMessage]) -> list[dict[str, InternalValue]]:
-        """The partitions of the table to be replaced: all of the run, whether or not there are rows of them.
+        """Return the partitions of the table to replace: all partitions of the run, even without rows.
 
         Of a time window these are the partitions that the table or the frame has.
         """

@@ -1,22 +1,22 @@
-"""What the metadata of an asset says about its table: the keys of this package, and those of similar integrations.
+"""The metadata of an asset about its table: the keys of this package, and those of similar integrations.
 
-Keys that dagster's ``DbIOManager``, dagster-iceberg and dagster-deltalake know are honoured, or refused by name with
-what to write instead: none of them is ignored. Metadata that an output adds in its run go before those of the asset.
+Keys of dagster's ``DbIOManager``, dagster-iceberg and dagster-deltalake are supported, or refused with the key to use
+instead; none is ignored. Output metadata of a run takes precedence over that of the asset.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
+from table_format.engine.support import arguments, nearest
 from table_format.errors import InvalidInputError
-from table_format.model import arguments
 
 
 class WriteMode(StrEnum):
-    """How rows join the table. Dagster takes the names, so they are in lower case."""
+    """How rows are written to the table. Dagster shows the names, so they are in lower case."""
 
     append = "append"
     overwrite_partition = "overwrite_partition"
@@ -26,12 +26,12 @@ class WriteMode(StrEnum):
 
     @property
     def replaces(self) -> bool:
-        """Whether rows that are there give way to those of the frame."""
+        """Whether the rows of the frame replace existing rows."""
         return self in (WriteMode.overwrite_partition, WriteMode.overwrite_table)
 
 
 class EmptyPartitions(StrEnum):
-    """What becomes of partitions of a run that brought no row and never had a materialization."""
+    """How partitions without rows and without a materialization are recorded."""
 
     materialize = "materialize"
     skip = "skip"
@@ -41,16 +41,16 @@ INSTEAD: Final[Mapping[str, str]] = {
     "overwrite_schema": "a table follows its frames by schema_evolution of the IO manager",
     "schema_mode": "a table follows its frames by schema_evolution of the IO manager, or schema_update_mode",
     "writer_properties": "use paimon/options, such as file.format and file.compression",
-    "merge_predicate": "use paimon/write_mode upsert or delete, which go by the primary key",
-    "merge_operations_config": "use paimon/write_mode upsert or delete, which go by the primary key",
-    "merge_type": "use paimon/write_mode upsert or delete, which go by the primary key",
+    "merge_predicate": "use paimon/write_mode upsert or delete, which use the primary key",
+    "merge_operations_config": "use paimon/write_mode upsert or delete, which use the primary key",
+    "merge_type": "use paimon/write_mode upsert or delete, which use the primary key",
     "predicate": "partition_expr says which rows a run replaces",
     "partition_spec_update_mode": "the partition columns of a Paimon table never change",
     "partition_field_name_prefix": "a Paimon table is partitioned by columns, which keep their names",
     "partition_by": "use partition_expr, or paimon/partition_by for other columns",
     "root_name": "use paimon/table",
 }
-"""Keys of other integrations that have no meaning here, and what to write instead."""
+"""Keys of other integrations that are not supported, and what to use instead."""
 
 INSTEAD_FOR_INPUT: Final[Mapping[str, str]] = {
     "table_version": "use paimon/read: snapshot:<id>",
@@ -73,17 +73,34 @@ _KEYS: Final = (
     "branch",
     "wap",
     "properties",
+    "watermark",
     "freshness",
 )
 _INPUT_KEYS: Final = ("read", "open_end", "branch")
+_FOREIGN_KEYS: Final = (
+    "partition_expr",
+    "write_mode",
+    "mode",
+    "schema",
+    "upsert_options",
+    "schema_update_mode",
+    "table_properties",
+    "table_configuration",
+    "custom_metadata",
+    "commit_properties",
+)
+_FOREIGN_INPUT_KEYS: Final = ("columns",)
+_SHORTEST_CHECKED: Final = 7
+"""Shorter names such as ``mode`` and ``table`` are too similar to words for other metadata."""
+_LIKENESS: Final = 0.83
+_COMMON_WORDS: Final = frozenset({"comment", "comments", "options", "properties", "freshness"})
 _MODES: Final = {"append": WriteMode.append, "overwrite": None, "upsert": WriteMode.upsert, "merge": WriteMode.upsert}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteSpec:
-    """What the metadata of an asset says about its table.
-
-    ``partition_expr`` is a column, or one for each dimension. ``partition_by`` are the partition columns of a new
+    """The metadata of an asset about its table. ``partition_expr`` is a column, or one for each dimension.
+    ``partition_by`` are the partition columns of a new
     table, ``None`` where they follow from it. ``row_partition`` is like ``partition_expr``, of columns that are not
     stored and say which partition each row of the frame came from. ``widens`` is what schema_update_mode says, if it is
     given.
@@ -104,16 +121,18 @@ class WriteSpec:
     wap: bool = False
     widens: bool | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
+    watermark: int | None = None
 
     @classmethod
     def of(cls, table: str, metadata: Mapping[str, Any], default_mode: WriteMode) -> WriteSpec:
         """Read the keys ``partition_expr`` and ``paimon/…``, and those of similar integrations.
 
         Raises:
-            InvalidInputError: a key is unknown or has no meaning here, or a value is none it can have.
+            InvalidInputError: a key is unknown or not supported, or a value is invalid.
         """
         refuse_unknown(metadata, _KEYS, table)
         refuse_foreign(metadata, INSTEAD, table)
+        refuse_misspelt(metadata, _FOREIGN_KEYS, _KEYS, table)
         mode = _mode(metadata, default_mode, table)
         scope = arguments.text(metadata.get("paimon/partition_scope", "table"), f"{table}: paimon/partition_scope")
         if scope not in ("table", "input") or (scope == "input" and mode == WriteMode.overwrite_partition):
@@ -139,6 +158,7 @@ class WriteSpec:
             wap=_wap(metadata, table),
             widens=_widens(metadata, table),
             properties=_properties(metadata, table),
+            watermark=arguments.optional_whole_number(metadata.get("paimon/watermark"), f"{table}: paimon/watermark"),
         )
 
     def on(self, branch: str | None) -> WriteSpec:
@@ -158,7 +178,7 @@ class WriteSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadSpec:
-    """What the metadata of an input says about its reading."""
+    """The metadata of an input."""
 
     columns: tuple[str, ...] | None
     read: str | None
@@ -170,11 +190,12 @@ class ReadSpec:
         """Read the keys ``columns``, ``paimon/read``, ``paimon/open_end`` and ``paimon/branch``.
 
         Raises:
-            InvalidInputError: a key is unknown or has no meaning here, or a value is none it can have.
+            InvalidInputError: a key is unknown or not supported, or a value is invalid.
         """
         where = f"input '{name}'"
         refuse_unknown(metadata, _INPUT_KEYS, where)
         refuse_foreign(metadata, INSTEAD_FOR_INPUT, where)
+        refuse_misspelt(metadata, _FOREIGN_INPUT_KEYS, _INPUT_KEYS, where)
         columns = metadata.get("columns")
         return cls(
             columns=None if columns is None else arguments.name_or_names(columns, f"{where}: columns"),
@@ -196,11 +217,32 @@ def refuse_unknown(metadata: Mapping[str, Any], known: tuple[str, ...], where: s
         raise InvalidInputError(message)
 
 
-def refuse_foreign(metadata: Mapping[str, Any], instead: Mapping[str, str], where: str) -> None:
-    """Refuse keys of other integrations that have no meaning here.
+def refuse_misspelt(metadata: Mapping[str, Any], plain: Sequence[str], prefixed: Sequence[str], where: str) -> None:
+    """Refuse keys similar to one of ``plain``, or similar or equal to one of ``prefixed`` without its prefix. Other
+    keys are the user's own metadata.
 
     Raises:
-        InvalidInputError: names the first one and what to write instead.
+        InvalidInputError: names the first one and the likely key.
+
+    >>> refuse_misspelt({"write_mod": "append"}, ["write_mode"], [], "shop.orders")
+    Traceback (most recent call last):
+    ...
+    table_format.errors.InvalidInputError: shop.orders: the metadata key 'write_mod' has no effect; is write_mode meant?
+    """
+    meant = {name: f"paimon/{name}" for name in prefixed} | {name: name for name in plain}
+    checked = [name for name in meant if len(name) >= _SHORTEST_CHECKED and name not in _COMMON_WORDS]
+    for key in metadata:
+        near = nearest(key, checked, cutoff=_LIKENESS) if key not in plain else []
+        if near and "/" not in key:
+            message = f"{where}: the metadata key '{key}' has no effect; is {meant[near[0]]} meant?"
+            raise InvalidInputError(message)
+
+
+def refuse_foreign(metadata: Mapping[str, Any], instead: Mapping[str, str], where: str) -> None:
+    """Refuse keys of other integrations that are not supported.
+
+    Raises:
+        InvalidInputError: names the first one and what to use instead.
     """
     for key, advice in instead.items():
         if key in metadata:
@@ -283,7 +325,7 @@ def _options(metadata: Mapping[str, Any], table: str) -> dict[str, str]:
 def _wap(metadata: Mapping[str, Any], table: str) -> bool:
     wap = arguments.flag(metadata.get("paimon/wap", False), f"{table}: paimon/wap")
     if wap and metadata.get("paimon/branch") is not None:
-        message = f"{table}: paimon/wap writes to a branch of its own for each run; remove paimon/branch"
+        message = f"{table}: paimon/wap writes to a separate branch for each run; remove paimon/branch"
         raise InvalidInputError(message)
     return wap
 

@@ -14,12 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dagster_paimon.io.partitions import Slice, condition_of
+from table_format import Predicate
+from table_format.engine.support import ROW_KIND_COLUMN, cast_column, matches
 from table_format.errors import InvalidData
-from table_format.kernels.predicate import matches
-from table_format.model.predicate import Predicate
-from table_format.model.row_kind import ROW_KIND_COLUMN
-from table_format.model.types import DataField
-from table_format.table.rows.casts import cast_column
+from table_format.types import DataField
 
 RETRACTING: frozenset[str] = frozenset(("-U", "-D"))
 

@@ -1,14 +1,15 @@
-"""Writing one output of a step to its table: made or evolved if need be, written, committed, exactly once.
+"""Writes one output of a step to its table exactly once; creates or evolves the table if necessary.
 
 Order of effects: 1 table or schema change  2 data files  3 the snapshot, which is the commit  4 the materialization
-event. A step that crashed between 3 and 4 finds its snapshot when it is run again, and only tells. Steps 2 and 3 are
-repeated when another writer won a race that writing again repairs, as for ``Table.append``.
+event. A step that crashed between 3 and 4 finds its snapshot when it runs again, and only records the event. Steps 2
+and 3 are repeated after a lost race that writing again can repair, as for ``Table.append``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import dagster as dg
@@ -28,23 +29,14 @@ from dagster_paimon.io.run_partitions import RunPartitions, partition_columns
 from dagster_paimon.io.spec import EmptyPartitions, WriteMode, WriteSpec
 from dagster_paimon.io.tally import PartitionRows
 from dagster_paimon.tables.measure import committed_by
-from table_format.catalog.protocol import Catalog
+from table_format import Catalog, Identifier, Schema, Snapshot, SystemTable, Table
+from table_format.engine import REPAIRED, BatchCommit, WriterTurns, check_deletable, replace_rows, write_and_commit
+from table_format.engine.support import ROW_KIND_COLUMN
 from table_format.errors import FileConflict, InvalidData, InvalidInputError
-from table_format.model.identifier import Identifier
-from table_format.model.row_kind import ROW_KIND_COLUMN
-from table_format.model.schema import Schema
-from table_format.model.snapshot import Snapshot
-from table_format.model.types import DataField
-from table_format.table.changes.primary_key_tables import check_deletable
-from table_format.table.changes.row_actions import replace_rows
-from table_format.table.system.table import SystemTable
-from table_format.table.table import Table
-from table_format.table.write.batch_commit import BatchCommit
-from table_format.table.write.commit_retries import REPAIRED, write_and_commit
-from table_format.table.write.turns import WriterTurns
+from table_format.types import DataField
 
 IDENTIFIER: Final = 1
-"""A step commits once for each of its outputs, under a user of its own."""
+"""The commit identifier. A step commits once for each of its outputs, under a separate user."""
 
 _UPDATE: Final = SchemaEvolution.widen
 """What ``schema_update_mode: update`` of dagster-iceberg allows."""
@@ -54,7 +46,8 @@ __all__ = ["EmptyPartitions", "WriteMode", "WriteSpec", "Written", "write_output
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A step's output in its table. ``snapshots`` are those of the step; ``repeated`` when an earlier attempt's.
+    """The result of writing a step's output. ``snapshots`` are those of the step; ``repeated`` if an earlier attempt
+    committed them.
 
     ``schema_changes`` says in words what was changed to make room for the frame, or to follow the options of the asset;
     ``remark`` what was not. ``partition_rows`` has the rows that each partition of the run brought, as far as that is
@@ -80,12 +73,12 @@ def write_output(
     create: bool,
     definition: dg.PartitionsDefinition[Any] | None = None,
 ) -> Written:
-    """Bring one frame into its table; ``partitions`` are the Dagster partitions of the run, none for a whole asset.
+    """Write one frame to its table. ``partitions`` are the Dagster partitions of the run; none for a whole asset.
 
     ``definition`` is what the partitions are of; without one each is a value of the column ``partition_expr``.
 
     Raises:
-        TableFormatError: the frame does not fit, or the commit lost; nothing of it is visible.
+        TableFormatError: the frame does not fit, or the commit lost a race; nothing was committed.
     """
     table = _existing(catalog, spec.table)
     changes_made: tuple[str, ...] = ()
@@ -127,9 +120,9 @@ def write_output(
 def _existing(catalog: Catalog, name: str) -> Table | None:
     if not catalog.table_exists(name):
         return None
-    table = catalog.load_table(name)
+    table = catalog.load_any(name)
     if isinstance(table, SystemTable):
-        message = f"'{name}' is a system table, which nobody writes"
+        message = f"'{name}' is a system table, which is read-only"
         raise InvalidInputError(message)
     return table
 
@@ -143,7 +136,7 @@ def _created(
     create: bool,
 ) -> Table:
     if not create:
-        message = f"{spec.table} does not exist and create_tables is off; create it, or switch it on"
+        message = f"{spec.table} does not exist and create_tables is off; create the table, or set create_tables"
         raise InvalidInputError(message)
     schema = Schema(
         fields=tuple(_described(f, spec.comments.get(f.name)) for f in fields if f.name != ROW_KIND_COLUMN),
@@ -165,7 +158,7 @@ def _check_mode(spec: WriteSpec, table: Table, of_run: RunPartitions) -> None:
     keys = table.schema.primary_keys
     problem = None
     if spec.mode is WriteMode.upsert and not keys:
-        problem = "upsert needs a table with a primary key; set paimon/primary_key before the table is made"
+        problem = "upsert needs a table with a primary key; set paimon/primary_key before the table is created"
     elif spec.mode is WriteMode.append and keys:
         problem = f"its primary key is ({', '.join(keys)}): to append to it is to upsert; say so in paimon/write_mode"
     elif spec.mode is WriteMode.delete and not keys:
@@ -221,9 +214,12 @@ def _publish(
     by_rows: bool,
 ) -> tuple[Snapshot, ...]:
     if not spec.mode.replaces or by_rows:
-        return commit.commit(messages, identifier=IDENTIFIER, properties=who.properties)
+        return commit.commit(messages, identifier=IDENTIFIER, watermark=spec.watermark, properties=who.properties)
+    overwrite = partial(
+        commit.overwrite, messages, identifier=IDENTIFIER, watermark=spec.watermark, properties=who.properties
+    )
     if spec.mode is WriteMode.overwrite_table or not of_run.keys:
-        return commit.overwrite(messages, partition={}, identifier=IDENTIFIER, properties=who.properties)
+        return overwrite(partition={})
     outside = of_run.outside(table.facts, messages)
     if outside:
         message = (
@@ -234,4 +230,4 @@ def _publish(
     specs = of_run.specs(table.current_facts, messages)
     if not specs:  # a time window that neither the table nor the frame has a partition of
         return ()
-    return commit.overwrite(messages, partition=specs, identifier=IDENTIFIER, properties=who.properties)
+    return overwrite(partition=specs)

@@ -1,4 +1,4 @@
-"""Maintenance of tables: each kind of work is a job for one table or several, with reports on their assets."""
+"""Maintenance of tables: one job for each kind of work, for one or more tables, with reports on their assets."""
 
 from __future__ import annotations
 

@@ -1,29 +1,32 @@
-"""Branches: made from a tag, deleted, and published, so that the table becomes what the branch is."""
+"""Branches: created from a tag, deleted, and published."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from pydantic import Field
 
+from dagster_paimon.io.branches import lost_by_publishing, shown_snapshot
 from dagster_paimon.maintenance.config import DeletingConfig, TablesConfig
 from dagster_paimon.maintenance.expiry import deletes, tried, would
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
-from dagster_paimon.reporting.metadata import Metadata, listed
-from table_format.errors import BranchNotFound, TagNotFound
-from table_format.table.table import Table
+from dagster_paimon.maintenance.names import names_before_and_after, require_name
+from dagster_paimon.reporting.metadata import listed
+from table_format import Table
+from table_format.errors import BranchNotFound, InvalidInputError, TagNotFound
 
 
 class CreateBranchConfig(TablesConfig):
-    """Which tables, which branch, and what it begins with."""
+    """The tables, the branch and its first snapshot."""
 
     name: str = Field(description="The name of the branch.")
-    tag: str | None = Field(default=None, description="The branch begins with the snapshot of this tag; empty without.")
+    tag: str | None = Field(
+        default=None, description="The branch begins with the snapshot of this tag; by default it is empty."
+    )
 
 
 def create_branch_of_one(visit: Visit, config: CreateBranchConfig) -> Outcome:
-    """Make a branch of one table."""
+    """Create a branch of one table."""
     table = visit.table()
     before = table.branches()
     table.create_branch(config.name, tag=config.tag)
@@ -31,21 +34,19 @@ def create_branch_of_one(visit: Visit, config: CreateBranchConfig) -> Outcome:
     return Outcome(
         title="branch",
         summary=f"branch '{config.name}' begins {origin}",
-        metadata=_branches_before_and_after(before, table.branches()),
+        metadata=names_before_and_after("branches", before, table.branches()),
     )
 
 
 def _check_create(table: Table, config: CreateBranchConfig) -> None:
-    tags = table.tags()
-    if config.tag is not None and config.tag not in tags:
-        message = f"{table.identifier} has no tag '{config.tag}'; its tags are {', '.join(sorted(tags)) or 'none'}"
-        raise TagNotFound(message)
+    if config.tag is not None:
+        require_name(table, "tag", "tags", config.tag, table.tags(), TagNotFound)
 
 
 CREATE_BRANCH: Final = Maintenance(
     job="create_branch",
     op="branch",
-    description="Make a branch, with the snapshot of a tag or empty.",
+    description="Create a branch, with the snapshot of a tag or empty.",
     config=CreateBranchConfig,
     work=create_branch_of_one,
     check=_check_create,
@@ -60,7 +61,7 @@ class DeleteBranchConfig(DeletingConfig):
 
 
 def delete_branch_of_one(visit: Visit, config: DeleteBranchConfig) -> Outcome:
-    """Remove a branch of one table and the files that only it needs."""
+    """Delete a branch of one table and the files that only it needs."""
     table = visit.table()
     before = table.branches()
     if not config.dry_run:
@@ -68,26 +69,36 @@ def delete_branch_of_one(visit: Visit, config: DeleteBranchConfig) -> Outcome:
     return Outcome(
         title=tried("branch deletion", config.dry_run),
         summary=f"branch '{config.name}' {would(config.dry_run, 'be deleted', 'was deleted')}",
-        metadata=_branches_before_and_after(before, table.branches()),
+        metadata=names_before_and_after("branches", before, table.branches()),
     )
 
 
 def _require_branch(table: Table, config: DeleteBranchConfig | PublishBranchConfig) -> None:
-    branches = table.branches()
-    if config.name not in branches:
-        known = ", ".join(sorted(branches)) or "none"
-        message = f"{table.identifier} has no branch '{config.name}'; its branches are {known}"
-        raise BranchNotFound(message)
+    require_name(table, "branch", "branches", config.name, table.branches(), BranchNotFound)
 
 
 class PublishBranchConfig(TablesConfig):
     """Which tables, and which branch."""
 
     name: str = Field(description="The name of the branch.")
+    including_others: bool = Field(
+        default=False, description="Publish even if the table has commits that are not in the branch; they are lost."
+    )
+
+
+def _check_publish(table: Table, config: PublishBranchConfig) -> None:
+    _require_branch(table, config)
+    lost = None if config.including_others else lost_by_publishing(table, config.name)
+    if lost is not None:
+        message = (
+            f"{table.identifier}: the latest snapshot, {shown_snapshot(lost)}, is not in branch '{config.name}'; "
+            "publishing would lose it; set including_others to lose it"
+        )
+        raise InvalidInputError(message)
 
 
 def publish_branch_of_one(visit: Visit, config: PublishBranchConfig) -> Outcome:
-    """Let one table become what its branch is."""
+    """Fast-forward one table to its branch."""
     table = visit.table()
     report = table.fast_forward(config.name)
     latest = visit.table().latest_snapshot()
@@ -108,10 +119,6 @@ def _span(ids: tuple[int, ...]) -> str:
     return "none" if not ids else str(ids[0]) if len(ids) == 1 else f"{ids[0]} to {ids[-1]}"
 
 
-def _branches_before_and_after(before: Iterable[str], after: Iterable[str]) -> Metadata:
-    return {"branches before": listed(sorted(before)), "branches after": listed(sorted(after))}
-
-
 DELETE_BRANCH: Final = Maintenance(
     job="delete_branch",
     op="delete_branch_of_table",
@@ -126,8 +133,8 @@ DELETE_BRANCH: Final = Maintenance(
 PUBLISH_BRANCH: Final = Maintenance(
     job="publish_branch",
     op="publish",
-    description="Publish a branch: the table becomes what the branch is (fast-forward). Stop other writers before.",
+    description="Publish a branch: fast-forward the table to it. Stop other writers first.",
     config=PublishBranchConfig,
     work=publish_branch_of_one,
-    check=_require_branch,
+    check=_check_publish,
 )

@@ -1,4 +1,4 @@
-"""Compaction: sorted runs and small files are merged, or all rows are put in an order; rows stay the same."""
+"""Compaction: merges sorted runs and small files, or sorts all rows. Rows do not change."""
 
 from __future__ import annotations
 
@@ -12,26 +12,24 @@ from dagster_paimon.maintenance.dropped import dropped_buckets, warn_of_dropped
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.maintenance.targets import require_partitions
 from dagster_paimon.reporting.metadata import changelog_rows, listed
+from table_format import CompactionReport, Snapshot, Table
+from table_format.engine.support import OrderStrategy
 from table_format.errors import ColumnNotFound, InvalidInputError
-from table_format.kernels.sort_keys import OrderStrategy
-from table_format.model.snapshot import Snapshot
-from table_format.table.table import Table
-from table_format.table.upkeep.compaction_report import CompactionReport
 
 _STRATEGIES: Final = ", ".join(OrderStrategy)
 
 
 class CompactConfig(PartitionsConfig):
-    """Which tables, and how thoroughly."""
+    """The tables, and the kind of compaction."""
 
-    full: bool = Field(default=False, description="Merge each bucket into one run; otherwise only what is due.")
-    buckets: list[int] = Field(default_factory=list, description="Only these; all without.")
+    full: bool = Field(default=False, description="Merge each bucket into one run; otherwise only compact what is due.")
+    buckets: list[int] = Field(default_factory=list, description="Only these buckets; by default all.")
     order_by: list[str] = Field(
         default_factory=list,
-        description="Also put all rows in the order of these columns; for tables without a fixed number of buckets.",
+        description="Also sort all rows by these columns; for tables without fixed buckets.",
     )
     order_strategy: str | None = Field(
-        default=None, description=f"With order_by, one of {_STRATEGIES}: column after column, or all columns alike."
+        default=None, description=f"With order_by, one of {_STRATEGIES}: column by column, or all columns alike."
     )
     on_spark: bool = Field(default=True, description="One Spark task for each bucket; otherwise in this process.")
 
@@ -101,10 +99,10 @@ def made(snapshots: Sequence[Snapshot]) -> dict[str, Any]:
 def _check(table: Table, config: CompactConfig) -> None:
     require_partitions(table, config.partitions, config.buckets)
     if config.order_strategy is not None and not config.order_by:
-        message = "order_strategy belongs to order_by; name the columns"
+        message = "order_strategy requires order_by; name the columns"
         raise InvalidInputError(message)
     if config.order_by and (config.full or config.buckets):
-        message = "order_by puts all rows in order; leave full and buckets out"
+        message = "order_by sorts all rows; remove full and buckets"
         raise InvalidInputError(message)
     if config.order_strategy is not None and config.order_strategy not in list(OrderStrategy):
         message = f"order_strategy '{config.order_strategy}': expected one of {_STRATEGIES}"
@@ -118,7 +116,7 @@ def _check(table: Table, config: CompactConfig) -> None:
 COMPACT: Final = Maintenance(
     job="compact_table",
     op="compact",
-    description="Merge sorted runs and small files, or put all rows in an order; rows stay the same.",
+    description="Merge sorted runs and small files, or sort all rows. Rows do not change.",
     config=CompactConfig,
     work=compact_one,
     check=_check,

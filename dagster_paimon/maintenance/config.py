@@ -1,8 +1,8 @@
-"""What the configurations of maintenance jobs share: which tables, which partitions, and whether it is only tried.
+"""The common configuration of maintenance jobs: tables, partitions and dry runs.
 
 ``known_tables`` turns a configuration into one whose tables the launchpad completes from a list.
 """
-# Annotations are not postponed here: Dagster looks at the types of configurations itself.
+# No postponed annotations here: Dagster inspects the types of configurations.
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -13,12 +13,12 @@ import dagster as dg
 from pydantic import Field, create_model
 
 _TABLE = "database.table, or a pattern such as shop.*"
-_TABLES = "Several tables or patterns, one after the other in this run."
-_PATTERN = "All tables whose name matches, such as shop.*; * is every table."
+_TABLES = "Several tables or patterns, processed one by one in this run."
+_PATTERN = "All tables whose name matches, such as shop.*; * means every table."
 
 
 class TablesConfig(dg.Config):
-    """Which tables. At least one of the three is given; together they are added up."""
+    """The tables. Set at least one of the three fields; they are combined."""
 
     table: str | None = Field(default=None, description=_TABLE)
     tables: list[str] = Field(default_factory=list, description=_TABLES)
@@ -32,17 +32,19 @@ class TablesConfig(dg.Config):
 
 
 class PartitionsConfig(TablesConfig):
-    """Which tables, and which of their partitions."""
+    """The tables, and their partitions."""
 
     partitions: list[dict[str, str]] = Field(
-        default_factory=list, description="Only these, each by values of partition columns; all without."
+        default_factory=list, description="Only these partitions, each by values of partition columns; by default all."
     )
 
 
 class DeletingConfig(TablesConfig):
-    """Which tables, and whether something is deleted."""
+    """The tables, and whether to delete something."""
 
-    dry_run: bool = Field(default=True, description="Only report what would go. Nothing is deleted unless it is false.")
+    dry_run: bool = Field(
+        default=True, description="Only report what would be deleted. Nothing is deleted unless this is false."
+    )
 
 
 ConfigT = TypeVar("ConfigT", bound=TablesConfig)

@@ -1,4 +1,4 @@
-"""Buckets that a job left to others: another commit changed them meanwhile, and nothing of them is lost."""
+"""Buckets that a job skipped because another commit changed them. No rows are lost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_paimon.maintenance.kinds import Visit
-from table_format.table.upkeep.compaction_report import DroppedBucket
+from table_format import DroppedBucket
 
 
 def warn_of_dropped(visit: Visit, dropped: Sequence[DroppedBucket]) -> None:

@@ -1,4 +1,4 @@
-"""Expiry: old snapshots and changelogs go, with the files that only they need."""
+"""Expiry: deletes old snapshots and changelogs, and the files that only they need."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from pydantic import Field
 from dagster_paimon.maintenance.config import DeletingConfig
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.reporting.metadata import listed
+from table_format import ExpiryReport, Table
 from table_format.errors import InvalidInputError
-from table_format.metastore.expiry.expire_snapshots import ExpiryReport
-from table_format.table.table import Table
 
 HOUR_MS: Final = 3_600_000
 
 
 class ExpireConfig(DeletingConfig):
-    """Which tables, and what may go. What is not given is taken from the options of the table."""
+    """The tables, and what to delete. Missing values come from the table options."""
 
-    retain_max: int | None = Field(default=None, description="Snapshots beyond this number go whatever their age.")
-    retain_min: int | None = Field(default=None, description="At least this many stay.")
-    older_than_hours: float | None = Field(default=None, description="Only snapshots replaced longer ago go.")
-    limit: int | None = Field(default=None, description="Snapshots deleted at most.")
+    retain_max: int | None = Field(default=None, description="Maximum number of snapshots to keep.")
+    retain_min: int | None = Field(default=None, description="Minimum number of snapshots to keep.")
+    older_than_hours: float | None = Field(default=None, description="Only delete snapshots older than this.")
+    limit: int | None = Field(default=None, description="Maximum number of snapshots to delete.")
     nobody_else_writes: bool = Field(
         default=False,
-        description="Snapshots may go however young. Otherwise those of the last minutes stay for writers at work.",
+        description="Delete even the newest snapshots. Otherwise those of the last minutes are kept for active "
+        "writers.",
     )
 
 
@@ -96,6 +96,7 @@ def _expiry_metadata(report: ExpiryReport) -> dict[str, Any]:
         "snapshot ids": listed(map(str, report.snapshot_ids)),
         "data bytes": report.bytes,
         "the next is kept by": report.kept_by or "nothing: there is none",
+        **({"younger than the retain floor, above the number kept": report.beyond_max} if report.beyond_max else {}),
         **({"unreadable": listed(report.unreadable)} if report.unreadable else {}),
     }
 
@@ -104,7 +105,7 @@ def _check(table: Table, config: ExpireConfig) -> None:
     if config.older_than_hours is not None and config.older_than_hours < 0:
         message = f"older_than_hours {config.older_than_hours}: expected 0 or more"
         raise InvalidInputError(message)
-    table.expire_snapshots(  # in a dry run, which refuses bounds that contradict each other
+    table.expire_snapshots(  # a dry run, which refuses contradictory bounds
         dry_run=True, retain_max=config.retain_max, retain_min=config.retain_min, limit=config.limit
     )
 

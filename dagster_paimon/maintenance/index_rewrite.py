@@ -1,6 +1,5 @@
-"""New indexes for the data files of a table, after the options that declare indexes have changed.
-
-Files with the right indexes are left alone, and work is committed in groups: a retried step continues where it ended.
+"""Builds new indexes for the data files of a table after a change of the index options. Files with the right indexes
+are skipped, and work is committed in groups, so a retried step resumes.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from dagster_paimon.maintenance.config import PartitionsConfig
 from dagster_paimon.maintenance.dropped import dropped_buckets, warn_of_dropped
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.maintenance.targets import require_partitions
-from table_format.table.table import Table
-from table_format.table.upkeep.declared_indexes import IndexCoverage, index_coverage
+from table_format import Table
+from table_format.engine import IndexCoverage, index_coverage
 
 
 class RewriteIndexConfig(PartitionsConfig):
@@ -25,7 +24,7 @@ class RewriteIndexConfig(PartitionsConfig):
 
 
 def rewrite_one(visit: Visit, config: RewriteIndexConfig) -> Outcome:
-    """Make the indexes that files lack and remove those that nothing declares; data files stay as they are."""
+    """Build missing indexes and remove undeclared ones. Data files stay unchanged."""
     before = index_coverage(visit.table().facts)
     partitions = config.partitions or None
     visit.log.info("%s: %s", visit.name, covered(before))
@@ -67,7 +66,7 @@ def _check(table: Table, config: RewriteIndexConfig) -> None:
 REWRITE_INDEX: Final = Maintenance(
     job="rewrite_index_table",
     op="rewrite_index",
-    description="Give the data files the indexes that the options of their table declare.",
+    description="Update the indexes of data files to the current table options.",
     config=RewriteIndexConfig,
     work=rewrite_one,
     check=_check,

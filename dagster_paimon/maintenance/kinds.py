@@ -1,4 +1,4 @@
-"""What one kind of maintenance is: its job, its configuration, what it does to one table, and what it reports."""
+"""The declaration of one kind of maintenance: its job, its configuration, its work on one table, and its report."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import dagster as dg
 from dagster_paimon.maintenance.config import ConfigT
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.resources.spark import SparkResource
-from table_format.model.snapshot import Snapshot
-from table_format.table.table import Table
+from table_format import Snapshot, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was done to one table.
+    """The result of the work on one table.
 
     ``title`` names the work, ``summary`` is one line for a reader of the asset page, ``metadata`` the details.
     ``plots`` asks for levels and file sizes before and after. ``new_state`` is the snapshot that a rollback or the
@@ -48,7 +47,7 @@ class Visit:
     spark: SparkResource | None = None
 
     def table(self) -> Table:
-        """The table as it is now."""
+        """The current table."""
         return self.lakehouse.table(self.name)
 
     def session(self, what: str) -> AbstractContextManager[SparkSession]:
@@ -61,6 +60,10 @@ def accept(table: Table, config: object) -> None:
     """Nothing to check before the work."""
 
 
+def include(table: Table, config: object) -> None:
+    """Every table that a configuration selects is worked on."""
+
+
 def always(config: object) -> bool:  # noqa: ARG001
     """Whatever the configuration."""
     return True
@@ -70,9 +73,10 @@ def always(config: object) -> bool:  # noqa: ARG001
 class Maintenance(Generic[ConfigT]):
     """One kind of maintenance: a job of one op, which does ``work`` to each table in turn.
 
-    ``check`` judges the configuration of all tables before the work on the first. ``changes`` says whether a run with
-    that configuration changes tables, and so has to be alone. ``measured`` reports the numbers of the table before and
-    after the work.
+    ``check`` judges the configuration of all tables before the work on the first. ``skips`` says why a selected table
+    has nothing to do with the configuration; it is left as it is, unless that is so of all of them. ``changes`` says
+    whether a run with that configuration changes tables, and so has to be alone. ``measured`` reports the numbers of
+    the table before and after the work.
     """
 
     job: str
@@ -81,6 +85,7 @@ class Maintenance(Generic[ConfigT]):
     config: type[ConfigT]
     work: Callable[[Visit, ConfigT], Outcome]
     check: Callable[[Table, ConfigT], None] = accept
+    skips: Callable[[Table, ConfigT], str | None] = include
     changes: Callable[[ConfigT], bool] = always
     measured: bool = True
     uses_spark: bool = False

@@ -1,10 +1,10 @@
 """One maintenance run for each table at a time, however the runs were launched.
 
-A run takes the only slot of a concurrency pool that is named after the table. It does so inside its op, so a run that
-a command line or a test executes takes part, and so does one from the launchpad that nobody has tagged. Deployment >
-Concurrency shows who has a slot and who waits for one, and can free it.
+A run takes the only slot of a concurrency pool that is named after the table. It does so inside its op, so runs from
+a command line or a test, and untagged runs from the launchpad, also take part. Deployment > Concurrency shows the
+runs that hold a slot or wait for one, and can free it.
 
-Tables are safe without: commits detect conflicts. A lock saves the work that the loser would have done in vain.
+Tables are safe without locks, because commits detect conflicts. A lock avoids wasted work of the losing run.
 """
 
 from __future__ import annotations
@@ -14,10 +14,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import dagster as dg
 from dagster import DagsterInstance
+from filelock import FileLock
+
+_CLAIMS: Final = ".maintenance-claims.lock"
+"""A file of the instance's directory, locked by the process that claims a slot."""
 
 _FIRST_WAIT: Final = 0.2
 _LONGEST_WAIT: Final = 5.0
@@ -52,13 +57,23 @@ class TableLocks:
             yield
             return
         pool = pool_of(table)
-        if pool not in storage.get_concurrency_keys():
-            storage.set_concurrency_slots(pool, 1)
+        self._make(pool)
         try:
             self._wait(pool, table)
             yield
         finally:
             storage.free_concurrency_slot_for_step(self.run_id, self.step_key)
+
+    def _make(self, pool: str) -> None:
+        storage = self.instance.event_log_storage
+        if pool in storage.get_concurrency_keys():
+            return
+        try:
+            storage.set_concurrency_slots(pool, 1)
+        except Exception:
+            # Another process makes it at the same time; storages differ in the error they raise then.
+            if pool not in storage.get_concurrency_keys():
+                raise
 
     def _wait(self, pool: str, table: str) -> None:
         wait, waited, say_at = _FIRST_WAIT, 0.0, 0.0
@@ -76,10 +91,9 @@ class TableLocks:
 
     def _claimed(self, pool: str) -> bool:
         storage = self.instance.event_log_storage
-        if not storage.claim_concurrency_slot(pool, self.run_id, self.step_key).is_claimed:
-            return False
-        # Two processes on SQLite may both be told that they have the slot. The row names one of them.
-        return bool(storage.check_concurrency_claim(pool, self.run_id, self.step_key).is_claimed)
+        # On SQLite a claim is a read and then a write. Without the lock two processes could both get the slot.
+        with FileLock(Path(self.instance.root_directory) / _CLAIMS):
+            return bool(storage.claim_concurrency_slot(pool, self.run_id, self.step_key).is_claimed)
 
     def _holders(self, pool: str) -> set[str]:
         info = self.instance.event_log_storage.get_concurrency_info(pool)

@@ -1,4 +1,4 @@
-"""All upkeep that is due, table by table, in one run and one JVM; a table of which nothing is due costs nothing."""
+"""Does all maintenance that is due, table by table, in one run and one JVM. A table with no due work costs nothing."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.maintenance.partitions import ExpirePartitionsConfig, expire_partitions_of_one
 from dagster_paimon.maintenance.tags import AutomaticTagsConfig, create_automatic_tags_of_one
 from dagster_paimon.reporting.metadata import listed, markdown_lines
+from table_format import DueWork, Table, Upkeep
+from table_format.engine.support import DEFAULT_PARTITION_NAME
 from table_format.errors import InvalidInputError
-from table_format.io.partition_path import DEFAULT_PARTITION_NAME
-from table_format.table.table import Table
-from table_format.table.upkeep.due import DueWork, Upkeep
 
 
 class MaintainConfig(TablesConfig):
-    """Which tables. What is due follows from their options."""
+    """The tables. Their options decide what is due."""
 
     max_level0_age_hours: float | None = Field(
-        default=None, description="A full compaction is due too where a file has been on level 0 for longer."
+        default=None, description="A full compaction is also due if a file has been on level 0 for longer."
     )
     on_spark: bool = Field(default=True, description="Compactions and index rewrites in Spark's tasks.")
 
 
 def maintain_one(visit: Visit, config: MaintainConfig) -> Outcome:
-    """Do what is due on one table, in the order that suits: what makes snapshots first, then expiry."""
+    """Do what is due on one table in the best order: first what creates snapshots, then expiry."""
     hours = config.max_level0_age_hours
     due = visit.table().due_upkeep(max_level0_age_ms=None if hours is None else int(hours * HOUR_MS))
     if not due:

@@ -1,4 +1,4 @@
-"""Options of a table: set, or set back to their defaults."""
+"""Sets options of a table, or resets them to their defaults."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from pydantic import Field
 from dagster_paimon.maintenance.config import TablesConfig
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.reporting.metadata import markdown_lines
+from table_format import RemoveOption, SchemaChange, SetOption, Table
 from table_format.errors import InvalidInputError
-from table_format.model.schema_change import RemoveOption, SchemaChange, SetOption
 from table_format.secrets import shown_option
-from table_format.table.table import Table
 
 
 class OptionsConfig(TablesConfig):
     """Which tables, and which options."""
 
     set: dict[str, str] = Field(default_factory=dict, description="Options and their new values.")
-    reset: list[str] = Field(default_factory=list, description="Options that go back to their defaults.")
+    reset: list[str] = Field(default_factory=list, description="Options to reset to their defaults.")
 
 
 def alter_options_of_one(visit: Visit, config: OptionsConfig) -> Outcome:
-    """Change options of one table; files that exist stay as they are."""
+    """Change options of one table. Existing files stay unchanged."""
     before = visit.table().schema.options
     changes: list[SchemaChange] = [SetOption(key, value) for key, value in config.set.items()]
     changes += [RemoveOption(key) for key in config.reset]
@@ -57,7 +56,7 @@ def _check(table: Table, config: OptionsConfig) -> None:
 ALTER_OPTIONS: Final = Maintenance(
     job="alter_options",
     op="alter",
-    description="Set options of a table, or set them back to their defaults.",
+    description="Set options of a table, or reset them to their defaults.",
     config=OptionsConfig,
     work=alter_options_of_one,
     check=_check,

@@ -1,4 +1,4 @@
-"""Orphans: files of a table that nothing reaches, which crashes have left behind."""
+"""Deletes orphan files, such as those of crashed writers."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from dagster_paimon.maintenance.config import DeletingConfig
 from dagster_paimon.maintenance.expiry import HOUR_MS, deletes, hours_ago, tried, would
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.reporting.metadata import listed
+from table_format import Table
+from table_format.engine.support import GRACE_MS
 from table_format.errors import InvalidInputError
-from table_format.metastore.expiry.orphans import GRACE_MS
-from table_format.table.table import Table
 
 
 class CleanConfig(DeletingConfig):
-    """Which tables, and from which age on."""
+    """The tables, and the minimum age of files."""
 
     older_than_hours: float = Field(
         default=GRACE_MS / HOUR_MS,
-        description="Younger files stay: they may belong to a commit still to come. Less than a day is refused.",
+        description="Younger files are kept, because they may belong to a future commit. Less than a day is refused.",
     )
     nobody_else_writes: bool = Field(
-        default=False, description="Files younger than a day may go. Files of a writer at work would be destroyed."
+        default=False, description="Allow deleting files younger than a day. This destroys files of active writers."
     )
 
 
 def clean_one(visit: Visit, config: CleanConfig) -> Outcome:
-    """Delete files of one table that no snapshot, tag, branch or changelog reaches."""
+    """Delete files of one table that no snapshot, tag, branch or changelog refers to."""
     table = visit.table()
     is_default = config.older_than_hours * HOUR_MS == GRACE_MS
     report = table.remove_orphan_files(
@@ -56,7 +56,7 @@ def _check(table: Table, config: CleanConfig) -> None:
 CLEAN: Final = Maintenance(
     job="clean_table",
     op="clean",
-    description="Delete files that nothing reaches. A dry run unless dry_run is false.",
+    description="Delete orphan files. A dry run unless dry_run is false.",
     config=CleanConfig,
     work=clean_one,
     check=_check,

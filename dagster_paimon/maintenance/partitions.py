@@ -1,4 +1,4 @@
-"""Partitions: those that are old enough go, and those that are complete are marked as done."""
+"""Partitions: drops old ones, and marks complete ones as done."""
 
 from __future__ import annotations
 
@@ -12,23 +12,22 @@ from dagster_paimon.maintenance.expiry import HOUR_MS, deletes, tried, would
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.maintenance.targets import require_partitions
 from dagster_paimon.reporting.metadata import listed, markdown_lines
+from table_format import PartitionExpiryReport, Table
 from table_format.errors import InvalidInputError
-from table_format.table.table import Table
-from table_format.table.upkeep.partition_expiry import PartitionExpiryReport
 
 
 class ExpirePartitionsConfig(DeletingConfig):
-    """Which tables, and how old a partition may get. What is not given is taken from the options of the table."""
+    """The tables, and the maximum age of partitions. Missing values come from the table options."""
 
     older_than_hours: float | None = Field(
-        default=None, description="Partitions older than this go; without it, partition.expiration-time of the table."
+        default=None, description="Drop partitions older than this; by default partition.expiration-time of the table."
     )
     strategy: str | None = Field(
-        default=None, description="values-time: the time in the values of a partition. update-time: its youngest file."
+        default=None, description="values-time: the time in the values of a partition. update-time: its newest file."
     )
     timestamp_formatter: str | None = Field(default=None, description="How the values are read, such as yyyy-MM-dd.")
     timestamp_pattern: str | None = Field(default=None, description="Which values are read, such as $dt $hour:00:00.")
-    max_partitions: int | None = Field(default=None, description="Partitions dropped at most.")
+    max_partitions: int | None = Field(default=None, description="Maximum number of partitions to drop.")
 
 
 def expire_partitions_of_one(visit: Visit, config: ExpirePartitionsConfig) -> Outcome:
@@ -74,7 +73,7 @@ def _check_expiry(table: Table, config: ExpirePartitionsConfig) -> None:
 EXPIRE_PARTITIONS: Final = Maintenance(
     job="expire_partitions",
     op="expire_old_partitions",
-    description="Drop partitions that are old enough. A dry run unless dry_run is false.",
+    description="Drop old partitions. A dry run unless dry_run is false.",
     config=ExpirePartitionsConfig,
     work=expire_partitions_of_one,
     check=_check_expiry,

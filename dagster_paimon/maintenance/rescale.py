@@ -1,6 +1,5 @@
-"""Another number of buckets: for the whole table, whose option ``bucket`` then changes too, or for some partitions.
-
-It changes where rows lie and nothing else. A retried step finds the partitions rescaled and does nothing.
+"""Changes the number of buckets of a table, including its option ``bucket``, or of some partitions. Rows do not
+change. A retried step finds the partitions already rescaled and does nothing.
 """
 
 from __future__ import annotations
@@ -13,27 +12,29 @@ from dagster_paimon.maintenance.compaction import made
 from dagster_paimon.maintenance.config import PartitionsConfig
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.maintenance.targets import require_partitions
+from table_format import Table
+from table_format.engine import declared_buckets
 from table_format.errors import InvalidInputError
-from table_format.options.bucket_mode import total_buckets
-from table_format.table.table import Table
 
 
 class RescaleConfig(PartitionsConfig):
     """Which tables, and how many buckets."""
 
-    bucket: int | None = Field(default=None, description="Buckets of each partition; without it, the table's option.")
+    bucket: int | None = Field(
+        default=None, description="Number of buckets of each partition; by default the table option."
+    )
     on_spark: bool = Field(default=True, description="In Spark's tasks; otherwise in this process.")
 
 
 def rescale_one(visit: Visit, config: RescaleConfig) -> Outcome:
-    """Write the rows of a table or of partitions to another number of buckets; rows stay the same."""
+    """Rewrite the rows of a table or of partitions to another number of buckets. Rows do not change."""
     partitions = config.partitions or None
     if config.on_spark:
         with visit.session("rescaling") as session:
             snapshots = visit.lakehouse.lake(session).rescale(visit.name, config.bucket, partitions=partitions)
     else:
         snapshots = visit.table().rescale(config.bucket, partitions=partitions)
-    declared = total_buckets(visit.table().facts.bucket_mode)
+    declared = declared_buckets(visit.table().facts)
     buckets = config.bucket or declared
     return Outcome(
         title="rescaling",
@@ -53,7 +54,7 @@ def _check(table: Table, config: RescaleConfig) -> None:
 RESCALE: Final = Maintenance(
     job="rescale_table",
     op="rescale",
-    description="Give a table, or some of its partitions, another number of buckets.",
+    description="Change the number of buckets of a table or of some partitions.",
     config=RescaleConfig,
     work=rescale_one,
     check=_check,

@@ -1,4 +1,4 @@
-"""Rollback: a table becomes what it was at a snapshot, a tag, a time, or before a run of Dagster."""
+"""Rollback of a table to a snapshot, a tag, a time, or the state before a Dagster run."""
 
 from __future__ import annotations
 
@@ -12,29 +12,27 @@ from dagster_paimon.maintenance.config import DeletingConfig
 from dagster_paimon.maintenance.expiry import deletes, tried, would
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.reporting.metadata import listed, markdown_lines
+from table_format import RollbackPlan, Table
 from table_format.errors import InvalidInputError
-from table_format.metastore.history.rollback_plan import RollbackPlan
-from table_format.table.table import Table
 
 
 class RollbackConfig(DeletingConfig):
-    """Which tables, and where to go back to: exactly one of snapshot, tag, time and run."""
+    """The tables, and the target: exactly one of snapshot, tag, time and run."""
 
-    snapshot_id: int | None = Field(default=None, description="Back to this snapshot.")
-    tag: str | None = Field(default=None, description="Back to the snapshot of this tag.")
+    snapshot_id: int | None = Field(default=None, description="Roll back to this snapshot.")
+    tag: str | None = Field(default=None, description="Roll back to the snapshot of this tag.")
     time: str | None = Field(
-        default=None, description="Back to the last snapshot at or before this time, such as 2026-01-31 12:00 (UTC)."
+        default=None,
+        description="Roll back to the last snapshot at or before this time, such as 2026-01-31 12:00 (UTC).",
     )
     before_run: str | None = Field(
-        default=None, description="Back to before the commits of this run of Dagster: its id."
+        default=None, description="Roll back to the state before the commits of the Dagster run with this id."
     )
-    including_others: bool = Field(
-        default=False, description="With before_run: also take back what others have committed since."
-    )
+    including_others: bool = Field(default=False, description="With before_run: also undo later commits of others.")
 
 
 def rollback_one(visit: Visit, config: RollbackConfig) -> Outcome:
-    """Make an earlier snapshot of one table the latest; later snapshots and tags go."""
+    """Make an earlier snapshot of one table the latest, and delete later snapshots and tags."""
     table = visit.table()
     plan, latest = _plan(table, config), table.latest_snapshot()
     if not config.dry_run:
@@ -95,18 +93,27 @@ def _check(table: Table, config: RollbackConfig) -> None:
     if plan.others and not config.including_others and not config.dry_run:
         ids = ", ".join(str(snapshot.id) for snapshot in plan.others)
         message = (
-            f"{table.identifier}: a rollback to snapshot {plan.target.id}, before run {config.before_run}, would also "
-            f"take back what others committed since: snapshots {ids}; set including_others to take that back too"
+            f"{table.identifier}: a rollback to snapshot {plan.target.id}, before run {config.before_run}, would "
+            f"also undo what others committed since: snapshots {ids}; set including_others to undo that too"
         )
         raise InvalidInputError(message)
+
+
+def _is_not_of_run(table: Table, config: RollbackConfig) -> str | None:
+    """Why a table has nothing to do with a rollback to before a run; ``None`` when it has."""
+    run = config.before_run
+    if run is None or any(snapshot.properties.get(RUN_ID_PROPERTY) == run for snapshot in table.snapshots()):
+        return None
+    return f"no retained snapshot is of a commit of run {run}"
 
 
 ROLLBACK: Final = Maintenance(
     job="rollback_table",
     op="rollback",
-    description="Go back to a snapshot, a tag, a time, or to before a run. A dry run unless dry_run is false.",
+    description="Roll back to a snapshot, a tag, a time, or the state before a run. A dry run unless dry_run is false.",
     config=RollbackConfig,
     work=rollback_one,
     check=_check,
+    skips=_is_not_of_run,
     changes=deletes,
 )

@@ -1,13 +1,13 @@
-"""How every maintenance job runs: resolve its tables, judge the configuration, work table by table, report on assets.
+"""Runs every maintenance job: resolves its tables, checks the configuration, works table by table, and reports on
+assets.
 
-A configuration that cannot work fails at once, with the reason first, and is not tried again. A table whose work fails
-does not keep the others from theirs. Work that failed for another reason is tried again as a whole: all maintenance may
-be repeated.
+An invalid configuration fails immediately, with the reason first, and is not retried. A failure on one table does not
+stop the others. Work that failed for another reason is retried as a whole, since all maintenance can be repeated.
 """
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final, TypeAlias
 
@@ -24,6 +24,7 @@ from dagster_paimon.resources.retries import RetryUnlessTerminated
 from dagster_paimon.resources.spark import SparkResource
 from dagster_paimon.tables.asset_keys import TableAssets
 from dagster_paimon.tables.measure import measure
+from table_format import Table
 from table_format.errors import AlreadyExistsError, InvalidInputError, NotFoundError, TableFormatError
 
 Event: TypeAlias = dg.AssetObservation | dg.AssetMaterialization
@@ -82,12 +83,17 @@ def run_maintenance(
         TableFormatError: the work on a table failed; it may be tried again.
     """
     with refusing():
-        names = resolve(lakehouse.catalog(), config.named_tables)
+        selected = resolve(lakehouse.catalog(), config.named_tables)
+        skipped = _skipped(kind, config, {name: lakehouse.table(name) for name in selected})
+        names = [name for name in selected if name not in skipped]
         for name in names:
             kind.check(lakehouse.table(name), config)
     assets, locks = TableAssets.of_context(context), locks_of(context)
     failed: dict[str, TableFormatError] = {}
     problems: list[str] = []
+    for name, reason in skipped.items():
+        context.log.info("%s is left as it is: %s", name, reason)
+        yield dg.AssetObservation(assets.key_of(name), description=f"left as it is: {reason}")
     for name in names:
         visit = Visit(name, lakehouse, context.log, spark)
         alone: AbstractContextManager[None] = locks.alone(name) if kind.changes(config) else nullcontext()
@@ -107,6 +113,19 @@ def run_maintenance(
         _fail(failed, of=len(names))
     if problems:
         raise dg.Failure(description="\n".join(problems), allow_retries=False)
+
+
+def _skipped(kind: Maintenance[ConfigT], config: ConfigT, tables: Mapping[str, Table]) -> dict[str, str]:
+    """The tables that are left as they are, each with the reason.
+
+    Raises:
+        InvalidInputError: that would be all of them.
+    """
+    reasons = {name: kind.skips(table, config) for name, table in tables.items()}
+    skipped = {name: reason for name, reason in reasons.items() if reason is not None}
+    if len(skipped) == len(tables):
+        raise InvalidInputError("; ".join(f"{name}: {reason}" for name, reason in skipped.items()))
+    return skipped
 
 
 def _one_table(

@@ -1,4 +1,4 @@
-"""When maintenance jobs run by the clock: one run for all tables that exist. Times are UTC."""
+"""Schedules of maintenance jobs: one run for all existing tables. Times are in UTC."""
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
 from collections.abc import Callable, Iterator
@@ -24,12 +24,12 @@ DAILY_TAG: Final = "daily-{day}"
 def maintenance_schedules(
     tables: TableNames = "*", *, tag_retained_days: int = 30, on_spark: bool = True
 ) -> tuple[dg.ScheduleDefinition, ...]:
-    """What a lakehouse needs by the clock; each schedule launches one run for all tables. All are stopped at first.
+    """Return the schedules of a lakehouse. Each launches one run for all tables. All are stopped by default.
 
     ``nightly_maintenance`` does what is due, ``hourly_health`` measures, ``daily_tag`` keeps a state of each day for
     ``tag_retained_days``, ``weekly_orphans`` reports orphans and deletes none, ``weekly_index_rewrite`` gives all files
-    their indexes. Heavy work runs in Spark's tasks unless ``on_spark`` is off. Give ``maintenance_jobs`` the same
-    tables.
+    their indexes. Heavy work runs in Spark tasks unless ``on_spark`` is false. Pass the same tables to
+    ``maintenance_jobs``.
 
     Example::
 

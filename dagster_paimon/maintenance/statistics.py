@@ -1,4 +1,4 @@
-"""What readers and people want to know of a table: statistics for the planner, and its health."""
+"""Statistics of a table for query planners, and its health."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from dagster_paimon.maintenance.config import TablesConfig
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.reporting.metadata import health_numbers, health_plots, listed
 from dagster_paimon.tables.measure import measure
+from table_format import Table
 from table_format.errors import ColumnNotFound
-from table_format.table.table import Table
 
 
 class AnalyzeConfig(TablesConfig):
     """Which tables, and which of their columns."""
 
     columns: list[str] = Field(
-        default_factory=list, description="Columns whose distinct values, nulls, bounds and lengths are counted."
+        default_factory=list, description="Columns for which to compute distinct values, nulls, bounds and lengths."
     )
 
 
 def analyze_one(visit: Visit, config: AnalyzeConfig) -> Outcome:
-    """Count rows of one table and values of some columns, for those who plan queries."""
+    """Compute the row count of one table and statistics of some columns, for query planners."""
     snapshots = visit.table().analyze(config.columns or None)
     what = f"rows and {len(config.columns)} columns" if config.columns else "rows"
     return Outcome(
@@ -44,7 +44,7 @@ def _check(table: Table, config: AnalyzeConfig) -> None:
 ANALYZE: Final = Maintenance(
     job="analyze_table",
     op="analyze",
-    description="Count rows and values of columns into the statistics of the latest snapshot.",
+    description="Compute the statistics of the latest snapshot: row count and column statistics.",
     config=AnalyzeConfig,
     work=analyze_one,
     check=_check,

@@ -1,8 +1,7 @@
-"""Tags: names that keep a snapshot, made by hand, by a schedule, or by the options of the table."""
+"""Tags, created by hand, by a schedule, or by the table options."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from pydantic import Field
@@ -10,24 +9,24 @@ from pydantic import Field
 from dagster_paimon.maintenance.config import DeletingConfig, TablesConfig
 from dagster_paimon.maintenance.expiry import HOUR_MS, deletes, tried, would
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
-from dagster_paimon.reporting.metadata import Metadata, listed
+from dagster_paimon.maintenance.names import names_before_and_after, require_name
+from table_format import Table
 from table_format.errors import AlreadyExistsError, InvalidInputError, SnapshotNotFound, TagNotFound
-from table_format.table.table import Table
 
 
 class CreateTagConfig(TablesConfig):
-    """Which tables, and which name for which snapshot."""
+    """The tables, the tag and its snapshot."""
 
     name: str = Field(description="The name of the tag.")
-    snapshot_id: int | None = Field(default=None, description="The snapshot; the latest without.")
+    snapshot_id: int | None = Field(default=None, description="The snapshot; by default the latest.")
     retained_hours: float | None = Field(
-        default=None, description="How long the tag keeps it; without, tag.default-time-retained of the table."
+        default=None, description="How long to keep the tag; by default tag.default-time-retained of the table."
     )
-    skip_empty: bool = Field(default=False, description="Leave out tables without a snapshot instead of failing.")
+    skip_empty: bool = Field(default=False, description="Skip tables without a snapshot instead of failing.")
 
 
 def create_tag_of_one(visit: Visit, config: CreateTagConfig) -> Outcome:
-    """Give a snapshot of one table a name."""
+    """Create a tag on one table."""
     table = visit.table()
     before = table.tags()
     if _is_to_be_skipped(table, config):
@@ -40,7 +39,7 @@ def create_tag_of_one(visit: Visit, config: CreateTagConfig) -> Outcome:
     return Outcome(
         title="tag",
         summary=f"tag '{config.name}' {verb} snapshot {tag.snapshot.id}",
-        metadata={"paimon/snapshot_id": tag.snapshot.id, **_tags_before_and_after(before, table.tags())},
+        metadata={"paimon/snapshot_id": tag.snapshot.id, **names_before_and_after("tags", before, table.tags())},
     )
 
 
@@ -72,7 +71,7 @@ def _is_to_be_skipped(table: Table, config: CreateTagConfig) -> bool:
 CREATE_TAG: Final = Maintenance(
     job="create_tag",
     op="tag",
-    description="Give a snapshot a name that keeps it.",
+    description="Create a tag, which keeps a snapshot from expiring.",
     config=CreateTagConfig,
     work=create_tag_of_one,
     check=_check_create,
@@ -87,7 +86,7 @@ class DeleteTagConfig(DeletingConfig):
 
 
 def delete_tag_of_one(visit: Visit, config: DeleteTagConfig) -> Outcome:
-    """Remove a tag of one table and the files that only it needs."""
+    """Delete a tag of one table and the files that only it needs."""
     table = visit.table()
     before = table.tags()
     kept = before[config.name].snapshot.id
@@ -97,15 +96,12 @@ def delete_tag_of_one(visit: Visit, config: DeleteTagConfig) -> Outcome:
     return Outcome(
         title=tried("tag deletion", config.dry_run),
         summary=f"tag '{config.name}' of snapshot {kept} {verb}",
-        metadata={"paimon/snapshot_id": kept, **_tags_before_and_after(before, table.tags())},
+        metadata={"paimon/snapshot_id": kept, **names_before_and_after("tags", before, table.tags())},
     )
 
 
 def _check_delete(table: Table, config: DeleteTagConfig) -> None:
-    tags = table.tags()
-    if config.name not in tags:
-        message = f"{table.identifier} has no tag '{config.name}'; its tags are {', '.join(sorted(tags)) or 'none'}"
-        raise TagNotFound(message)
+    require_name(table, "tag", "tags", config.name, table.tags(), TagNotFound)
 
 
 DELETE_TAG: Final = Maintenance(
@@ -125,26 +121,22 @@ class AutomaticTagsConfig(TablesConfig):
 
 
 def create_automatic_tags_of_one(visit: Visit, config: AutomaticTagsConfig) -> Outcome:  # noqa: ARG001
-    """Make the tags that the options of one table ask for by now."""
+    """Create the tags of one table that are due by its options."""
     table = visit.table()
     before = table.tags()
     names = table.create_automatic_tags()
     return Outcome(
         title="automatic tags",
         summary=f"tags made: {', '.join(names)}" if names else "no tag was due by tag.automatic-creation",
-        metadata=_tags_before_and_after(before, table.tags()),
+        metadata=names_before_and_after("tags", before, table.tags()),
     )
 
 
 AUTOMATIC_TAGS: Final = Maintenance(
     job="create_automatic_tags",
     op="tag_automatically",
-    description="Make the tags that tag.automatic-creation asks for by now.",
+    description="Create the tags that are due by tag.automatic-creation.",
     config=AutomaticTagsConfig,
     work=create_automatic_tags_of_one,
     measured=False,
 )
-
-
-def _tags_before_and_after(before: Iterable[str], after: Iterable[str]) -> Metadata:
-    return {"tags before": listed(sorted(before)), "tags after": listed(sorted(after))}

@@ -1,29 +1,26 @@
-"""Whether a configuration means something that exists: tables, partitions and buckets, judged before any work."""
+"""Checks before any work that the tables, partitions and buckets of a configuration exist."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Final
 
 from dagster_paimon.tables.measure import live_entries
 from dagster_paimon.tables.selection import TableSelection
-from table_format.catalog.protocol import Catalog
+from table_format import Catalog, Table
+from table_format.engine import ManifestEntry, TableFacts
+from table_format.engine.support import nearest, partition_spec
 from table_format.errors import InvalidInputError, TableNotFound
-from table_format.model.manifest import ManifestEntry
-from table_format.table.facts import TableFacts
-from table_format.table.rows.partition_values import partition_spec
-from table_format.table.table import Table
 
 _SHOWN: Final = 8
 
 
 def resolve(catalog: Catalog, names: Sequence[str]) -> tuple[str, ...]:
-    """The tables that names and patterns select, each once.
+    """Return the tables that names and patterns select, each once.
 
     Raises:
         InvalidInputError: nothing is named, a name is malformed, or a pattern matches no table.
-        TableNotFound: there is no table of a name.
+        TableNotFound: a named table does not exist.
     """
     if not names:
         message = "no table is named; set table, tables or pattern"
@@ -37,7 +34,7 @@ def resolve(catalog: Catalog, names: Sequence[str]) -> tuple[str, ...]:
         for table in selected:
             if not catalog.table_exists(table):
                 known = _all(catalog)
-                likely = get_close_matches(table, known, n=1)
+                likely = nearest(table, known, cutoff=0.6)
                 hint = f"did you mean {likely[0]}?" if likely else f"the tables are {_listed(known)}"
                 message = f"there is no table {table}; {hint}"
                 raise TableNotFound(message)
@@ -46,7 +43,7 @@ def resolve(catalog: Catalog, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def require_partitions(table: Table, partitions: Sequence[Mapping[str, str]], buckets: Sequence[int] = ()) -> None:
-    """Refuse partitions and buckets that have no rows: work on them would be done, and nothing would have changed.
+    """Refuse partitions and buckets without rows, because work on them would change nothing.
 
     Raises:
         InvalidInputError: a column is no partition column, or no live file is in a partition or bucket.

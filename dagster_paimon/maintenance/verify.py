@@ -1,4 +1,4 @@
-"""Verification: whether the metadata, the files and the rows of a table agree, with a repair of hints."""
+"""Verifies that the metadata, files and rows of a table agree, and can repair hints."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from dagster_paimon.maintenance.config import PartitionsConfig
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.maintenance.targets import require_partitions
 from dagster_paimon.reporting.metadata import Metadata, listed, markdown_lines
-from table_format.table.table import Table
-from table_format.table.verify.report import Depth, VerifyReport
+from table_format import Depth, Table, VerifyReport
 
 _DEPTHS: Final = ", ".join(depth.name.lower() for depth in Depth)
 
 
 class VerifyConfig(PartitionsConfig):
-    """Which tables, and how deep."""
+    """The tables, and the depth."""
 
     depth: str = Field(default="files", description=f"One of {_DEPTHS}; each includes those before it.")
-    repair: bool = Field(default=False, description="Put right what can be without a doubt, such as hints.")
+    repair: bool = Field(default=False, description="Repair what can be repaired safely, such as hints.")
     fail_on_errors: bool = Field(
-        default=True, description="Fail the run where a read would fail or be wrong; otherwise only report it."
+        default=True, description="Fail the run if a read would fail or be wrong; otherwise only report it."
     )
     on_spark: bool = Field(default=True, description="One Spark task for each bucket; otherwise in this process.")
 
@@ -84,7 +83,7 @@ def _repairs(config: VerifyConfig) -> bool:
 VERIFY: Final = Maintenance(
     job="verify_table",
     op="verify",
-    description="Check that metadata, files and rows of a table agree; repair hints when asked to.",
+    description="Check that metadata, files and rows of a table agree; optionally repair hints.",
     config=VerifyConfig,
     work=verify_one,
     check=_check,

@@ -1,1 +1,1 @@
-"""What the Dagster UI shows of a table: metadata, plots, and the report of one write."""
+"""Metadata of tables for the Dagster UI: plots, and the report of one write."""

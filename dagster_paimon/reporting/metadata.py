@@ -1,6 +1,6 @@
-"""What the Dagster UI shows of a table: columns, snapshots, levels, and the difference maintenance has made.
+"""Metadata of tables for the Dagster UI: columns, snapshots, levels, and the effect of maintenance.
 
-Everything comes from the table's own metadata; no row is read. Nothing here may show a secret: locations go through
+Everything comes from the metadata of the table; no rows are read. Nothing here may show a secret: locations go through
 ``without_credentials``, texts through ``redact``, options of a catalog are not shown at all.
 """
 
@@ -15,8 +15,7 @@ import dagster as dg
 
 from dagster_paimon.reporting.plots import COLOURS, SHOWN_IN_PLACE, Bar, chart
 from dagster_paimon.tables.health import TableHealth
-from table_format.model.schema import TableSchema
-from table_format.model.snapshot import CommitKind, Snapshot
+from table_format import CommitKind, Snapshot, TableSchema
 from table_format.secrets import redact
 
 Metadata: TypeAlias = dict[str, dg.MetadataValue]

@@ -22,8 +22,7 @@ from dagster_paimon.reporting.metadata import (
 )
 from dagster_paimon.resources.lakehouse import without_credentials
 from dagster_paimon.tables.measure import count_rows, measure, recent_snapshots
-from table_format.model.snapshot import CommitKind, Snapshot
-from table_format.table.table import Table
+from table_format import CommitKind, Snapshot, Table
 
 
 @dataclass(frozen=True, slots=True)

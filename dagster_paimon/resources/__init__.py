@@ -1,1 +1,1 @@
-"""What assets, jobs and sensors are given: the catalog and the Spark session, with their secrets."""
+"""The resources of assets, jobs and sensors: the catalog and the Spark session, with their secrets."""

@@ -1,4 +1,4 @@
-"""The warehouse: which catalog, and how assets and tables are named after each other."""
+"""The catalog resource, and the mapping between the names of assets and tables."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ import dagster as dg
 from pydantic import Field
 
 from dagster_paimon.resources.secrets import Guarded, known_secrets, redacted_errors, secrets_from, value_of
-from table_format.catalog.load import load_catalog
-from table_format.catalog.protocol import Catalog
+from table_format import Catalog, SystemTable, Table, load_catalog
 from table_format.errors import InvalidIdentifier
 from table_format.secrets import Secret, redact
-from table_format.table.system.table import SystemTable
-from table_format.table.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,24 +24,26 @@ _DEFAULT_DATABASE: Final = "default"
 
 
 class LakehouseCatalog(Guarded):
-    """The catalog of a warehouse. Its options are shown in the UI: a secret among them is refused."""
+    """The catalog of a warehouse. The UI shows its options, so secrets in them are refused."""
 
-    warehouse: str = Field(description="Root of all databases; a relative path begins at `base_directory`.")
-    base_directory: str = Field(
-        default="", description="Where a relative warehouse begins; the working directory of the process when empty."
+    warehouse: str = Field(
+        description="Root directory of all databases; a relative path is relative to `base_directory`."
     )
-    metastore: str = Field(default="filesystem", description="What keeps the list of tables.")
-    options: dict[str, str] = Field(default_factory=dict, description="More catalog options, by Paimon's names.")
+    base_directory: str = Field(
+        default="", description="Base of a relative warehouse; by default the working directory of the process."
+    )
+    metastore: str = Field(default="filesystem", description="The kind of catalog.")
+    options: dict[str, str] = Field(default_factory=dict, description="More catalog options, with Paimon's names.")
     secret_options: dict[str, str] = Field(
         default_factory=dict,
         description="Catalog options whose value is read from an environment variable: option -> NAME of the variable.",
     )
     table_defaults: dict[str, str] = Field(
-        default_factory=dict, description="Options of every table made here that does not set them itself."
+        default_factory=dict, description="Default options of new tables that do not set them."
     )
 
     def catalog_options(self, environment: Mapping[str, str]) -> dict[str, str | Secret]:
-        """All options of the catalog, for ``load_catalog``; those of ``secret_options`` are of type ``Secret``.
+        """Return all options of the catalog for ``load_catalog``. Those of ``secret_options`` are of type ``Secret``.
 
         Raises:
             KeyError: an environment variable named by ``secret_options`` is not set.
@@ -58,7 +57,7 @@ class LakehouseCatalog(Guarded):
         }
 
     def known_secrets(self) -> tuple[Secret, ...]:
-        """The secrets of this catalog, to be masked wherever they might be shown."""
+        """Return the secrets of this catalog, which are masked everywhere."""
         return known_secrets(self.secret_options, os.environ)
 
     def catalog(self) -> Catalog:
@@ -67,7 +66,7 @@ class LakehouseCatalog(Guarded):
             return load_catalog(self.catalog_options(os.environ))
 
     def lake(self, session: SparkSession) -> Lake:
-        """The same catalog on a Spark session."""
+        """Return the same catalog on a Spark session."""
         from table_format.spark import paimon
 
         with redacted_errors(self.known_secrets()):
@@ -77,10 +76,10 @@ class LakehouseCatalog(Guarded):
         """Open a table.
 
         Raises:
-            TableNotFound: there is none of that name.
+            TableNotFound: the table does not exist.
             InvalidIdentifier: the name is that of a system table.
         """
-        table = self.catalog().load_table(name)
+        table = self.catalog().load_any(name)
         if isinstance(table, SystemTable):
             message = f"'{name}' is a system table; name the table itself"
             raise InvalidIdentifier(message)
@@ -88,7 +87,7 @@ class LakehouseCatalog(Guarded):
 
 
 def absolute_location(location: str, base_directory: str) -> str:
-    """A location with a relative path made absolute from a base directory, the working directory when that is empty.
+    """Make a relative location absolute, based on a directory, by default the working directory.
 
     >>> absolute_location("warehouse", "/srv/shop"), absolute_location("s3://shop/warehouse", "/srv")
     ('/srv/shop/warehouse', 's3://shop/warehouse')
@@ -97,9 +96,9 @@ def absolute_location(location: str, base_directory: str) -> str:
 
 
 def table_name(key: dg.AssetKey, metadata: Mapping[str, Any]) -> str:
-    """The table of an asset: ``paimon/table`` of its metadata, or the last two parts of its key.
+    """Return the table of an asset: ``paimon/table`` in its metadata, or the last two parts of its key.
 
-    ``schema`` of the metadata, which other integrations know, names another database than the key does.
+    ``schema`` in the metadata, as in other integrations, overrides the database of the key.
 
     >>> table_name(dg.AssetKey(["prod", "ods", "orders"]), {}), table_name(dg.AssetKey("orders"), {})
     ('ods.orders', 'default.orders')
@@ -115,12 +114,12 @@ def table_name(key: dg.AssetKey, metadata: Mapping[str, Any]) -> str:
 
 
 def asset_key(name: str) -> dg.AssetKey:
-    """The asset of a table named ``database.table``."""
+    """Return the asset key of a table named ``database.table``."""
     return dg.AssetKey(name.split("."))
 
 
 def without_credentials(uri: str) -> str:
-    """A location with user, password and query masked or left out, fit to be shown.
+    """Return a location for display, with user, password and query masked or removed.
 
     >>> without_credentials("s3://key:secret@bucket/warehouse?token=1"), without_credentials("/data/warehouse")
     ('s3://******@bucket/warehouse', '/data/warehouse')

@@ -1,6 +1,6 @@
-"""Progress that a person can follow: one short line every few seconds, in the run's log and on the terminal.
+"""Progress output: one short line every few seconds, in the log of the run and on the terminal.
 
-Nothing is printed for work that ends sooner. Lines, not a moving bar: a run's log is read line by line.
+Short work prints nothing. Output is lines, not a moving bar, because the log of a run is read line by line.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 Log: TypeAlias = Callable[[str], object]
 EVERY_SECONDS: Final = 3.0
 STILL_SECONDS: Final = 15.0
-"""How long to be silent while nothing advances."""
+"""How long to print nothing while nothing advances."""
 _BAR: Final = 20
 
 
 def progress_line(done: int, total: int, what: str, seconds: float) -> str:
-    """One line of progress; the remaining time is guessed from the pace so far.
+    """Return one line of progress, with an estimate of the remaining time.
 
     >>> progress_line(5, 10, "days", 4.0)
     '[##########----------] 5/10 days, 4 s, about 4 s left'
@@ -104,7 +104,7 @@ def _follow_classic(session: SparkSession, log: Log, what: str) -> Iterator[None
         while not finished.wait(EVERY_SECONDS):
             try:
                 stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            except Exception:  # noqa: BLE001 - the JVM has died; whoever runs the jobs is told by an error of theirs
+            except Exception:  # noqa: BLE001 - the JVM has died: the thread that waits for the job raises the error
                 return
             pace.report([(s.numCompletedTasks, s.numTasks) for s in stages if s is not None])
 

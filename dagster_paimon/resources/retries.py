@@ -1,6 +1,6 @@
-"""Retries of ops and assets that end when a person terminates the run.
+"""Retries of ops and assets that stop when the run is terminated.
 
-Dagster asks the retry policy of an op also when the op was interrupted, and then starts it again.
+Dagster applies the retry policy of an op even if the op was interrupted, and restarts it.
 """
 
 from __future__ import annotations
@@ -8,11 +8,10 @@ from __future__ import annotations
 import sys
 
 import dagster as dg
-from dagster._core.errors import DagsterExecutionInterruptedError
 
 
 class RetryUnlessTerminated(dg.RetryPolicy):
-    """A retry policy for failures. An op that was interrupted, as by "Terminate" in the UI, is not tried again.
+    """A retry policy for failures. An interrupted op, such as by "Terminate" in the UI, is not retried.
 
     Example::
 
@@ -24,10 +23,10 @@ class RetryUnlessTerminated(dg.RetryPolicy):
         """The seconds to wait before an attempt.
 
         Raises:
-            DagsterExecutionInterruptedError, KeyboardInterrupt: the attempt before was interrupted.
+            dg.DagsterExecutionInterruptedError, KeyboardInterrupt: the attempt before was interrupted.
         """
         # Dagster calls this while it handles the error of the attempt.
         interrupt = sys.exception()
-        if isinstance(interrupt, DagsterExecutionInterruptedError | KeyboardInterrupt):
+        if isinstance(interrupt, dg.DagsterExecutionInterruptedError | KeyboardInterrupt):
             raise interrupt
         return super().calculate_delay(attempt_num)

@@ -1,8 +1,8 @@
-"""How the resources take secrets, and how errors that leave them lose theirs.
+"""Secrets of resources, and masking them in errors.
 
-Dagster stores and shows the configuration of resources, so a secret is never part of it: a field names the environment
-variable that holds it (``secret_options``, ``secret_conf``) or is given as ``dg.EnvVar``. A field with a secret that
-came from a variable keeps the variable's name in its place, so that ``repr``, pickles and copies have no more.
+Dagster stores and shows the configuration of resources, so it must not contain secrets: a field names the environment
+variable of a secret (``secret_options``, ``secret_conf``) or is a ``dg.EnvVar``. A field whose secret came from a
+variable keeps only the name of the variable, so ``repr``, pickles and copies have no secret.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Guarded(dg.ConfigurableResource):
             if name not in cls.may_hold_secret:
                 message = (
                     f"{name} holds credentials (a password, token or key), and it is shown in paths, plans and "
-                    "messages; leave them out, and give them by an option made for them, such as secret_options"
+                    "messages; remove them, and pass them in a field for secrets, such as secret_options"
                 )
                 raise ValueError(message)
             return _by_reference(name, value)
@@ -66,7 +66,7 @@ def secrets_from(names: Mapping[str, str], environment: Mapping[str, str]) -> di
     values = {}
     for key, name in names.items():
         if name not in environment:
-            message = f"'{key}' is to be read from the environment variable {redact(name)}, which is not set"
+            message = f"'{key}' needs the environment variable {redact(name)}, which is not set"
             raise KeyError(message)
         values[key] = Secret(environment[name])
     return values
@@ -179,7 +179,7 @@ def _check_variables(field: str, names: Mapping[str, str]) -> None:
     if wrong:
         message = (
             f"{field}: {', '.join(map(redact, wrong))}: expected the NAME of an environment variable (upper case "
-            "letters, digits, _), whose value is the secret; what was given is none and is not repeated here"
+            "letters, digits, _), whose value is the secret; the given text is not a name and is not repeated here"
         )
         raise ValueError(message)
 
@@ -192,8 +192,8 @@ def _check_settings(field: str, settings: Mapping[str, str]) -> None:
     )
     if secret:
         message = (
-            f"{field}: {', '.join(secret)}: secrets do not belong into {field}, which the UI shows; put the name of an "
-            f"environment variable into {_NAMES}{field}, where there is such a field"
+            f"{field}: {', '.join(secret)}: secrets must not be in {field}, which the UI shows; put the name of an "
+            f"environment variable into {_NAMES}{field}, if this field exists"
         )
         raise ValueError(message)
 
@@ -203,7 +203,7 @@ def _by_reference(field: str, value: str) -> dg.EnvVar:
     if name is None:
         message = (
             f"{field} holds a secret (a password, token or key), and the UI shows it; put it into an environment "
-            "variable and give that: dg.EnvVar('NAME'), or {'env': 'NAME'} in a run's configuration"
+            "variable and pass that: dg.EnvVar('NAME'), or {'env': 'NAME'} in a run's configuration"
         )
         raise ValueError(message)
     return dg.EnvVar(name)

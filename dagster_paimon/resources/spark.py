@@ -1,6 +1,6 @@
 """The Spark session: local by default, a cluster or a Spark Connect server by configuration.
 
-pyspark is imported, and Java looked for, when the first session is asked for and not before.
+pyspark is imported, and Java is located, only when the first session is requested.
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, cast
 from urllib.parse import unquote
 
 import dagster as dg
-from dagster._core.errors import DagsterExecutionInterruptedError
 from pydantic import Field
 
-from dagster_paimon.resources.java import default_launchers, find_java
 from dagster_paimon.resources.progress import Log, spark_progress
 from dagster_paimon.resources.secrets import (
     Guarded,
@@ -32,6 +30,8 @@ from dagster_paimon.resources.secrets import (
     without_wire_logs,
 )
 from dagster_paimon.resources.spark_process import cancel_jobs_when_interrupted, forget_dead_session
+from table_format.extras import require
+from table_format.java import default_launchers, find_java
 from table_format.secrets import SPARK_KEY_PATTERN, SPARK_TEXT_PATTERN, Secret, redact
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _SAME_EVERYWHERE: Final = {
 
 
 class SparkMode(StrEnum):
-    """Where Spark runs. Dagster takes the names of the members in configuration, so they are in lower case."""
+    """Where Spark runs. The names are used in Dagster configuration, so they are in lower case."""
 
     local = "local"
     master = "master"
@@ -60,19 +60,19 @@ class SparkResource(Guarded):
 
     mode: SparkMode = Field(
         default=SparkMode.local,
-        description="local: a JVM of this process. master: a cluster named by `master`. connect: a server at `remote`.",
+        description="local: a JVM of this process. master: the cluster in `master`. connect: the server in `remote`.",
     )
     master: str = Field(default="local[*]", description="Spark master URL; modes local and master.")
     remote: str = Field(
         default="sc://localhost:15002",
-        description="Spark Connect URL; mode connect. One with a token is given as an EnvVar.",
+        description="Spark Connect URL; mode connect. Pass a URL with a token as an EnvVar.",
     )
     driver_memory: str = Field(default="2g", description="Memory of the driver's JVM; modes local and master.")
     ui: bool = Field(default=False, description="Serve the Spark UI on a free port; its address is logged.")
-    progress: bool = Field(default=True, description="Log how far Spark's tasks are every few seconds.")
+    progress: bool = Field(default=True, description="Log the progress of Spark tasks every few seconds.")
     conf: dict[str, str] = Field(
         default_factory=dict,
-        description="More Spark settings. They are shown here: give secrets to the cluster, or by `secret_conf`.",
+        description="More Spark settings. The UI shows them: set secrets in the cluster, or in `secret_conf`.",
     )
     secret_conf: dict[str, str] = Field(
         default_factory=dict,
@@ -80,9 +80,8 @@ class SparkResource(Guarded):
     )
 
     def session(self, log: Log | None = None) -> SparkSession:
-        """The session; made on first use, then shared by the whole process.
-
-        One whose JVM has died, or whose context was stopped, is replaced by a fresh one.
+        """Return the session, which is created on first use and shared by the whole process. If its JVM has died or
+        its context was stopped, a new one is created.
         """
         say = log or logging.getLogger(__name__).info
         active = None if self.mode is SparkMode.connect else _active_session(say)
@@ -102,7 +101,7 @@ class SparkResource(Guarded):
     def following(self, log: Log, what: str) -> Iterator[SparkSession]:
         """The session, with progress lines for the Spark jobs that run inside the block.
 
-        When the run is terminated the jobs are cancelled, before what they have written is deleted.
+        If the run is terminated, the jobs are cancelled before their files are deleted.
         """
         session = self.session(log)
         with (
@@ -111,7 +110,7 @@ class SparkResource(Guarded):
         ):
             try:
                 yield session
-            except (DagsterExecutionInterruptedError, KeyboardInterrupt):
+            except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt):
                 log(f"{what} was interrupted: its Spark jobs are cancelled")
                 raise
 
@@ -149,6 +148,9 @@ class SparkResource(Guarded):
         }
 
     def _make(self) -> SparkSession:
+        require("pyspark")
+        if self.mode is SparkMode.connect:
+            require("grpc")
         from pyspark.sql import SparkSession
 
         builder = SparkSession.builder.appName("lakehouse")
@@ -173,13 +175,13 @@ def _active_session(say: Log) -> SparkSession | None:
 
     wrong = forget_dead_session()
     if wrong is not None:
-        say(f"{wrong}; a fresh one is made")
+        say(f"{wrong}; a new one is created")
         return None
     return SparkSession.getActiveSession()
 
 
 def prepare_environment(environment: os._Environ[str] | dict[str, str]) -> None:
-    """Point Spark at a usable Java and at this very Python.
+    """Point Spark to a usable Java and to the current Python.
 
     Spark's workers run ``python3`` from the path otherwise, which is another interpreter wherever the virtual
     environment is not activated (a service, an IDE, ``.venv/bin/dagster``).
@@ -212,7 +214,7 @@ def _with_secrets(
     """Make a session whose secrets stand on no command line, and those for Hadoop in no Spark setting either.
 
     pyspark starts its JVM with all settings as arguments, which every user of the machine can read. So the JVM is
-    started with the plain ones, and is told the others afterwards.
+    started with the plain ones, and gets the others afterwards.
     """
     from pyspark import SparkConf, SparkContext
 

@@ -1,4 +1,4 @@
-"""The JVM behind a classic Spark session: whether it still lives, and what is done when it does not.
+"""The JVM of a classic Spark session: checks whether it is alive, and recovers if it is not.
 
 pyspark keeps the session, the context and the gateway of a process in class attributes, and returns them also after
 their JVM has died. Everything that is asked of them fails then.

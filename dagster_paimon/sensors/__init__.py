@@ -1,4 +1,4 @@
-"""Sensors on the snapshots of tables: what others commit, what is due, and what must be computed again."""
+"""Sensors on the snapshots of tables: external commits, due maintenance, and partitions to recompute."""
 
 from __future__ import annotations
 

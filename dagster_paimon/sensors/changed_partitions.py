@@ -1,9 +1,9 @@
-"""Requests runs of exactly the partitions of an asset that new commits to its upstream tables concern.
+"""Requests runs of exactly those partitions of an asset that new commits to its upstream tables affect.
 
-Dagster maps partitions to partitions: of an upstream asset that is upserted by day of arrival it knows the days that
-arrived, and not which days of order the rows belong to. The commits of the table do know.
+Dagster maps partitions to partitions: for an upstream asset that is upserted by day of arrival, it knows the days of
+arrival but not the order days of the rows. The commits of the table do.
 
-One set of runs is under way at a time. What changes meanwhile waits, and is requested together when they have ended.
+One set of runs is active at a time. Later changes wait and are requested together when these runs have ended.
 Partitions whose run failed or was terminated are requested again after a pause.
 """
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
@@ -22,8 +22,8 @@ from dagster_paimon.sensors.request_state import RequestedRun, RequestState, dec
 from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms
 from dagster_paimon.sensors.table_assets import TableAsset, asset_of_key
 from dagster_paimon.tables.partition_keys import in_order, keys_of_values, known_keys, successive
+from table_format import CommitKind, Snapshot
 from table_format.errors import InvalidInputError, TableNotFound
-from table_format.model.snapshot import CommitKind, Snapshot
 
 _RANGE_START: Final = "dagster/asset_partition_range_start"
 _RANGE_END: Final = "dagster/asset_partition_range_end"
@@ -42,11 +42,11 @@ def changed_partitions_sensor(
     minimum_interval_seconds: int = 30,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
 ) -> dg.SensorDefinition:
-    """A sensor that requests the partitions of an asset that commits to its upstream tables have changed.
+    """Return a sensor that requests the partitions of an asset that commits to its upstream tables have changed.
 
     Values of each source's column are partition keys of the asset: as text, or as the time window that a date or time
-    lies in. ``partitions_of`` says it otherwise: it takes a value and returns keys, such as those of a sliding window.
-    At the first tick everything counts as changed.
+    falls into. ``partitions_of`` overrides this mapping: it takes a value and returns keys, such as those of a
+    sliding window. At the first tick, everything counts as changed.
 
     Example::
 

@@ -1,4 +1,4 @@
-"""Requests a run that reads a table's changes as a consumer, when the consumer is behind."""
+"""Requests a run that reads the changes of a table as a consumer when the consumer lags behind."""
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
 import json
@@ -11,11 +11,9 @@ import dagster as dg
 from dagster_paimon.reporting.metadata import data_version
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms
-from table_format.errors import TableNotFound
-from table_format.model.snapshot import CommitKind, Snapshot
-from table_format.table.read.change_plans import CHANGELOG, changes_mode, changes_of
-from table_format.table.table import Table
-from table_format.table.upkeep.consumers import consumers
+from table_format import CommitKind, Snapshot, Table
+from table_format.engine import CHANGELOG, changes_mode, changes_of
+from table_format.errors import InvalidInputError, TableNotFound
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ def consumer_lag(table: Table, consumer: str) -> ConsumerLag:
     """How far a consumer is behind the latest snapshot. One that does not exist has read nothing."""
     changes, latest = changes_of(table.facts), table.latest_snapshot()
     earliest = changes.earliest_id() or 1
-    next_id = max(consumers(table).get(consumer, earliest), earliest)
+    next_id = max(table.consumers().get(consumer, earliest), earliest)
     by_changelog = changes_mode(table.facts) == CHANGELOG
     found = [changes.find(number) for number in range(next_id, (latest.id if latest else 0) + 1)]
     rows = [_changed_rows(snapshot, by_changelog=by_changelog) for snapshot in found if snapshot is not None]
@@ -67,18 +65,21 @@ def changelog_ready_sensor(
     minimum_interval_seconds: int = 30,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
 ) -> dg.SensorDefinition:
-    """A sensor that requests a job, or assets, when a consumer has not read that many snapshots or rows of changes.
+    """Return a sensor that requests a job, or assets, when a consumer lags by a number of snapshots or changed rows.
 
-    One run is under way at a time. A run that failed is requested again after a pause. A run that succeeded and did not
-    move the consumer is requested again only when there are new changes.
+    ``job`` is a job or its name in the code location. One run is active at a time. A failed run is requested again
+    after a pause. A run that succeeded without moving the consumer is requested again only after new changes.
 
     Example::
 
         changelog_ready_sensor("dwd.orders", "user_ltv", assets=["mart/user_ltv"], min_rows=1000)
     """
-    target: dict[str, Any] = (
-        {"job": job} if assets is None else {"asset_selection": dg.AssetSelection.assets(*_keys(assets))}
-    )
+    if (job is None) == (assets is None):
+        message = f"{consumer} on {table}: a run is requested of a job or of assets; give one of both"
+        raise InvalidInputError(message)
+    target: dict[str, Any] = {"job_name" if isinstance(job, str) else "job": job}
+    if assets is not None:
+        target = {"asset_selection": dg.AssetSelection.assets(*_keys(assets))}
 
     @dg.sensor(
         name=name or f"{consumer}_changelog_ready",

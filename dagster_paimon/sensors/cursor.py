@@ -1,7 +1,7 @@
-"""How far a sensor has followed a table's snapshots, such that a rollback is noticed.
+"""The position of a sensor in the snapshots of a table. It detects rollbacks.
 
-Ids are used again after a rollback and when a table is created again, so each is remembered with the fingerprint of its
-snapshot. The trail holds the last few: the newest of them that still exists unchanged is where history forked.
+Ids are reused after a rollback and when a table is created again, so each is stored with the fingerprint of its
+snapshot. The trail has the last few: the newest one that still exists unchanged is where the history forked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
 from dagster_paimon.reporting.metadata import snapshot_fingerprint
-from table_format.model.snapshot import Snapshot
+from table_format import Snapshot
 
 TRAIL_LENGTH: Final = 20
 

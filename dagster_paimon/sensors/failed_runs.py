@@ -1,10 +1,10 @@
-"""Cleans the tables of a run that failed or was terminated of the files it prepared and never committed.
+"""Deletes uncommitted files that failed or terminated runs left in their tables.
 
-The IO manager deletes what it prepared when a step fails. A process that was killed cannot. No name of such a file says
-whose it is, so a file is known to be the run's only by what else is true: no snapshot, tag or branch reaches it, it is
-older than the end of the run, no other run of this instance is working on the table, and nobody else writes to it. The
-last is for a person to say; without it the sensor reports, and the files wait for the cleaning of orphans. What the run
-committed, and a branch it wrote to, stay.
+The IO manager deletes its files when a step fails, but a killed process cannot. File names do not identify their run,
+so a file counts as left by the run if no snapshot, tag or branch refers to it, it is older than the end of the run,
+no other run of this instance is working on the table, and nobody else writes to it. The user must confirm the last
+condition; otherwise the sensor only reports, and the files wait for the orphan cleanup. Committed rows and a branch
+of the run stay.
 """
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
@@ -21,8 +21,8 @@ from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
 from dagster_paimon.sensors.table_assets import asset_of_table
 from dagster_paimon.tables.selection import TableNames, TableSelection
+from table_format import OrphanReport
 from table_format.errors import ConflictError, TableNotFound
-from table_format.metastore.expiry.orphans import OrphanReport
 
 _ENDED_BADLY: Final = (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
 _AT_WORK: Final = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
@@ -32,7 +32,7 @@ _REMEMBERED: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """Where the sensor is: since when it looks at runs, and those it has dealt with."""
+    """The position of the sensor: since when it looks at runs, and which it has handled."""
 
     since: float
     done: tuple[str, ...] = ()
@@ -46,10 +46,11 @@ def run_failure_cleanup(
     minimum_interval_seconds: int = 30,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
 ) -> dg.SensorDefinition:
-    """A sensor that deletes what failed and terminated runs prepared in their tables, and notes it in the run's log.
+    """Return a sensor that deletes uncommitted files of failed and terminated runs, and records it in the log of the
+    run.
 
-    With ``only_dagster_writes`` you say that no process but runs of this instance writes to the tables; then files are
-    deleted. Otherwise they are counted and left. It waits until no other run is working on the table.
+    Set ``only_dagster_writes`` to confirm that only runs of this instance write to the tables; then files are
+    deleted. Otherwise they are only counted. The sensor waits until no other run is working on the table.
     """
     selected = TableSelection.of(tables)
 
@@ -57,9 +58,9 @@ def run_failure_cleanup(
         name=name,
         minimum_interval_seconds=minimum_interval_seconds,
         default_status=default_status,
-        description="Deletes the files that failed and terminated runs prepared and did not commit."
+        description="Deletes uncommitted files of failed and terminated runs."
         if only_dagster_writes
-        else "Reports the files that failed and terminated runs prepared and did not commit.",
+        else "Reports uncommitted files of failed and terminated runs.",
     )
     def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
         """Look at the runs that ended badly since the last tick, and at those that wait."""
@@ -186,7 +187,5 @@ def _cleaned(
 def _what(report: OrphanReport, *, deleted: bool) -> str:
     if not report.files:
         return "it left no files behind"
-    found = f"{len(report.files)} files of {report.bytes:,} bytes that nothing reaches"
-    return (
-        f"deleted {found}" if deleted else f"found {found}; the cleaning of orphans deletes them when a day has passed"
-    )
+    found = f"{len(report.files)} files of {report.bytes:,} bytes that nothing refers to"
+    return f"deleted {found}" if deleted else f"found {found}; the orphan cleanup deletes them after a day"

@@ -1,4 +1,4 @@
-"""Which partitions of an asset the new commits of an upstream table concern, since the tick before.
+"""Finds the partitions of an asset that new commits of an upstream table affect, since the previous tick.
 
 What a tick learned is remembered with the snapshot it learned it from. After a rollback the partitions that were
 remembered with the snapshots that are gone have changed again: back. Where the changes cannot be known, because a
@@ -13,10 +13,9 @@ from typing import Final, TypeAlias
 
 from dagster_paimon.reporting.metadata import snapshot_fingerprint
 from dagster_paimon.sensors.cursor import TRAIL_LENGTH, ReportedSnapshot, Snapshots, valid_part
+from table_format import CommitKind, Snapshot
+from table_format.engine import TableFacts, all_values, changed_values
 from table_format.errors import SnapshotExpired
-from table_format.model.snapshot import CommitKind, Snapshot
-from table_format.table.facts import TableFacts
-from table_format.table.read.changed_values import all_values, changed_values
 
 MOST_REMEMBERED: Final = 1000
 """Partitions that are remembered with a snapshot; of more, a rollback counts all partitions as changed."""

@@ -1,4 +1,4 @@
-"""Reports a table as late when its latest data is older than its asset allows, and as fresh when it is not any more."""
+"""Reports a table as late when its latest data is older than its asset allows, and as fresh again afterwards."""
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
 import json
@@ -23,10 +23,11 @@ def freshness_sensor(
     minimum_interval_seconds: int = 60,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
 ) -> dg.SensorDefinition:
-    """A sensor that evaluates the check ``freshness`` of tables whose asset has ``paimon/freshness`` in its metadata.
+    """Return a sensor that evaluates the check ``freshness`` of tables whose asset has ``paimon/freshness`` in its
+    metadata.
 
-    ``allowed`` is for assets without. The check is evaluated when its outcome or the table's data has changed, so that
-    a table that nobody writes to any more is reported as late without a run.
+    ``allowed`` is the default for other assets. The check is evaluated when its outcome or the data of the table has
+    changed, so a table without new writes is reported as late without a run.
     """
     selected = TableSelection.of(tables)
 

@@ -1,21 +1,30 @@
-"""Asks for a rewrite of indexes where files have other indexes than their table declares, once for each change."""
+"""Requests an index rewrite if files have other indexes than their table declares, and again after a failure."""
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
-import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import dagster as dg
 
 from dagster_paimon.maintenance.index_rewrite import covered
 from dagster_paimon.maintenance.requests import maintenance_run
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
-from dagster_paimon.sensors.pressure import fingerprint_of
+from dagster_paimon.sensors.requested_runs import now_ms
+from dagster_paimon.sensors.watched_tables import (
+    Watched,
+    attempt_of,
+    decode_watched,
+    encode_watched,
+    fingerprint_of,
+    settled,
+)
 from dagster_paimon.tables.selection import TableNames, TableSelection
-from table_format.table.upkeep.declared_indexes import index_coverage
+from table_format import Table
+from table_format.engine import index_coverage
 
 
 def missing_indexes_sensor(tables: TableNames = "*", *, name: str = "missing_indexes") -> dg.SensorDefinition:
-    """A sensor that requests ``rewrite_index_table`` for tables whose files lack indexes that the table declares."""
+    """Return a sensor that requests ``rewrite_index_table`` for tables whose files lack declared indexes."""
     selected = TableSelection.of(tables)
 
     @dg.sensor(
@@ -28,27 +37,40 @@ def missing_indexes_sensor(tables: TableNames = "*", *, name: str = "missing_ind
     def sensor(
         context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        """Look at the tables whose snapshot or schema has changed since the last tick."""
-        seen: dict[str, str] = json.loads(context.cursor or "{}")
-        catalog = lakehouse.catalog()
-        lacking = 0
-        for table_name in selected.existing(catalog):
+        """Look at the tables whose snapshot or schema has changed since the last tick, and where a run has failed."""
+        known = decode_watched(context.cursor)
+        watched: dict[str, Watched] = {}
+        notes: list[str] = []
+        requested = False
+        for table_name in selected.existing(lakehouse.catalog()):
+            before = settled(context, table_name, known.get(table_name, Watched()), notes, work="rewrite of indexes")
             table = lakehouse.table(table_name)
+            watched[table_name] = before
             # An ALTER of the options makes a schema and no snapshot.
             state = f"{fingerprint_of(table)}-schema-{table.schema.id}"
-            if seen.get(table_name) == state:
+            if before.is_left_alone or before.state == state:
                 continue
-            seen[table_name] = state
-            coverage = index_coverage(table.facts)
-            if coverage.is_complete:
+            watched[table_name] = replace(before, state=state)
+            if _is_complete(context, table_name, table):
                 continue
-            lacking += 1
-            context.log.info("%s: %s", table_name, covered(coverage))
-            for partition, files in sorted(coverage.differing.items()):
-                context.log.info("%s: %s files of %s", table_name, files, partition or "the table")
-            yield maintenance_run("rewrite_index", table_name, run_key=f"indexes {table_name} {state}")
-        context.update_cursor(json.dumps(seen))
-        if not lacking:
-            yield dg.SkipReason("no table that has changed has files without their declared indexes")
+            requested = True
+            run_key = f"indexes {table_name} {state}{attempt_of(before)}"
+            watched[table_name] = replace(before, state=state, run_key=run_key, requested_ms=now_ms())
+            yield maintenance_run("rewrite_index", table_name, run_key=run_key)
+        context.update_cursor(encode_watched(watched))
+        if not requested:
+            yield dg.SkipReason(
+                "; ".join(notes) or "no table that has changed has files without their declared indexes"
+            )
 
     return sensor
+
+
+def _is_complete(context: dg.SensorEvaluationContext, name: str, table: Table) -> bool:
+    """Whether all files have the declared indexes; the log says which have not."""
+    coverage = index_coverage(table.facts)
+    if not coverage.is_complete:
+        context.log.info("%s: %s", name, covered(coverage))
+        for partition, files in sorted(coverage.differing.items()):
+            context.log.info("%s: %s files of %s", name, files, partition or "the table")
+    return coverage.is_complete

@@ -1,4 +1,4 @@
-"""Adds the values that a column of a table has as dynamic partitions."""
+"""Adds the values of a column of a table as dynamic partitions."""
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
 from collections.abc import Iterable
@@ -20,10 +20,10 @@ def new_partitions_sensor(
     minimum_interval_seconds: int = 30,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
 ) -> dg.SensorDefinition:
-    """A sensor that adds the values of a column, as text, to dynamic partitions. Null is no partition.
+    """Return a sensor that adds the values of a column, as text, to dynamic partitions. Null is not a partition.
 
-    Of a partition column only manifests are read, otherwise the column of the files that commits added. Partitions are
-    never taken away: their history belongs to them.
+    For a partition column, it reads only manifests; otherwise, the column in files that commits have added.
+    Partitions are never removed, because that would remove their history.
 
     Raises:
         InvalidInputError: the partitions have no name.

@@ -1,9 +1,8 @@
-"""Asks for a compaction where the table's own options say that one is due, and again after a run that failed."""
+"""Requests a compaction if one is due by the table options, and again after a failed run."""
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 from urllib.parse import unquote
@@ -11,29 +10,23 @@ from urllib.parse import unquote
 import dagster as dg
 
 from dagster_paimon.maintenance.requests import maintenance_run
-from dagster_paimon.reporting.metadata import data_version
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
-from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms
+from dagster_paimon.sensors.requested_runs import now_ms
+from dagster_paimon.sensors.watched_tables import (
+    Watched,
+    attempt_of,
+    decode_watched,
+    encode_watched,
+    fingerprint_of,
+    settled,
+)
 from dagster_paimon.tables.selection import TableNames, TableSelection
+from table_format import DueWork, Table, Upkeep
+from table_format.engine.support import partition_spec
 from table_format.errors import InvalidInputError
-from table_format.table.rows.partition_values import partition_spec
-from table_format.table.table import Table
-from table_format.table.upkeep.due import DueWork, Upkeep
 
 LOOK_AGAIN_MS: Final = 600_000
-"""How long a table that nobody writes to is left alone: files get older, and so a compaction may become due."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Watched:
-    """What is remembered of a table: the state that was last looked at, and the run that was requested last."""
-
-    state: str = ""
-    looked_ms: int = 0
-    run_key: str = ""
-    requested_ms: int = 0
-    failures: int = 0
-    not_before_ms: int = 0
+"""How often a table without new writes is checked: a compaction may become due as files get older."""
 
 
 def compaction_pressure_sensor(
@@ -44,11 +37,12 @@ def compaction_pressure_sensor(
     minimum_interval_seconds: int = 60,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
 ) -> dg.SensorDefinition:
-    """A sensor that requests ``compact_table`` where a compaction is due.
+    """Return a sensor that requests ``compact_table`` if a compaction is due.
 
     The options of each table decide: the sorted runs of a bucket (``num-sorted-run.compaction-trigger``), small files
-    of an append table (``compaction.min.file-num``), rows that readers do not see before a compaction, and the options
-    by time and size. With ``max_level0_age`` a full compaction is due too where a file has been on level 0 for longer.
+    of an append table (``compaction.min.file-num``), rows that become visible only after a compaction, and the
+    options for time and size. With ``max_level0_age``, a full compaction is also due if a file has been on level 0
+    for longer.
     """
     selected = TableSelection.of(tables)
     age_ms = None if max_level0_age is None else int(max_level0_age.total_seconds() * 1000)
@@ -64,12 +58,12 @@ def compaction_pressure_sensor(
         context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         """Look at the tables that have changed since the last tick, and at those whose run has failed."""
-        known = {table: _Watched(**stored) for table, stored in json.loads(context.cursor or "{}").items()}
-        watched: dict[str, _Watched] = {}
+        known = decode_watched(context.cursor)
+        watched: dict[str, Watched] = {}
         notes: list[str] = []
         requested = False
         for table_name in selected.existing(lakehouse.catalog()):
-            before = _settled(context, table_name, known.get(table_name, _Watched()), notes)
+            before = settled(context, table_name, known.get(table_name, Watched()), notes, work="compaction")
             table = lakehouse.table(table_name)
             watched[table_name] = before
             if not _is_looked_at(before, table):
@@ -80,47 +74,27 @@ def compaction_pressure_sensor(
                 requested = True
                 context.log.info("%s: %s", table_name, "; ".join(work.reason for work in due))
                 yield request
-        context.update_cursor(json.dumps({table: asdict(of_table) for table, of_table in watched.items()}))
+        context.update_cursor(encode_watched(watched))
         if not requested:
             yield dg.SkipReason("; ".join(notes) or "no compaction is due")
 
     return sensor
 
 
-def _settled(context: dg.SensorEvaluationContext, table: str, watched: _Watched, notes: list[str]) -> _Watched:
-    """What is remembered after a look at the run that was requested last."""
-    if not watched.run_key:
-        return watched
-    now = now_ms()
-    result = outcome(context.instance, watched.run_key, requested_ms=watched.requested_ms, now=now)
-    if result is Outcome.RUNNING:
-        notes.append(f"the compaction of {table} is under way")
-        return watched
-    if result is Outcome.SUCCEEDED:
-        # What is still due of the same state is due however often it is compacted.
-        return replace(watched, run_key="", failures=0, not_before_ms=0)
-    failures = watched.failures + 1
-    context.log.warning("%s: the compaction failed, again in %s s", table, pause_ms(failures) // 1000)
-    return replace(watched, run_key="", state="", failures=failures, not_before_ms=now + pause_ms(failures))
-
-
-def _is_looked_at(watched: _Watched, table: Table) -> bool:
-    if watched.run_key or now_ms() < watched.not_before_ms:
+def _is_looked_at(watched: Watched, table: Table) -> bool:
+    if watched.is_left_alone:
         return False
     return watched.state != fingerprint_of(table) or now_ms() - watched.looked_ms >= LOOK_AGAIN_MS
 
 
-def _decided(
-    name: str, table: Table, watched: _Watched, due: Sequence[DueWork]
-) -> tuple[_Watched, dg.RunRequest | None]:
+def _decided(name: str, table: Table, watched: Watched, due: Sequence[DueWork]) -> tuple[Watched, dg.RunRequest | None]:
     state, now = fingerprint_of(table), now_ms()
     looked = replace(watched, state=state, looked_ms=now)
     if not due:
         return looked, None
-    attempt = f" attempt {watched.failures + 1}" if watched.failures else ""
     # A state that is looked at again, because time has passed, gets a key of its own.
     again = f" at {now}" if watched.state == state else ""
-    run_key = f"pressure {name} {state}{attempt}{again}"
+    run_key = f"pressure {name} {state}{attempt_of(watched)}{again}"
     full = all(work.full for work in due)
     partitions = _partition_specs(table, due) if full else []
     request = maintenance_run(
@@ -142,9 +116,3 @@ def _partition_specs(table: Table, due: Sequence[DueWork]) -> list[dict[str, str
     except InvalidInputError:
         return []
     return specs
-
-
-def fingerprint_of(table: Table) -> str:
-    """The latest snapshot. An id alone comes again after a rollback, and a run key must not."""
-    latest = table.latest_snapshot()
-    return "none" if latest is None else data_version(latest).value.removeprefix("snapshot-")

@@ -1,8 +1,8 @@
-"""Every snapshot that others commit becomes an event of the asset of its table, with the partitions it changed.
+"""Reports every snapshot of external writers as an event of the table's asset, with the changed partitions.
 
-A table that an ``AssetSpec`` stands for gets materializations. A table that a job of this code location makes gets
-observations, and only of commits that changed rows and that no run of this instance made. Only metadata is read: a tick
-takes milliseconds and never starts Spark.
+A table with an ``AssetSpec`` gets materializations. A table that a job of this code location writes gets
+observations, only for commits that changed rows and are not from a run of this instance. Only metadata is read: a
+tick takes milliseconds and never starts Spark.
 """
 # Annotations are not postponed here: Dagster looks at the type of `context` itself.
 
@@ -20,11 +20,10 @@ from dagster_paimon.sensors.table_assets import TableAsset, asset_of_table
 from dagster_paimon.tables.measure import partition_key
 from dagster_paimon.tables.partition_keys import keys_of_values
 from dagster_paimon.tables.selection import TableNames, TableSelection
+from table_format import CommitKind, Snapshot
+from table_format.engine import FileKind, TableFacts
+from table_format.engine.support import explaining_expiry
 from table_format.errors import SnapshotExpired, TableNotFound
-from table_format.metastore.references.expired_reads import explaining_expiry
-from table_format.model.manifest import FileKind
-from table_format.model.snapshot import CommitKind, Snapshot
-from table_format.table.facts import TableFacts
 
 EVENTS_PER_TICK: Final = 100
 _RUN_ID: Final = "dagster.run_id"
@@ -50,7 +49,7 @@ def snapshot_sensor(
     minimum_interval_seconds: int = 10,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
 ) -> dg.SensorDefinition:
-    """A sensor that reports each snapshot that others commit to the tables as an event of their assets.
+    """Return a sensor that reports each snapshot of external writers as an event of the table's asset.
 
     A partitioned asset gets an event for each partition that changed, where the columns of ``partition_expr``, or the
     partition columns of the table, hold its keys.

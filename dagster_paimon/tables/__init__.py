@@ -1,1 +1,1 @@
-"""Which tables are meant, and what their metadata says of their state."""
+"""The selection of tables, and their state from metadata."""

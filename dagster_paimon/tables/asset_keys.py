@@ -78,10 +78,7 @@ class TableAssets:
 
         A job that is executed without a code location, as in a test, has none: each table then has the key of its name.
         """
-        try:
-            repository = context.repository_def
-        except (dg.DagsterInvariantViolationError, CheckError):
-            return cls()
+        repository = repository_of(context)
         return cls() if repository is None else cls.of(repository.asset_graph.asset_nodes)
 
     def key_of(self, table: str) -> dg.AssetKey:
@@ -93,6 +90,14 @@ class TableAssets:
         AssetKey(['shop', 'orders'])
         """
         return self.keys.get(table) or asset_key(table)
+
+
+def repository_of(context: HasRepository) -> dg.RepositoryDefinition | None:
+    """The definitions of the code location of a context; ``None`` in a job that was executed without one."""
+    try:
+        return context.repository_def
+    except (dg.DagsterInvariantViolationError, CheckError):
+        return None
 
 
 def _rank(asset: AssetNode) -> _Rank:

@@ -1,4 +1,4 @@
-"""How old the data of a table may be, and how old it is."""
+"""The allowed and the actual age of the data of a table."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, Final
 import dagster as dg
 
 from dagster_paimon.tables.freshness import Freshness
+from table_format import CommitKind, Snapshot
+from table_format.engine import TableFacts
+from table_format.engine.support import duration
 from table_format.errors import InvalidInputError
-from table_format.model.snapshot import CommitKind, Snapshot
-from table_format.options.values import duration
-from table_format.table.facts import TableFacts
 
 FRESHNESS: Final = "paimon/freshness"
 """Metadata of an asset: how old the data of its table may be, such as ``36 h``, ``PT36H`` or ``INTERVAL '1' DAY``."""
@@ -72,7 +72,7 @@ def allowed_age(metadata: Mapping[str, Any]) -> timedelta | None:
     datetime.timedelta(seconds=3600)
 
     Raises:
-        InvalidInputError: the value is no duration.
+        InvalidInputError: the value is not a duration.
     """
     value = metadata.get(FRESHNESS)
     if isinstance(value, dg.MetadataValue):

@@ -1,4 +1,4 @@
-"""How fresh a table has to be, in the words of a materialized table, as a freshness policy and a schedule of Dagster.
+"""The freshness of a table, as for materialized tables, as a freshness policy and a schedule of Dagster.
 
 ``FRESHNESS = INTERVAL '1' HOUR`` means that the table is never more than an hour behind its sources. As with Flink's
 materialized tables in full refresh mode, the interval becomes a cron expression, so it has to divide an hour or a day
@@ -33,7 +33,7 @@ class Freshness:
         """The freshness of an SQL interval of minutes, hours or one day.
 
         Raises:
-            InvalidInputError: it is no interval, or none that a cron expression can say.
+            InvalidInputError: the text is not an interval, or a cron expression cannot express it.
 
         >>> Freshness.of("INTERVAL '30' MINUTE").cron, Freshness.of("INTERVAL '1' DAY").cron
         ('*/30 * * * *', '0 0 * * *')
@@ -55,14 +55,39 @@ class Freshness:
 
     @property
     def automation_condition(self) -> dg.AutomationCondition[Any]:
-        """Refresh at each tick of the interval by which a source has changed, and when the table is missing."""
+        """Refresh at each tick of the interval by which a source has changed, and when the table is missing.
+
+        Sources with partitions need not have all of them.
+        """
         tick: dg.AutomationCondition[Any] = dg.AutomationCondition.cron_tick_passed(self.cron)
         return (
             tick.since_last_handled()
             & (dg.AutomationCondition.any_deps_updated().since_last_handled() | dg.AutomationCondition.missing())
-            & ~dg.AutomationCondition.any_deps_missing()
+            & _every_source_exists()
             & ~dg.AutomationCondition.in_progress()
         )
+
+
+def sources_changed() -> dg.AutomationCondition[Any]:
+    """Run whenever a source has changed and none is being made.
+
+    This is ``AutomationCondition.eager`` for an asset without partitions of its own. ``eager`` waits until the last
+    partition of a source was made; this condition does not, since such an asset reads what there is.
+
+    Example::
+
+        @dg.asset(deps=["shop/orders"], automation_condition=sources_changed(), ...)
+        def totals(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> pa.Table:
+            changes = changes_since_last_run(context, lakehouse, "shop.orders")
+            ...
+    """
+    at_once = dg.AutomationCondition.eager().without(~dg.AutomationCondition.any_deps_missing())
+    return at_once & _every_source_exists()
+
+
+def _every_source_exists() -> dg.AutomationCondition[Any]:
+    """At least one partition of each source was made."""
+    return dg.AutomationCondition.all_deps_match(~dg.AutomationCondition.missing())
 
 
 def _cron(seconds: int, interval: str) -> str:

@@ -1,4 +1,4 @@
-"""The state of a table in numbers, from its metadata alone: what maintenance is judged by.
+"""The health of a table in numbers, from its metadata alone.
 
 Read amplification of a bucket is its number of sorted runs: each file of level 0 is one, each further level is one.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from table_format.model.data_file import DataFileMeta
+from table_format.engine import DataFileMeta
 
 SMALL_FILE_BYTES: Final = 16 * 1024 * 1024
 _SIZE_CLASSES: Final = (("< 16 KB", 16 << 10), ("< 128 KB", 128 << 10), ("< 1 MB", 1 << 20), ("< 16 MB", 16 << 20))

@@ -1,4 +1,4 @@
-"""Questions about one table that its metadata answers: no row is read, except where a function says so."""
+"""Measures a table by its metadata. No rows are read, unless a function says so."""
 
 from __future__ import annotations
 
@@ -10,23 +10,18 @@ from typing import Final
 import pyarrow as pa
 
 from dagster_paimon.tables.health import LiveFile, TableHealth, health_of
+from table_format import Scan, Snapshot
+from table_format.engine import ManifestEntry, TableFacts, files_of, index_coverage
+from table_format.engine.support import values_of
 from table_format.errors import InvalidData
-from table_format.kernels.values import values_of
-from table_format.metastore.scan.file_plan import live_files
-from table_format.model.arrow_types import arrow_type
-from table_format.model.manifest import ManifestEntry
-from table_format.model.snapshot import Snapshot
-from table_format.model.types import DataField, DateType, InternalValue
-from table_format.table.facts import TableFacts
-from table_format.table.read.scan import Scan
-from table_format.table.upkeep.declared_indexes import index_coverage
+from table_format.types import DataField, DateType, InternalValue, arrow_type
 
 _EPOCH: Final = date(1970, 1, 1)
 
 
 def live_entries(facts: TableFacts, snapshot: Snapshot | None) -> Sequence[ManifestEntry]:
     """The data files of a snapshot."""
-    return live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas).entries
+    return files_of(facts, snapshot)
 
 
 def measure(facts: TableFacts) -> TableHealth:
@@ -96,7 +91,7 @@ def value_of_text(field: DataField, text: str) -> InternalValue:
     Raises:
         InvalidData: the text is no value of the column's type.
 
-    >>> from table_format.model.types import DateType
+    >>> from table_format.types import DateType
     >>> value_of_text(DataField(0, "day", DateType()), "1970-01-02")
     1
     """

@@ -1,4 +1,4 @@
-"""Which tables of a catalog are meant: names and patterns, resolved when they are needed."""
+"""Selects tables of a catalog by names and patterns, which are resolved on use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, TypeAlias
 
-from table_format.catalog.protocol import Catalog
+from table_format import Catalog
 from table_format.errors import InvalidInputError
 
 TableNames: TypeAlias = str | Sequence[str]
@@ -35,7 +35,7 @@ class TableSelection:
         patterns = (tables,) if isinstance(tables, str) else tuple(tables)
         for pattern in patterns:
             if pattern != "*" and "." not in pattern:
-                message = f"'{pattern}' names no table; expected database.table, a pattern such as shop.*, or *"
+                message = f"'{pattern}' is not a table name; expected database.table, a pattern such as shop.*, or *"
                 raise InvalidInputError(message)
         return cls(patterns)
 
@@ -62,7 +62,7 @@ class TableSelection:
             InvalidInputError: a pattern is to select among no names.
         """
         if self._has_patterns and not known:
-            message = f"{self}: patterns select among known tables; give those, or the assets stored in them"
+            message = f"{self}: patterns select among known tables; pass the tables, or their assets"
             raise InvalidInputError(message)
         return self._among(known)
 

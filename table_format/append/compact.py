@@ -1,8 +1,9 @@
-"""Compaction of append tables: small files become bigger ones, rows keep their order (format chapter 11, section 3).
+"""Compaction of append tables: merges small files into larger ones and keeps the order of rows (format chapter 11,
+section 3).
 
-Java ``AppendCompactTask``, ``AppendDeleteFileMaintainer``: rows that are marked as deleted stay behind, and the vectors
-of the files that go leave the index in the same commit. An index file that also holds vectors of files that stay is
-written again with those (format chapter 08, section 2).
+Java ``AppendCompactTask``, ``AppendDeleteFileMaintainer``: rows that are marked as deleted are dropped, and the same
+commit removes the vectors of the replaced files. An index file that also holds vectors of other files is rewritten
+with only those (format chapter 08, section 2).
 """
 
 from __future__ import annotations
@@ -67,7 +68,9 @@ def pick_groups(
 def concatenate(
     bucket: BucketFiles, group: FileGroup, deletions: BucketDeletions | None = None
 ) -> tuple[DataFileMeta, ...]:
-    """Write the rows of the files, in order, to files of the target size; numbers go on from the first file's."""
+    """Write the rows of the files, in order, to files of the target size. Sequence numbers start with that of the
+    first file.
+    """
     reader, fields = bucket.reader(), bucket.schema.fields
     rows = batch_rows_of(group, fields)
     first = group[0].min_sequence_number
@@ -89,7 +92,7 @@ def replacement(
     after: Sequence[DataFileMeta],
     deletions: BucketDeletions,
 ) -> CommitMessage:
-    """The message that puts files in the place of others, and takes the vectors of those out of the index.
+    """Return the message that replaces files by others and removes their vectors from the index.
 
     ``live`` are all files of the bucket. Raises ``CorruptionError``.
     """

@@ -1,8 +1,8 @@
-"""Which files of an append table to put together (format chapter 11, section 3).
+"""Selects the files of an append table to compact (format chapter 11, section 3).
 
 Java ``AppendCompactCoordinator`` for tables without buckets and ``BucketedAppendCompactManager`` for buckets: small
-files, and files of which many rows are marked as deleted. Here the files of a group always keep their order; within a
-bucket they are neighbours as well, so that the order of its rows survives.
+files, and files with many deleted rows. The files of a group always keep their order. Within a bucket they are also
+adjacent, so that the order of rows stays.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class SmallFileRules:
 
 @dataclass(frozen=True, slots=True)
 class DeletedRows:
-    """How many rows of a data file are marked as deleted (``None`` if that was not recorded), and where it says so."""
+    """The number of deleted rows of a data file (``None`` if it was not recorded), and the index file with its
+    vector.
+    """
 
     count: int | None
     index_file: str
@@ -46,12 +48,12 @@ DeletedRowsByFile: TypeAlias = Mapping[str, DeletedRows]
 def pick_unordered(
     files: Sequence[DataFileMeta], rules: SmallFileRules, deleted_rows: DeletedRowsByFile | None = None, *, full: bool
 ) -> tuple[FileGroup, ...]:
-    """Groups of files of a partition without buckets, each worth about two files of the target size.
+    """Return groups of files of a partition without buckets, each of about two target file sizes.
 
-    Small files without deleted rows that are left over at the end are a group when there are ``min_file_num``. Files
-    with deleted rows are taken when they are small, or when more of their rows are deleted than ``delete_ratio``; all
-    that share an index file go to one group, however few they are. With ``full`` every file with deleted rows is
-    taken, small files join them, and two are enough.
+    The remaining small files without deleted rows form a group if there are at least ``min_file_num``. Files with
+    deleted rows are taken if they are small or if their share of deleted rows is above ``delete_ratio``; files that
+    share an index file form one group of any size. With ``full``, every file with deleted rows is taken together with
+    small files, and two files are enough.
     """
     deleted_rows = deleted_rows or {}
     by_index: dict[str, list[DataFileMeta]] = {}

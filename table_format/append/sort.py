@@ -1,7 +1,8 @@
 """Sort compaction of an append table without buckets (Java ``SortCompactAction``, ``TableSorter``).
 
-All rows of a partition are put in order, so that each new file covers a small range of the sort columns and a filter
-on them skips the others. Rows that are marked as deleted stay behind. Memory does not depend on the partition.
+All rows of a partition are sorted, so that each new file covers a small range of the sort columns and filters on them
+skip the other files. Rows that are marked as deleted are dropped. Memory does not depend on the size of the
+partition.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ def sort_append_files(
     deletions: BucketDeletions | None = None,
     directory: str | None = None,
 ) -> CommitMessage:
-    """Write the rows of all live files of a partition in the order of the key; the message replaces those files.
+    """Write the rows of all live files of a partition in the order of the key. Return the message that replaces the
+    files.
 
-    Rows beyond ``write-buffer-size`` wait in a temporary directory below ``directory``.
+    Rows beyond ``write-buffer-size`` are spilled to a temporary directory in ``directory``.
 
     Raises:
         CorruptionError: a file is missing or damaged.
@@ -73,7 +75,7 @@ def write_sorted(
 def live_rows(
     bucket: BucketFiles, files: Sequence[DataFileMeta], fields: Sequence[DataField], deletions: BucketDeletions
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of files one after the other, without those that are marked as deleted."""
+    """Return the rows of the files in order, without those that are marked as deleted."""
     reader = bucket.reader()
     vectors = DeletionVectors(VectorReader(bucket.store.io), deletions.files)
     batch_rows = batch_rows_of(files, fields)

@@ -16,4 +16,4 @@ def write_vectors(bucket: BucketFiles, vectors: Mapping[str, DeletionVector]) ->
     """Write vectors to index files that nothing names yet: of a bucket one, without buckets rolled at a size."""
     size = bucket.options.deletion_vectors.index_file_target_size
     limit = sys.maxsize if is_bucketed(bucket.bucket_mode) else size
-    return write_deletion_vector_files(bucket.store, vectors, target_bytes=limit)
+    return write_deletion_vector_files(bucket.store, vectors, bucket.index_path, target_bytes=limit)

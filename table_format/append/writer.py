@@ -1,7 +1,7 @@
 """The writer of one bucket of an append table (format chapter 06, sections 4 and 6; Java ``AppendOnlyWriter``).
 
-Rows go straight to the open file, in order of arrival: memory is that of one row group. Sequence numbers count rows;
-where the rows of a bucket are ordered they go on from the bucket's last.
+Rows go directly to the open file, in order of arrival, so memory holds one row group. Sequence numbers count rows; if
+the rows of a bucket are ordered, they continue from the last number of the bucket.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""When a table may begin or cease to mark deleted rows (format chapter 08; Java ``SchemaManager``).
+"""When deletion vectors may be switched on or off for a table (format chapter 08; Java ``SchemaManager``).
 
-Java asks for ``deletion-vectors.modifiable``, whatever the table holds. Here the table is looked at: it may change
-while nothing in it has to be merged and no row of it is marked, for then both kinds of readers see the same rows.
+Java always requires ``deletion-vectors.modifiable``. This module checks the table instead: the switch is safe while
+no rows need merging and none are marked as deleted, because readers then see the same rows in both modes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from table_format.options.table_options import TableOptions
 
 
 def check_deletion_vector_switch(store: TableStore, old: TableSchema, new: TableSchema) -> None:
-    """Refuse to switch deletion vectors on or off while the latest snapshot would be read otherwise after it.
+    """Refuse to switch deletion vectors on or off if that would change the rows of the latest snapshot.
 
     Raises:
-        InvalidOption: names the bucket, and how to get there.
+        InvalidOption: names the bucket and what to do first.
     """
     before, after = ENABLED.read(old.options), ENABLED.read(new.options)
     if before == after or MODIFIABLE.read(new.options):
@@ -36,8 +36,8 @@ def check_deletion_vector_switch(store: TableStore, old: TableSchema, new: Table
     if obstacle is not None:
         raise InvalidOption(
             ENABLED.key,
-            f"may not change from {before} to {after} while {obstacle}: readers would see other rows; compact the "
-            f"table fully first, or set '{MODIFIABLE.key}' to change it all the same",
+            f"may not change from {before} to {after} while {obstacle}: readers would see other rows; run a full "
+            f"compaction first, or set '{MODIFIABLE.key}' to change it anyway",
         )
 
 
@@ -54,7 +54,7 @@ def _rows_to_merge(manifests: ManifestStore, snapshot: Snapshot, schema: TableSc
 
 def _marked_rows(manifests: ManifestStore, snapshot: Snapshot) -> str | None:
     for entry in manifests.index_entries(snapshot):
-        # A bucket whose last vector went has an index file without any.
+        # A bucket whose last vector was removed still has an empty index file.
         if entry.index_file.index_type == DELETION_VECTORS and entry.index_file.deletion_vector_ranges:
             return f"bucket {entry.bucket} of snapshot {snapshot.id} has rows that are marked as deleted"
     return None

@@ -1,11 +1,11 @@
-"""How tables and databases disappear: in one step, and only then file by file.
+"""Dropping tables and databases: they disappear in one step, then their files are deleted one by one.
 
-Order of effects: 1 the directory gets a hidden name, and with that the table is gone  2 what is in it is deleted. A
-drop that fails before the first step has done nothing; one that fails after it leaves a hidden directory that nobody
-reads, and the same drop done again, or the drop of the database, deletes the rest.
+Order of effects: 1 the directory gets a hidden name, and the table is gone  2 its files are deleted. A drop that
+fails in the first step has done nothing. A drop that fails later leaves a hidden directory that nobody reads.
+Repeating the drop, or dropping the database, deletes the rest.
 
-A table or database directory that is a symbolic link is dropped as a link: what it leads to stays as it is. Links
-inside are removed and never followed. So a drop deletes nothing outside the directory that was named.
+If the directory of a table or database is a symbolic link, only the link is removed and its target stays. Links
+inside the directory are removed and never followed. A drop deletes nothing outside the directory.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ def drop_directory(io: FileIO, directory: str, ids: Ids) -> None:
     """Drop the directory of a table or a database.
 
     Raises:
-        FileNotFoundError: there is none.
-        OSError: the store failed; the message says when the directory is gone already and only files are left.
+        FileNotFoundError: the directory does not exist.
+        OSError: the store failed; the message says if the directory is already gone and only files are left.
     """
     found = io.status(directory)
     if found is not None and found.is_link:
@@ -32,7 +32,7 @@ def drop_directory(io: FileIO, directory: str, ids: Ids) -> None:
 
 
 def delete_remains(io: FileIO, directory: str) -> bool:
-    """Delete what drops of that directory have left behind; whether there was something. Raises ``OSError``."""
+    """Delete the remains of earlier drops of a directory. Return whether there were any. Raises ``OSError``."""
     where = parent(directory)
     found = [child.name for child in io.list_hidden(where) if is_dropped(child.name, of=base_name(directory))]
     for name in found:
@@ -41,7 +41,7 @@ def delete_remains(io: FileIO, directory: str) -> bool:
 
 
 def delete_all_remains(io: FileIO, directory: str) -> None:
-    """Delete what drops of anything in a directory have left behind. Raises ``OSError``."""
+    """Delete the remains of all earlier drops within a directory. Raises ``OSError``."""
     for child in io.list_hidden(directory):
         if is_dropped(child.name):
             _delete(io, f"{directory}/{child.name}")

@@ -1,4 +1,4 @@
-"""A branch to fall back on has to exist before a table names it (Java ``SchemaValidation.validateFallbackBranch``)."""
+"""A fallback branch must exist before a table names it (Java ``SchemaValidation.validateFallbackBranch``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from table_format.options.scan import FALLBACK_BRANCH
 
 
 def check_fallback_branch(store: TableStore, schema: TableSchema) -> None:
-    """Refuse a schema whose options name a branch that the table has not.
+    """Refuse a schema whose options name a branch that does not exist.
 
     Raises:
         InvalidOption: names the branch.

@@ -1,6 +1,6 @@
-"""The catalog that is its directory tree: ``<warehouse>/<database>.db/<table>`` (format chapter 15, section 1).
+"""The catalog of a directory tree: ``<warehouse>/<database>.db/<table>`` (format chapter 15, section 1).
 
-A name leads to a directory by itself. Java ``FileSystemCatalog``.
+The name of a table determines its directory. Java ``FileSystemCatalog``.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from table_format.runtime import Ids
 
 @dataclass(frozen=True, slots=True)
 class DirectoryNames:
-    """``TableNames`` that are the names of directories."""
+    """The names of databases and tables, taken from directory names."""
 
     warehouse: str
     io: FileIO
     ids: Ids
 
     def databases(self) -> Iterable[str]:
-        """The directories with a name of a database."""
+        """Return the directories that are databases."""
         names = (database_name_of(child.name) for child in self.io.list(self.warehouse) if child.is_directory)
         return [name for name in names if name is not None]
 
     def has_database(self, database: str) -> bool:
-        """Whether the database has a directory."""
+        """Return whether the database has a directory."""
         status = self.io.status(database_directory(self.warehouse, database))
         return status is not None and status.is_directory
 
     def add_database(self, database: str) -> None:
-        """Make the directory of a database."""
+        """Create the directory of a database."""
         self.io.make_directory(database_directory(self.warehouse, database))
 
     def drop_database(self, database: str, *, cascade: bool) -> bool:
-        """Delete the directory of a database, or what an earlier drop left of it; see ``TableNames``."""
+        """Delete the directory of a database, or the remains of an earlier drop; see ``TableNames``."""
         directory = database_directory(self.warehouse, database)
         found = self.io.status(directory)
         if found is None or not (found.is_directory or found.is_broken_link):
@@ -53,44 +53,44 @@ class DirectoryNames:
         delete_all_remains(self.io, directory)
         if not self.io.delete_empty_directory(directory):
             message = (
-                f"database '{database}' has no table but other files in {directory}; say cascade=True to delete them"
+                f"database '{database}' has no tables but other files in {directory}; pass cascade=True to delete them"
             )
             raise InvalidInputError(message)
         return True
 
     def tables(self, database: str) -> Iterable[str]:
-        """The directories with a schema."""
+        """Return the directories with a schema."""
         directory = database_directory(self.warehouse, database)
         children = [child.name for child in self.io.list(directory) if child.is_directory]
         return [name for name in children if self._is_table(f"{directory}/{name}")]
 
     def root_of(self, name: TableName) -> str:
-        """The directory of that name."""
+        """Return the directory of a table."""
         return table_root(self.warehouse, name.database, name.table)
 
     def add_table(self, name: TableName, write_first_schema: Callable[[str], None]) -> None:
-        """Write the first schema: there is nothing else to a name."""
+        """Write the first schema; the directory itself is the entry."""
         write_first_schema(self.root_of(name))
 
     def rename_table(self, source: TableName, target: TableName) -> None:
         """Move the directory; see ``TableNames``."""
         if not self._is_table(self.root_of(target)):
-            # What a rename that was killed has left of the new name.
+            # A rename that was killed may have left a directory under the new name.
             self.io.delete_empty_directory(self.root_of(target))
         self.io.rename_directory(self.root_of(source), self.root_of(target))
 
     def drop_table(self, name: TableName) -> bool:
-        """Delete the directory of a table, or what an earlier drop left of it; see ``TableNames``."""
+        """Delete the directory of a table, or the remains of an earlier drop; see ``TableNames``."""
         root = self.root_of(name)
         found = self.io.status(root)
-        with suppress(FileNotFoundError):  # somebody else has just dropped it
+        with suppress(FileNotFoundError):  # another process has just dropped it
             if found is not None and (found.is_broken_link or self._is_table(root)):
                 drop_directory(self.io, root, self.ids)
                 return True
         return delete_remains(self.io, root)
 
     def locked(self, name: TableName) -> AbstractContextManager[None]:  # noqa: ARG002 - the protocol's
-        """Nothing: each change of a directory is one atomic step."""
+        """Do nothing: each change of a directory is one atomic step."""
         return nullcontext()
 
     def _is_table(self, root: str) -> bool:
@@ -98,7 +98,7 @@ class DirectoryNames:
 
 
 class FileSystemCatalog(NamedCatalog):
-    """The catalog of a directory tree; see ``NamedCatalog`` for what it is made from."""
+    """A catalog of a directory tree; see ``NamedCatalog`` for its arguments."""
 
     __slots__ = ()
 

@@ -1,17 +1,18 @@
-"""The tables of the database ``sys``: what is known of all tables of a catalog (format chapter 14; Java
+"""The tables of the database ``sys``, which describe all tables of a catalog (format chapter 14; Java
 ``AllTableOptionsTable``, ``CatalogOptionsTable``, ``AllTablesTable``, ``AllPartitionsTable``).
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
-from table_format.errors import InvalidInputError, NotFoundError, TableNotFound
+from table_format.errors import InvalidInputError, NotFoundError, TableFormatError, TableNotFound
+from table_format.model.condition import Filter
 from table_format.model.identifier import SYSTEM_DATABASE
-from table_format.model.predicate import Predicate
 from table_format.model.types import BooleanType, DataField
 from table_format.registry import Registry
 from table_format.secrets import Secret, shown_option
@@ -20,6 +21,8 @@ from table_format.table.system.metadata import LONG, TEXT, MetadataScan, Row, co
 from table_format.table.system.partitions import partition_totals
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
+
+_log = logging.getLogger(__name__)
 
 ALL_TABLE_OPTIONS: Final = columns(database_name=TEXT, table_name=TEXT, key=TEXT, value=TEXT)
 CATALOG_OPTIONS: Final = columns(key=TEXT.not_null(), value=TEXT.not_null())
@@ -53,7 +56,7 @@ PARTITIONS: Final = columns(
 
 @dataclass(frozen=True, slots=True)
 class CatalogView:
-    """What the tables of ``sys`` are made of: the catalog's options, and every table of it that can be opened."""
+    """The input of the tables of ``sys``: the options of the catalog and every table that can be opened."""
 
     options: Mapping[str, str | Secret]
     tables: Callable[[], Iterator[Table]]
@@ -65,7 +68,7 @@ Rows = Callable[[CatalogView], Sequence[Row]]
 
 @dataclass(frozen=True, slots=True)
 class GlobalTableKind:
-    """One table of ``sys``: ``rows`` makes all its rows, and ``is_shown`` says whether a catalog has it."""
+    """One table of ``sys``: ``rows`` builds its rows, and ``is_shown`` says whether a catalog has it."""
 
     name: str
     columns: tuple[DataField, ...]
@@ -93,26 +96,26 @@ class GlobalTable(SystemTable):
     def scan(
         self,
         columns: Sequence[str] | None = None,
-        filter: str | Predicate | None = None,
+        filter: Filter | None = None,
         options: Mapping[str, str] | None = None,
     ) -> MetadataScan:
         """A reading; see ``SystemTable``."""
         if options:
-            message = f"'{self.name}' belongs to no table and takes no options, but {', '.join(options)} was given"
+            message = f"'{self.name}' takes no options; remove {', '.join(options)}"
             raise InvalidInputError(message)
         return MetadataScan(self.fields, lambda: self.kind.rows(self.catalog), columns_argument(columns), filter)
 
 
 def global_tables(catalog: CatalogView) -> Mapping[str, GlobalTable]:
-    """The tables of ``sys`` of a catalog, by name."""
+    """Return the tables of the database ``sys`` of a catalog, by name."""
     return {kind.name: GlobalTable(kind, catalog) for kind in GLOBAL_TABLES.values() if kind.is_shown(catalog)}
 
 
 def open_global_table(found: Mapping[str, GlobalTable], name: str) -> GlobalTable:
-    """The table of ``sys`` of that name; upper and lower case are the same.
+    """Return a table of the database ``sys``; its name is case-insensitive.
 
     Raises:
-        TableNotFound: there is none.
+        TableNotFound: the table does not exist.
     """
     table = found.get(name.lower())
     if table is None:
@@ -122,7 +125,7 @@ def open_global_table(found: Mapping[str, GlobalTable], name: str) -> GlobalTabl
 
 
 def all_table_options(catalog: CatalogView) -> Sequence[Row]:
-    """The options every table holds."""
+    """Return the options of every table."""
     return [
         {**_named(table), "key": key, "value": shown_option(key, value)}
         for table in catalog.tables()
@@ -131,12 +134,12 @@ def all_table_options(catalog: CatalogView) -> Sequence[Row]:
 
 
 def catalog_options(catalog: CatalogView) -> Sequence[Row]:
-    """The options the catalog was opened with."""
+    """Return the options with which the catalog was opened."""
     return [{"key": key, "value": shown_option(key, value)} for key, value in sorted(catalog.options.items())]
 
 
 def all_tables(catalog: CatalogView) -> Sequence[Row]:
-    """Every table; a catalog that is a directory tree knows nothing of owners and changes."""
+    """Return every table. A file system catalog does not record owners and changes."""
     unknown: Row = dict.fromkeys(f.name for f in TABLES)
     return [
         {
@@ -151,7 +154,7 @@ def all_tables(catalog: CatalogView) -> Sequence[Row]:
 
 
 def all_partitions(catalog: CatalogView) -> Sequence[Row]:
-    """The partitions of every partitioned table."""
+    """Return the partitions of every partitioned table."""
     rows: list[Row] = []
     for table in catalog.tables():
         if table.schema.partition_keys:
@@ -166,7 +169,10 @@ def _partition_rows(table: Table) -> Iterator[Row]:
             (unquote(facts.partitions.text(partition)), totals) for partition, totals in partition_totals(facts).items()
         )
     except NotFoundError:
-        return  # dropped while it was read
+        return  # dropped during the read
+    except TableFormatError as error:
+        _log.warning("the partitions of %s are left out, they cannot be read: %s", facts.name, error)
+        return
     for name, totals in found:
         yield {
             **_named(table),
@@ -196,9 +202,9 @@ GLOBAL_TABLES: Final = Registry(
 
 
 def register_global_table(kind: GlobalTableKind) -> None:
-    """Let every catalog of this process show a table ``sys.<name>``.
+    """Add a table ``sys.<name>`` to every catalog of this process.
 
     Raises:
-        AlreadyExistsError: there is one of that name.
+        AlreadyExistsError: a table with this name exists.
     """
     GLOBAL_TABLES.register(kind)

@@ -1,20 +1,20 @@
-"""Open a catalog from options, with the keys Paimon's engines use (format chapter 15)."""
+"""Open a catalog from options. The keys are the same as in Paimon's engines (format chapter 15)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 
 from table_format.catalog.protocol import Catalog
 from table_format.catalog.registry import CATALOGS, CatalogArguments, CatalogKind
+from table_format.decoded_files import DecodedFiles
 from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.io.file_io import FileIO
 from table_format.io.paths import without_scheme
 from table_format.io.stores import STORES, Store, scheme_of
+from table_format.nearest_names import did_you_mean
 from table_format.options.catalog import (
-    HINTS,
     METASTORE,
     METASTORES_OF_PAIMON,
     REFUSED,
@@ -32,16 +32,16 @@ from table_format.secrets import Secret, holds_secret, redact, shown_option
 def load_catalog(
     options: Mapping[str, str | Secret], *, file_io: FileIO | None = None, runtime: Runtime | None = None
 ) -> Catalog:
-    """Open the catalog that the options describe; ``file_io`` replaces the store that the warehouse path names.
+    """Open the catalog that the options describe. ``file_io`` replaces the store of the warehouse path.
 
-    A secret may be given as a ``Secret``. No message, ``repr`` or system table shows one.
+    Pass secrets as ``Secret``. No message, ``repr`` or system table shows them.
 
     >>> load_catalog({"warehouse": "/tmp/warehouse"}).warehouse
     '/tmp/warehouse'
 
     Raises:
         InvalidOption: a key is unknown, a value malformed, ``warehouse`` is missing or holds credentials, or a secret
-            is given for an option that everybody sees.
+            is given for an option that is shown as plain text.
         UnsupportedFeature: the metastore or the store of the warehouse is not supported.
     """
     kind = CATALOGS.get(METASTORE.read(options))
@@ -62,6 +62,8 @@ def load_catalog(
     world = runtime or Runtime()
     if parsed.local_cache_dir is not None:
         world = replace(world, cache_directory=str(Path(parsed.local_cache_dir).absolute()))
+    if world.decoded is None:
+        world = replace(world, decoded=DecodedFiles(parsed.manifest_cache))
     return kind.open(
         CatalogArguments(
             warehouse,
@@ -84,8 +86,8 @@ def _own_options(part: CatalogKind | Store, options: Mapping[str, str | Secret])
 
 
 def _check(options: Mapping[str, str | Secret], own: tuple[AnyOption, ...]) -> None:
-    """Refuse unknown and malformed options; ``own`` are those of this metastore and this store."""
-    declared = (*REFUSED, *HINTS, *declared_in(CatalogOptions), *own)
+    """Refuse unknown and malformed options. ``own`` lists the options of this metastore and this store."""
+    declared = (*REFUSED, *declared_in(CatalogOptions), *own)
     known = {o.key: o for o in declared if isinstance(o, Option)}
     for key, value in options.items():
         part = TABLE_DEFAULT.matches(key)
@@ -94,8 +96,7 @@ def _check(options: Mapping[str, str | Secret], own: tuple[AnyOption, ...]) -> N
             continue
         option = known.get(key)
         if option is None:
-            close = get_close_matches(key, known, n=3, cutoff=0.75)
-            advice = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else ""
+            advice = did_you_mean(key, known, show=repr, cutoff=0.75)
             raise InvalidOption(key, f"is not known to a catalog{advice}")
         shown = shown_option(key, value)
         read = parse_value(key, option.parser, value)
@@ -106,21 +107,21 @@ def _check(options: Mapping[str, str | Secret], own: tuple[AnyOption, ...]) -> N
             feature = f"{key}={shown}"
             raise UnsupportedFeature(feature, message)
         if isinstance(value, Secret) and not option.is_secret:
-            raise InvalidOption(key, "is no secret: its value is seen by everybody; give it as plain text")
+            raise InvalidOption(key, "must not be a Secret: its value is shown in plain text; pass it as a string")
         if isinstance(value, str) and not option.is_secret:
             refuse_credentials(key, value)
 
 
 def refuse_credentials(key: str, value: str) -> None:
-    """Refuse a location, or another plain text, with a password, key or token in it.
+    """Refuse a location, or another plain text, that contains a password, key or token.
 
     Raises:
-        InvalidOption: names the option and not its value.
+        InvalidOption: names the option but not its value.
     """
     if holds_secret(value):
         message = (
             "its value holds credentials (a password, key or token), and it is shown in paths, plans and messages; "
-            "leave them out, and give them by the option made for them"
+            "remove them, and pass them in the options for credentials"
         )
         raise InvalidOption(key, message)
 

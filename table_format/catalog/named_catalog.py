@@ -1,20 +1,23 @@
-"""What all catalogs have in common: checks, schemas, branches, system tables and the database ``sys``.
+"""The common part of all catalogs: checks, schemas, branches, system tables and the database ``sys``.
 
-Where names are kept and how they come, move and go is the business of ``TableNames``. A table exists when its name
-leads to a directory with a schema. Java ``AbstractCatalog``.
+``TableNames`` stores the names, and adds, renames and drops them. A table exists if its name leads to a directory
+with a schema. Java ``AbstractCatalog``.
 """
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from table_format.catalog.deletion_vector_switch import check_deletion_vector_switch
+from table_format.catalog.external_paths import check_external_paths, files_outside
 from table_format.catalog.fallback import check_fallback_branch
 from table_format.catalog.global_tables import CatalogView, GlobalTable, global_tables, open_global_table
 from table_format.catalog.new_schema import check_changed, first_schema
+from table_format.catalog.partition_names import check_partition_names
 from table_format.catalog.table_names import TableName, TableNames
 from table_format.errors import (
     AlreadyExistsError,
@@ -22,19 +25,23 @@ from table_format.errors import (
     DatabaseNotFound,
     InvalidIdentifier,
     InvalidInputError,
+    TableFormatError,
     TableNotFound,
 )
 from table_format.io.file_io import FileIO
 from table_format.io.paths import TablePaths
 from table_format.io.table_store import TableStore
+from table_format.io.uncommitted_files import delete_uncommitted
 from table_format.metastore.schema.schema_arguments import checked_changes
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.metastore.schema.table_identity import read_identity
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.arguments import flag
 from table_format.model.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
 from table_format.model.schema import Schema, TableSchema
 from table_format.model.schema_change import SchemaChange
-from table_format.options.files import PATH_DIRECTORY
+from table_format.nearest_names import did_you_mean, nearest
+from table_format.options.files import EXTERNAL_KEYS, PATH_DIRECTORY
 from table_format.options.scan import FALLBACK_BRANCH
 from table_format.runtime import Runtime
 from table_format.secrets import Secret, masked_repr, shown_options
@@ -43,14 +50,16 @@ from table_format.table.system.registry import open_system_table
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NamedCatalog(ABC):
     """A ``Catalog`` on top of ``names``, which a subclass supplies.
 
-    ``warehouse`` is an absolute path; ``table_defaults`` are options for new tables that do not set them. ``options``
-    are those it was opened with, secrets masked, for ``sys.catalog_options``; with ``shows_options`` off there is no
-    such table.
+    ``warehouse`` is an absolute path. ``table_defaults`` are options for new tables that do not set them. ``options``
+    are the options of the catalog with secrets masked, for ``sys.catalog_options``; if ``shows_options`` is false,
+    this table does not exist.
     """
 
     warehouse: str
@@ -63,7 +72,7 @@ class NamedCatalog(ABC):
     __repr__ = masked_repr
 
     def __post_init__(self) -> None:
-        # Nothing here needs a secret once the catalog is open, so it keeps none.
+        # An open catalog needs no secrets, so it keeps none.
         object.__setattr__(self, "options", shown_options(self.options))
 
     @property
@@ -78,15 +87,15 @@ class NamedCatalog(ABC):
         return tuple(sorted(self.names.databases()))
 
     def database_exists(self, name: str) -> bool:
-        """Whether there is a database of that name."""
+        """Return whether the database exists."""
         return name == SYSTEM_DATABASE or self.names.has_database(check_name(name, "database"))
 
     def create_database(self, name: str, *, ignore_if_exists: bool = False) -> None:
-        """Make an empty database; see ``Catalog``."""
+        """Create an empty database; see ``Catalog``."""
         flag(ignore_if_exists, "ignore_if_exists")
         check_name(name, "database")
         if name == SYSTEM_DATABASE:
-            message = f"database name {name!r} is not legal: it belongs to the catalog's own tables"
+            message = f"database name {name!r} is not legal: it is reserved for the catalog's own tables"
             raise InvalidIdentifier(message)
         if self.names.has_database(name):
             if ignore_if_exists:
@@ -101,17 +110,19 @@ class NamedCatalog(ABC):
         flag(cascade, "cascade")
         check_name(name, "database")
         if name == SYSTEM_DATABASE:
-            message = f"database '{name}' belongs to the catalog and cannot be dropped"
+            message = f"database '{name}' holds the catalog's own tables and cannot be dropped"
             raise InvalidIdentifier(message)
         tables = self.list_tables(name) if self.names.has_database(name) else ()
         if tables and not cascade:
-            message = f"database '{name}' is not empty, it has {', '.join(tables)}; drop them, or say cascade=True"
+            message = f"database '{name}' is not empty, it has {', '.join(tables)}; drop them, or pass cascade=True"
             raise InvalidInputError(message)
         roots = [self.names.root_of(TableName(name, table)) for table in tables]
+        outside = [path for root in roots for path in self._files_outside(root)]
         if not self.names.drop_database(name, cascade=cascade) and not ignore_if_not_exists:
             raise self._no_database(name)
         for root in roots:
             self._forget_key_indexes(root)
+        delete_uncommitted(self.io, outside)
 
     # --- tables -----------------------------------------------------------------------------------------------------
 
@@ -123,7 +134,7 @@ class NamedCatalog(ABC):
         return tuple(sorted(self.names.tables(database)))
 
     def table_exists(self, name: str) -> bool:
-        """Whether there is a table, or a branch of it, of that name."""
+        """Return whether the table, or the branch of a table, exists."""
         identifier = Identifier.parse(name)
         if identifier.database == SYSTEM_DATABASE:
             return identifier.table.lower() in self._global_tables()
@@ -131,11 +142,11 @@ class NamedCatalog(ABC):
         return store is not None and has_schema(store)
 
     def create_table(self, name: str, schema: Schema, *, ignore_if_exists: bool = False) -> Table:
-        """Make an empty table and open it; see ``Catalog``."""
+        """Create an empty table and load it; see ``Catalog``."""
         flag(ignore_if_exists, "ignore_if_exists")
         identifier = _main_table(name, "create")
         self._require_database(identifier.database)
-        # Looked at first: a schema made in the same millisecond has the same bytes, and would be taken for this one.
+        # Check first: a schema written in the same millisecond has the same bytes and would look like this one.
         present = self._find_store(identifier)
         if present is not None and has_schema(present):
             if ignore_if_exists:
@@ -146,7 +157,8 @@ class NamedCatalog(ABC):
         def write_first_schema(root: str) -> None:
             store = TableStore(self.io, TablePaths(root), self.runtime)
             check_fallback_branch(store, first)
-            # Of all callers one makes schema 0: that is the birth of the table.
+            check_external_paths(store, first)
+            # Exactly one caller creates schema 0, and this creates the table.
             SchemaStore(store).create(first)
 
         try:
@@ -157,8 +169,20 @@ class NamedCatalog(ABC):
             raise _table_exists(identifier, self.names.root_of(_table_name(identifier))) from error
         return self._open(identifier)
 
-    def load_table(self, name: str) -> Table | SystemTable:
-        """Open a table, a branch or a system table; see ``Catalog``."""
+    def load_table(self, name: str) -> Table:
+        """Load a table or a branch; see ``Catalog``."""
+        return cast("Table", self.load_any(name))  # a system table if the name is that of one; see ``Catalog``
+
+    def load_system_table(self, name: str) -> SystemTable:
+        """Load a system table; see ``Catalog``."""
+        opened = self.load_any(name)
+        if isinstance(opened, SystemTable):
+            return opened
+        message = f"'{name}' is not a system table: use load_table, or name a system table such as '{name}$files'"
+        raise InvalidInputError(message)
+
+    def load_any(self, name: str) -> Table | SystemTable:
+        """Load a table, a branch or a system table; see ``Catalog``."""
         identifier = Identifier.parse(name)
         if identifier.database == SYSTEM_DATABASE:
             return open_global_table(self._global_tables(), str(identifier).removeprefix(f"{SYSTEM_DATABASE}."))
@@ -173,8 +197,11 @@ class NamedCatalog(ABC):
         store = self._store(identifier)
 
         def check(old: TableSchema, new: TableSchema) -> None:
-            check_changed(old, new)
+            check_changed(old, new, has_snapshots=SnapshotStore(store).latest() is not None)
             check_deletion_vector_switch(store, old, new)
+            check_partition_names(store, old, new)
+            if EXTERNAL_KEYS & {k for k in {*old.options, *new.options} if old.options.get(k) != new.options.get(k)}:
+                check_external_paths(store, new)
             if FALLBACK_BRANCH.read(new.options) != FALLBACK_BRANCH.read(old.options):
                 check_fallback_branch(store, new)
 
@@ -202,9 +229,11 @@ class NamedCatalog(ABC):
         identifier = _main_table(name, "drop")
         root = self.names.root_of(_table_name(identifier))
         with self.names.locked(_table_name(identifier)):
+            outside = self._files_outside(root)
             dropped = self.names.drop_table(_table_name(identifier))
         if dropped:
             self._forget_key_indexes(root)
+            delete_uncommitted(self.io, outside)
         elif not ignore_if_not_exists:
             raise self._no_table(identifier)
 
@@ -216,8 +245,13 @@ class NamedCatalog(ABC):
     def _tables(self) -> Iterator[Table]:
         for database in self.list_databases():
             for name in self.list_tables(database):
-                with suppress(TableNotFound):  # dropped meanwhile
+                try:
                     yield self._open(Identifier(database, name))
+                except TableNotFound:
+                    continue  # dropped in the meantime
+                except TableFormatError as error:
+                    # A table that cannot be loaded does not hide the others.
+                    _log.warning("table '%s.%s' is left out, it cannot be loaded: %s", database, name, error)
 
     # --- parts ------------------------------------------------------------------------------------------------------
 
@@ -241,12 +275,19 @@ class NamedCatalog(ABC):
                 message = f"table '{identifier.database}.{identifier.table}' has no branch '{identifier.branch}'"
                 raise BranchNotFound(message)
             raise self._no_table(identifier)
-        # Looked at first: if another table takes the place between the two, its schema does not fit the identity.
+        # Read the identity first: if the table is replaced in between, the new schema does not match the identity.
         identity = read_identity(store)
         schema = schemas.latest()
         directory = (PATH_DIRECTORY.read(schema.options) or "").strip("/")
         opened = replace(store, paths=replace(store.paths, data_directory=directory), identity=identity)
         return Table(Identifier(identifier.database, identifier.table, identifier.branch), opened, schema)
+
+    def _files_outside(self, root: str | None) -> Sequence[str]:
+        # A link may lead to the directory of another table, which must stay.
+        found = None if root is None else self.io.status(root)
+        if root is None or found is None or found.is_link:
+            return ()
+        return files_outside(TableStore(self.io, TablePaths(root), self.runtime))
 
     def _forget_key_indexes(self, root: str | None) -> None:
         if root is not None:
@@ -257,16 +298,40 @@ class NamedCatalog(ABC):
             raise self._no_database(name)
 
     def _no_database(self, name: str) -> DatabaseNotFound:
-        return DatabaseNotFound(f"database '{name}' does not exist in {self.warehouse}; create it first")
+        databases = self.list_databases()
+        if self._lacks_warehouse(databases):
+            message = f"database '{name}' does not exist: there is no warehouse at {self.warehouse}"
+        else:
+            advice = did_you_mean(name, databases) or "; create it first"
+            message = f"database '{name}' does not exist in {self.warehouse}{advice}"
+        return DatabaseNotFound(message)
 
     def _no_table(self, identifier: Identifier) -> TableNotFound:
         root = self.names.root_of(_table_name(identifier))
-        reason = f"{self.warehouse} has no table of that name" if root is None else f"{root} has no schema"
-        return TableNotFound(f"table '{identifier.database}.{identifier.table}' does not exist: {reason}")
+        databases = self.list_databases()
+        if self._lacks_warehouse(databases):
+            reason = f"there is no warehouse at {self.warehouse}"
+        elif root is None:
+            reason = f"{self.warehouse} has no table of that name"
+        else:
+            reason = f"{root} has no schema"
+        name = f"{identifier.database}.{identifier.table}"
+        advice = did_you_mean(name, self._names_like(identifier, databases))
+        return TableNotFound(f"table '{name}' does not exist: {reason}{advice}")
+
+    def _names_like(self, identifier: Identifier, databases: Sequence[str]) -> Iterator[str]:
+        """Return the tables of the database, or of databases with similar names if it does not exist."""
+        wanted = (identifier.database,) if identifier.database in databases else databases
+        for database in nearest(identifier.database, wanted):
+            tables = (f"{database}.{table}" for table in self.names.tables(database))
+            yield from (name for name in tables if name != f"{identifier.database}.{identifier.table}")
+
+    def _lacks_warehouse(self, databases: Sequence[str]) -> bool:
+        return not databases and self.io.status(self.warehouse) is None
 
 
 def has_schema(store: TableStore) -> bool:
-    """Whether there is a table, or a branch of one."""
+    """Return whether there is a table or a branch of a table."""
     return SchemaStore(store).latest_id() is not None
 
 
@@ -281,7 +346,7 @@ def _table_exists(identifier: Identifier, root: str | None) -> AlreadyExistsErro
 def _main_table(name: str, action: str) -> Identifier:
     identifier = _data_table(name, action)
     if identifier.branch != MAIN_BRANCH:
-        message = f"cannot {action} '{name}': name the table itself, without branch"
+        message = f"cannot {action} '{name}': name the table without its branch"
         raise InvalidIdentifier(message)
     return identifier
 
@@ -289,9 +354,9 @@ def _main_table(name: str, action: str) -> Identifier:
 def _data_table(name: str, action: str) -> Identifier:
     identifier = Identifier.parse(name)
     if identifier.system_table is not None:
-        message = f"cannot {action} '{name}': name the table itself, without system table"
+        message = f"cannot {action} '{name}': name the table without the system table"
         raise InvalidIdentifier(message)
     if identifier.database == SYSTEM_DATABASE:
-        message = f"cannot {action} '{name}': database '{SYSTEM_DATABASE}' belongs to the catalog's own tables"
+        message = f"cannot {action} '{name}': database '{SYSTEM_DATABASE}' holds the catalog's own tables"
         raise InvalidIdentifier(message)
     return identifier

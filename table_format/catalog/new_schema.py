@@ -1,8 +1,10 @@
-"""The first schema of a table, from what a caller asks for (format chapter 02, sections 3 and 5; Java ``Schema``)."""
+"""Builds the first schema of a table from the arguments of a caller (format chapter 02, sections 3 and 5; Java
+``Schema``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 
@@ -19,20 +21,22 @@ from table_format.options.check_schema import check_schema
 from table_format.options.check_secrets import refuse_secret_comments
 from table_format.options.declare import Option, parse_value
 from table_format.options.identity import PARTITION, PRIMARY_KEY
+from table_format.options.preconditions import without_effect
+from table_format.options.stored_text import stored_options
 from table_format.options.table_options import TableOptions
 
 
 def first_schema(wanted: Schema, *, defaults: Mapping[str, str], time_millis: int) -> TableSchema:
-    """Schema 0: ids given depth first, keys moved out of the options, key columns NOT NULL; checked.
+    """Build and check schema 0: assign field ids depth first, move keys out of the options, make key columns NOT NULL.
 
-    ``defaults`` are options for tables that do not set them.
+    ``defaults`` are options for tables that do not set them. A default that has no effect on a table is left out.
 
     Raises:
         InvalidSchema, InvalidOption, UnsupportedFeature: no table can have this schema.
-        InvalidInputError: a member of it is of another type than it should be.
+        InvalidInputError: a member of the schema has the wrong type.
     """
     wanted = checked_schema(wanted)
-    options = {**defaults, **wanted.options}
+    options = stored_options({**defaults, **wanted.options})
     primary_keys = _keys(options, PRIMARY_KEY, wanted.primary_keys)
     partition_keys = _keys(options, PARTITION, wanted.partition_keys)
     ids = count()
@@ -47,6 +51,7 @@ def first_schema(wanted: Schema, *, defaults: Mapping[str, str], time_millis: in
         comment=wanted.comment,
         time_millis=time_millis,
     )
+    schema = _without_idle_defaults(schema, defaults.keys() - wanted.options.keys())
     check_creatable(schema)
     refuse_secret_comments(schema)
     check_schema(schema)
@@ -54,13 +59,21 @@ def first_schema(wanted: Schema, *, defaults: Mapping[str, str], time_millis: in
     return schema
 
 
-def check_changed(old: TableSchema, new: TableSchema) -> None:
-    """Refuse a change from one schema to another that the options, or the merge engine, do not admit.
+def _without_idle_defaults(schema: TableSchema, defaults: Collection[str]) -> TableSchema:
+    try:
+        idle = {key for key, _ in without_effect(schema, TableOptions.parse(schema.options)) if key in defaults}
+    except InvalidOption:
+        return schema  # The following checks report what is wrong.
+    return replace(schema, options={k: v for k, v in schema.options.items() if k not in idle})
+
+
+def check_changed(old: TableSchema, new: TableSchema, *, has_snapshots: bool) -> None:
+    """Refuse a schema change that the options or the merge engine do not allow.
 
     Raises:
         InvalidOption, UnsupportedFeature: names the option.
     """
-    check_alterable(old, new)
+    check_alterable(old, new, has_snapshots=has_snapshots)
     refuse_secret_comments(new, old)
     before, after = (merge_spec(schema, TableOptions.parse(schema.options)) for schema in (old, new))
     counted = [name for name in _counted_by_release_0_8(before) if name not in _counted_by_release_0_8(after)]
@@ -71,7 +84,7 @@ def check_changed(old: TableSchema, new: TableSchema) -> None:
             "would hold counts"
         )
         raise UnsupportedFeature(feature, message)
-    # What a table written by others held before is not judged again.
+    # Options that another program has set before are not checked again.
     if before != after:
         check_merge(new)
 
@@ -87,7 +100,7 @@ def _keys(options: dict[str, str], option: Option[tuple[str, ...]], given: tuple
     if text is None:
         return tuple(given)
     if given:
-        raise InvalidOption(option.key, "is given in the schema too; give it once")
+        raise InvalidOption(option.key, "is also given in the schema; give it once")
     return parse_value(option.key, option.parser, text)
 
 

@@ -1,4 +1,4 @@
-"""What a catalog can do: find, make and remove databases and tables, whatever it keeps its list in."""
+"""The interface of a catalog: list, create, load, change and drop databases and tables."""
 
 from __future__ import annotations
 
@@ -12,40 +12,59 @@ from table_format.table.table import Table
 
 
 class Catalog(Protocol):
-    """Databases of tables. Tables are named ``database.table``."""
+    """A list of databases and their tables. Tables are named ``database.table``."""
 
     def list_databases(self) -> tuple[str, ...]:
-        """The names of all databases, sorted."""
+        """Return the names of all databases, sorted.
+
+        >>> catalog.list_databases()
+        ('shop',)
+        """
         ...
 
     def database_exists(self, name: str) -> bool:
-        """Whether there is a database of that name."""
+        """Return whether a database exists.
+
+        >>> catalog.database_exists("shop")
+        True
+        """
         ...
 
     def create_database(self, name: str, *, ignore_if_exists: bool = False) -> None:
-        """Make an empty database.
+        """Create an empty database.
+
+        >>> catalog.create_database("archive")
+        >>> catalog.list_databases()
+        ('archive', 'shop')
 
         Raises:
-            AlreadyExistsError: there is one of that name.
+            AlreadyExistsError: the database exists already.
             InvalidIdentifier: the name is not legal.
         """
         ...
 
     def drop_database(self, name: str, *, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
-        """Remove a database; with ``cascade`` together with its tables.
+        """Drop a database; with ``cascade``, drop its tables too.
 
-        It disappears in one step. Symbolic links are removed and not followed; see ``drop_table``.
+        The database disappears in one step. Symbolic links are removed and not followed; see ``drop_table``.
+
+        >>> catalog.drop_database("shop", cascade=True)
+        >>> catalog.list_databases()
+        ()
 
         Raises:
-            DatabaseNotFound: there is none of that name.
-            InvalidInputError: it is not empty.
-            OSError: the store failed; either nothing happened, or the database is gone and the message says that files
-                are left, which the same call deletes when it is made again.
+            DatabaseNotFound: the database does not exist.
+            InvalidInputError: the database is not empty.
+            OSError: the store failed. Either nothing happened, or the database is gone and the message says that
+                files are left; the same call deletes them.
         """
         ...
 
     def list_tables(self, database: str) -> tuple[str, ...]:
-        """The names of the tables of a database, sorted.
+        """Return the names of the tables of a database, sorted.
+
+        >>> catalog.list_tables("shop")
+        ('orders',)
 
         Raises:
             DatabaseNotFound: there is no such database.
@@ -53,56 +72,104 @@ class Catalog(Protocol):
         ...
 
     def table_exists(self, name: str) -> bool:
-        """Whether there is a table, or a branch of it, of that name."""
+        """Return whether a table, or a branch of a table, exists.
+
+        >>> catalog.table_exists("shop.ordrs")
+        False
+        """
         ...
 
     def create_table(self, name: str, schema: Schema, *, ignore_if_exists: bool = False) -> Table:
-        """Make an empty table and open it; an existing one is opened as it is with ``ignore_if_exists``.
+        """Create an empty table and load it. With ``ignore_if_exists``, load an existing table unchanged.
+
+        >>> from table_format import Schema
+        >>> schema = Schema.from_arrow(pa.schema([pa.field("id", pa.int64(), nullable=False)]), primary_keys=["id"])
+        >>> catalog.create_table("shop.items", schema).schema.primary_keys
+        ('id',)
 
         Raises:
             DatabaseNotFound: there is no such database.
-            AlreadyExistsError: there is a table of that name.
+            AlreadyExistsError: the table exists already.
             InvalidSchema, InvalidOption, UnsupportedFeature: no table can have this schema.
         """
         ...
 
-    def load_table(self, name: str) -> Table | SystemTable:
-        """Open ``database.table``, ``database.table$branch_<b>`` or ``database.table$<system table>``.
+    def load_table(self, name: str) -> Table:
+        """Load ``database.table`` or ``database.table$branch_<b>``.
+
+        The name of a system table works too, but type checkers see a ``Table``. In typed programs, use
+        ``load_system_table``, or ``load_any`` if the name may be either.
+
+        >>> catalog.load_table("shop.orders").scan().count()
+        3
 
         Raises:
-            TableNotFound: there is no such table.
-            BranchNotFound: the table has no such branch.
-            UnsupportedFeature: there is no such system table in this version.
+            TableNotFound: the table does not exist. BranchNotFound: the branch does not exist. UnsupportedFeature:
+            this version has no such system table.
+        """
+        ...
+
+    def load_system_table(self, name: str) -> SystemTable:
+        """Load ``database.table$<system table>``, or a table of the database ``sys``.
+
+        >>> snapshots = catalog.load_system_table("shop.orders$snapshots")
+        >>> snapshots.scan(columns=["snapshot_id", "commit_kind"]).to_arrow().to_pylist()
+        [{'snapshot_id': 1, 'commit_kind': 'APPEND'}, {'snapshot_id': 2, 'commit_kind': 'APPEND'}]
+
+        Raises:
+            InvalidInputError: the name is not that of a system table.
+            TableNotFound, BranchNotFound, UnsupportedFeature: as for ``load_table``.
+        """
+        ...
+
+    def load_any(self, name: str) -> Table | SystemTable:
+        """Load a table, a branch or a system table; raises the errors of ``load_table``.
+
+        >>> type(catalog.load_any("shop.orders")).__name__
+        'Table'
         """
         ...
 
     def alter_table(self, name: str, changes: Sequence[SchemaChange] | SchemaChange) -> Table:
-        """Change the schema or the options of a table and open it.
+        """Change the schema or the options of a table, and load it.
+
+        >>> from table_format import AddColumn
+        >>> from table_format.types import DoubleType
+        >>> catalog.alter_table("shop.orders", AddColumn("discount", DoubleType())).schema.field_names
+        ('id', 'day', 'state', 'amount', 'discount')
 
         Raises:
-            TableNotFound: there is no such table.
-            InvalidSchemaChange, InvalidOption, UnsupportedFeature: the table does not admit a change.
+            TableNotFound: the table does not exist. InvalidSchemaChange, InvalidOption, UnsupportedFeature: the table
+            does not allow a change.
         """
         ...
 
     def rename_table(self, source: str, target: str) -> None:
-        """Give a table another name, in the same or another database.
+        """Rename a table, within its database or into another.
+
+        >>> catalog.rename_table("shop.orders", "shop.sales")
+        >>> catalog.list_tables("shop")
+        ('sales',)
 
         Raises:
-            TableNotFound: there is no table ``source``.
-            AlreadyExistsError: there is a table ``target``.
+            TableNotFound: ``source`` does not exist.
+            AlreadyExistsError: ``target`` exists already.
         """
         ...
 
     def drop_table(self, name: str, *, ignore_if_not_exists: bool = False) -> None:
-        """Remove a table with all its files.
+        """Drop a table and delete its files.
 
-        It disappears in one step. A table directory that is a symbolic link is removed as a link, and what it leads to
-        stays; links inside the directory are removed and not followed.
+        The table disappears in one step. If its directory is a symbolic link, the link is removed and its target
+        stays. Links inside the directory are removed and not followed.
+
+        >>> catalog.drop_table("shop.orders")
+        >>> catalog.list_tables("shop")
+        ()
 
         Raises:
             TableNotFound: there is no such table.
-            OSError: the store failed; either nothing happened, or the table is gone and the message says that files are
-                left, which the same call deletes when it is made again.
+            OSError: the store failed. Either nothing happened, or the table is gone and the message says that files
+                are left; the same call deletes them.
         """
         ...

@@ -1,6 +1,6 @@
-"""The catalogs by the value of ``metastore``.
+"""The kinds of catalogs, by the value of ``metastore``.
 
-A new one takes a module beside this one and a line in ``CATALOGS``; a program adds its own by ``register_catalog``.
+To add one here, write a module and add it to ``CATALOGS``. Programs call ``register_catalog``.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from table_format.secrets import Secret
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CatalogArguments:
-    """What a catalog is opened with: the fields of ``NamedCatalog``, and the options of its own kind.
+    """The arguments of a new catalog: the fields of ``NamedCatalog`` and the options of its kind.
 
-    ``own_options`` is the group that ``CatalogKind.options`` names, parsed; ``None`` without one.
+    ``own_options`` holds the parsed options of the class ``CatalogKind.options``; ``None`` if there is none.
     """
 
     warehouse: str
@@ -34,16 +34,16 @@ class CatalogArguments:
 
     @property
     def common(self) -> tuple[str, FileIO, Runtime, Mapping[str, str], Mapping[str, str | Secret], bool]:
-        """The arguments of ``NamedCatalog``, in order."""
+        """Return the arguments of ``NamedCatalog``, in order."""
         return (self.warehouse, self.io, self.runtime, self.table_defaults, self.options, self.shows_options)
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogKind:
-    """One value of ``metastore``: how such a catalog is opened.
+    """One value of ``metastore`` and how to open such a catalog.
 
     ``options`` is a frozen dataclass whose members are options (``Option.field``) that only this kind takes, such as
-    the address of a metastore; options with the parser ``secret`` are given as ``Secret`` and never shown.
+    the address of a metastore. Options with the parser ``secret`` arrive as ``Secret`` and are never shown.
     """
 
     name: str
@@ -59,9 +59,9 @@ CATALOGS: Final = Registry(
 
 
 def register_catalog(kind: CatalogKind) -> None:
-    """Let ``metastore=<name>`` open a catalog of this kind, in this process.
+    """Register a kind of catalog for ``metastore=<name>`` in this process.
 
     Raises:
-        AlreadyExistsError: there is a catalog of that name.
+        AlreadyExistsError: the name is taken.
     """
     CATALOGS.register(kind)

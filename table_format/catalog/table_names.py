@@ -1,4 +1,4 @@
-"""Where a catalog keeps the names of its databases and tables: all in which catalogs differ.
+"""How a catalog stores the names of its databases and tables: the only part in which catalogs differ.
 
 ``NamedCatalog`` does the rest. A new catalog implements ``TableNames`` and is listed in ``registry``.
 """
@@ -13,7 +13,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class TableName:
-    """A legal name of a table; ``root_of`` leads to its directory."""
+    """A legal table name; ``root_of`` returns its directory."""
 
     database: str
     table: str
@@ -23,61 +23,61 @@ class TableName:
 
 
 class TableNames(Protocol):
-    """The list of a catalog. Names are legal when they come in here; the database ``sys`` never does."""
+    """The databases and tables of a catalog. The caller has checked that names are legal and not in ``sys``."""
 
     def databases(self) -> Iterable[str]:
-        """The names of all databases."""
+        """Return the names of all databases."""
         ...
 
     def has_database(self, database: str) -> bool:
-        """Whether there is a database of that name."""
+        """Return whether a database exists."""
         ...
 
     def add_database(self, database: str) -> None:
-        """Make an empty database; nothing happens when there is one."""
+        """Create an empty database; do nothing if it exists."""
         ...
 
     def drop_database(self, database: str, *, cascade: bool) -> bool:
-        """Remove a database, with ``cascade`` with all tables and files in it; ``False`` when there was none.
+        """Drop a database, with ``cascade`` including its tables and files. Return ``False`` if it does not exist.
 
-        First its name disappears in one step, then its files.
+        The name disappears first, in one step, then the files.
 
         Raises:
-            InvalidInputError: it is not empty, and ``cascade`` is not given.
+            InvalidInputError: the database is not empty and ``cascade`` is false.
             OSError: the store failed; the message says when the name is gone and only files are left.
         """
         ...
 
     def tables(self, database: str) -> Iterable[str]:
-        """The names of the tables of a database that exists."""
+        """Return the names of the tables of an existing database."""
         ...
 
     def root_of(self, name: TableName) -> str | None:
-        """The directory a name leads to, whether there is a table in it or not; ``None`` for an unknown name."""
+        """Return the directory of a name, even if it holds no table; ``None`` for an unknown name."""
         ...
 
     def add_table(self, name: TableName, write_first_schema: Callable[[str], None]) -> None:
-        """Make a table: choose its directory, have the first schema written there, and let the name lead to it.
+        """Create a table: choose its directory, write the first schema there, and register the name.
 
-        Of all callers of all processes exactly one wins. ``write_first_schema`` takes the directory and does its work
-        in one atomic step; it raises ``AlreadyExistsError`` where another has done it.
+        Exactly one caller of all processes wins. ``write_first_schema`` takes the directory and writes in one atomic
+        step; it raises ``AlreadyExistsError`` if another caller was first.
 
         Raises:
-            AlreadyExistsError: another has made a table of that name; nothing of this one is left.
+            AlreadyExistsError: another caller has created the table; nothing of this one is left.
         """
         ...
 
     def rename_table(self, source: TableName, target: TableName) -> None:
-        """Let ``target`` lead to the table, and ``source`` no longer, in one step.
+        """Rename a table in one step.
 
         Raises:
-            FileExistsError: there is a table ``target``.
-            FileNotFoundError: there is no table ``source`` any more.
+            FileExistsError: ``target`` exists.
+            FileNotFoundError: ``source`` no longer exists.
         """
         ...
 
     def drop_table(self, name: TableName) -> bool:
-        """Remove a table: first the name in one step, then the files. ``False`` when there was nothing to remove.
+        """Drop a table: first the name, in one step, then the files. Return ``False`` if there was nothing to drop.
 
         Raises:
             OSError: the store failed; the message says when the name is gone and only files are left.
@@ -85,5 +85,5 @@ class TableNames(Protocol):
         ...
 
     def locked(self, name: TableName) -> AbstractContextManager[None]:
-        """Keeps others from altering, renaming or dropping the table meanwhile, where the list has locks."""
+        """Lock the table against changes, renames and drops by others, if the catalog has locks."""
         ...

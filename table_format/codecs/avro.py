@@ -132,6 +132,32 @@ def read_container(
         LimitExceeded: it declares more than any sound file holds.
         UnsupportedFeature: it is compressed with a codec outside the format.
     """
+    container = open_container(data, schema, path=path, max_records=max_records, allowance=allowance)
+    for count, block in container.blocks:
+        yield from decode_block(container.array, block, count, path)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenContainer:
+    """A container whose header has been read and checked.
+
+    ``array`` is the parsed schema of an array of its records, and ``blocks`` are the count of records and the
+    decompressed content of each block, which are read one by one and raise what ``read_container`` raises.
+    """
+
+    array: Any
+    blocks: Iterator[tuple[int, bytes]]
+
+
+def open_container(
+    data: bytes,
+    schema: ContainerSchema,
+    *,
+    path: str,
+    max_records: int | None = None,
+    allowance: int = MIN_AVRO_ALLOWANCE,
+) -> OpenContainer:
+    """Read the header of a container; arguments and errors are those of ``read_container``."""
     if len(data) > MAX_AVRO_BYTES:
         message = f"{len(data)} bytes of Avro; at most {MAX_AVRO_BYTES} are read"
         raise LimitExceeded(path, message)
@@ -139,6 +165,11 @@ def read_container(
     header = read_header(cursor)
     array = reading_schema(header.schema, schema.text, path=path)
     most = MIN_ENTRIES_ALLOWANCE + len(data) if max_records is None else max_records
+    return OpenContainer(array, _blocks(cursor, header, most, allowance))
+
+
+def _blocks(cursor: Cursor, header: ContainerHeader, most: int, allowance: int) -> Iterator[tuple[int, bytes]]:
+    data, path = cursor.data, cursor.path
     most_bytes = min(MAX_AVRO_BYTES, max(allowance, MAX_AVRO_EXPANSION * len(data)))
     expanded = records = 0
     while not cursor.at_end:
@@ -155,12 +186,12 @@ def read_container(
         if records > most and count <= len(block):
             message = f"expected {most} entries at most, found {records} in the first {cursor.at} of {len(data)} bytes"
             raise LimitExceeded(path, message)
-        yield from decode_block(array, block, count, path)
+        yield count, block
 
 
 @dataclass(frozen=True, slots=True)
 class ContainerHeader:
-    """What a container says before its first block."""
+    """The header of a container, before its first block."""
 
     schema: bytes
     codec: str

@@ -1,4 +1,4 @@
-"""The binary rows that stand for partitions, keys and statistics (format chapter 05; Java ``BinaryRow``).
+"""The binary rows that encode partitions, keys and statistics (format chapter 05; Java ``BinaryRow``).
 
 A row is a null bitmap with the row kind in its first byte, one slot of 8 bytes a column, then what does not fit into
 slots, each piece padded to 8 bytes; all of it little-endian. Its serialised form has the big-endian arity in front.
@@ -8,7 +8,7 @@ Equality and hashes of the format are over these bytes, so every unused byte is 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, DecimalException
 from typing import Final
 
@@ -23,6 +23,7 @@ from table_format.model.types import (
     DecimalType,
     DoubleType,
     FloatType,
+    IntegerType,
     InternalValue,
     IntType,
     LocalZonedTimestampType,
@@ -130,6 +131,28 @@ def deserialize_row(
     except (ValueError, DecimalException) as e:
         message = f"a binary row holds a value its type cannot have: {e}"
         raise BadEncoding(path, message) from e
+
+
+def whole_number_reader(types: Sequence[DataType]) -> Callable[[bytes], tuple[int, ...] | None] | None:
+    """A quick reader of serialised rows of whole numbers and dates, or ``None`` where a column is of another type.
+
+    It returns ``None`` for a row that has nulls or is not sound, which ``deserialize_row`` reads, or says what it is.
+
+    >>> from table_format.model.types import IntType
+    >>> read = whole_number_reader([IntType()])
+    >>> read(serialize_row([IntType()], [7])), read(serialize_row([IntType()], [None])), read(b"")
+    ((7,), None, None)
+    """
+    if not types or not all(isinstance(t, IntegerType | DateType) for t in types):
+        return None
+    head = len(types).to_bytes(4, "big") + bytes(bitmap_bytes(len(types)))
+    slots = struct.Struct("<" + "".join(_FORMATS[type(t)].format.removeprefix("<") for t in types))
+    size = len(head) + slots.size
+
+    def read(data: bytes) -> tuple[int, ...] | None:
+        return slots.unpack_from(data, len(head)) if len(data) >= size and data.startswith(head) else None
+
+    return read
 
 
 def _slot(t: DataType, value: InternalValue, fixed_end: int, variable: bytearray) -> bytes:

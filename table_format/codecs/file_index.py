@@ -7,13 +7,14 @@ for two names in one slot of the map).
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
+from table_format.codecs.content_name import hash_of_parts
 from table_format.errors import BadEncoding, LimitExceeded, Truncated
-from table_format.limits import MAX_FILE_INDEX_HEAD_BYTES
+from table_format.limits import KIB, MAX_FILE_INDEX_HEAD_BYTES
+from table_format.model.file_index import BLOOM_FILTER
 from table_format.model.java_text import java_hash, modified_utf8, text_of_modified_utf8
 
 PREFIX_BYTES: Final = 16
@@ -27,15 +28,17 @@ _MAGIC: Final = 1493475289347502
 _VERSION: Final = 1
 _NOWHERE: Final = -1
 
+MIN_BYTES_FOR_PARTS: Final = 64 * KIB
+"""Smaller containers are read whole: two reads take as long."""
+
 _KEPT_NAMES: Final = 1024
-_KEPT_HEADS: Final = 256
+_KEPT_LAYOUTS: Final = 256
 _MAX_KEPT_BYTES: Final = 4096
-"""Files with the same columns and settings mostly have the same head: so many of them are decoded once."""
+"""Of a longer head the layout is not kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexPlace:
-    """Where an index lies in the container, counted from its first byte; empty means that all values are null."""
+class IndexPlace(NamedTuple):
+    """The position of an index in the container, from its first byte; empty means that all values are null."""
 
     start: int
     length: int
@@ -70,16 +73,18 @@ def encode_file_index(indexes: Mapping[str, Mapping[str, bytes | None]]) -> byte
             for column, of_column in ordered
         )
     )
-    head, body = bytearray(_PREFIX.pack(_MAGIC, _VERSION, head_length)), bytearray()
+    head, payloads, end = bytearray(_PREFIX.pack(_MAGIC, _VERSION, head_length)), list[bytes](), head_length
     head += _INT.pack(len(ordered))
     for column, of_column in ordered:
         head += _LENGTH.pack(len(column)) + column + _INT.pack(len(of_column))
         for index_type, payload in of_column:
-            place = (_NOWHERE, 0) if payload is None else (head_length + len(body), len(payload))
+            place = (_NOWHERE, 0) if payload is None else (end, len(payload))
             head += _LENGTH.pack(len(index_type)) + index_type + _PLACE.pack(*place)
-            body += payload or b""
+            payloads.append(payload or b"")
+            end += len(payloads[-1])
     head += _INT.pack(0)
-    return bytes(head + body)
+    # Joined once: containers have many megabytes.
+    return b"".join([head, *payloads])
 
 
 def head_length(data: bytes, *, path: str) -> int | None:
@@ -109,8 +114,23 @@ def decode_head(head: bytes, *, path: str) -> IndexPlaces:
     Raises:
         BadEncoding: the head ends too early, or holds what cannot be.
     """
+    layout, numbers = read_head(head, path=path)
+    return layout.places(numbers)
+
+
+def read_head(head: bytes, *, path: str) -> tuple[HeadLayout, tuple[int, ...]]:
+    """The layout of a whole head, and its numbers, which are those of ``HeadLayout.places``.
+
+    The heads of a table's files have few layouts, and each is the same object as long as it is kept.
+
+    Raises:
+        BadEncoding: the head ends too early, or holds what cannot be.
+    """
     try:
-        return _decode_head(head) if len(head) > _MAX_KEPT_BYTES else _kept_head(head)
+        layout = _layouts.get(len(head))
+        if layout is None or not layout.fits(head):
+            layout = _decode_and_keep(head)
+        return layout, layout.numbers(head)
     except (struct.error, ValueError) as error:
         raise BadEncoding(path, f"the head of the file index cannot be decoded: {error}") from error
 
@@ -119,12 +139,66 @@ _name = lru_cache(maxsize=_KEPT_NAMES)(text_of_modified_utf8)
 """Of columns and of types: the files of a table have the same ones."""
 
 
-@lru_cache(maxsize=_KEPT_HEADS)
-def _kept_head(head: bytes) -> IndexPlaces:
-    return _decode_head(head)
+class HeadLayout:
+    """The common part of heads with the same columns and types: everything except positions.
+
+    ``indexes`` are the columns and types in the order of the head, ``filters`` the numbers of the bloom filters in it.
+    """
+
+    def __init__(self, head: bytes, indexes: Sequence[tuple[str, str]], starts: Sequence[int]) -> None:
+        """``starts`` says where the place of each index, a column and a type, lies in the head."""
+        mask, form, at = bytearray(b"\xff" * len(head)), ">", 0
+        for start in starts:
+            mask[start : start + _PLACE.size] = bytes(_PLACE.size)
+            form += f"{start - at}xii"
+            at = start + _PLACE.size
+        self._mask = int.from_bytes(mask, "big")
+        self._fixed = int.from_bytes(head, "big") & self._mask
+        self._numbers = struct.Struct(f"{form}{len(head) - at}x")
+        self.indexes = tuple(indexes)
+        self.filters = tuple(n for n, (_, index_type) in enumerate(indexes) if index_type == BLOOM_FILTER)
+
+    def fits(self, head: bytes) -> bool:
+        """Whether a head of the same length has this layout."""
+        return int.from_bytes(head, "big") & self._mask == self._fixed
+
+    def numbers(self, head: bytes) -> tuple[int, ...]:
+        """The start and the length of each index, of a head that fits. Raises ``ValueError``."""
+        found = self._numbers.unpack(head)
+        if found and min(found) < 0:
+            for start, length in zip(found[::2], found[1::2], strict=True):
+                _place(start, length)
+        return found
+
+    def places(self, numbers: Sequence[int]) -> IndexPlaces:
+        """The places of a head with these numbers."""
+        found: dict[str, dict[str, IndexPlace]] = {}
+        for (column, index_type), start, length in zip(self.indexes, numbers[::2], numbers[1::2], strict=True):
+            found.setdefault(column, {})[index_type] = IndexPlace(start, length)
+        return found
 
 
-def _decode_head(head: bytes) -> IndexPlaces:
+_layouts: Final[dict[int, HeadLayout]] = {}
+"""The last one that was seen, by the length of the head."""
+
+
+def _decode_and_keep(head: bytes) -> HeadLayout:
+    _, layout = _decode_head(head)
+    if len(head) <= _MAX_KEPT_BYTES:
+        if len(_layouts) >= _KEPT_LAYOUTS:
+            _layouts.clear()
+        _layouts[len(head)] = layout
+    return layout
+
+
+def _place(start: int, length: int) -> IndexPlace:
+    if start < _NOWHERE or length < 0 or (start == _NOWHERE and length):
+        message = f"an index of {length} bytes at {start} cannot be"
+        raise ValueError(message)
+    return IndexPlace(start, length)
+
+
+def _decode_head(head: bytes) -> tuple[IndexPlaces, HeadLayout]:
     at = PREFIX_BYTES
 
     def text() -> str:
@@ -140,29 +214,27 @@ def _decode_head(head: bytes) -> IndexPlaces:
         nonlocal at
         (value,) = _INT.unpack_from(head, at)
         at += _INT.size
-        if value < _NOWHERE:
-            message = f"{value} is no number of things or place"
+        if value < 0:
+            message = f"{value} is no number of things"
             raise ValueError(message)
         return int(value)
 
-    def place() -> IndexPlace:
-        found = IndexPlace(number(), number())
-        if found.length < 0 or (found.is_empty and found.length):
-            message = f"an index of {found.length} bytes at {found.start} cannot be"
-            raise ValueError(message)
-        return found
-
     found: dict[str, dict[str, IndexPlace]] = {}
+    indexes, starts = [], []
     for _ in range(number()):
-        of_column: dict[str, IndexPlace] = {}
-        _put_once(found, text(), of_column)
+        column, of_column = text(), dict[str, IndexPlace]()
+        _put_once(found, column, of_column)
         for _ in range(number()):
-            _put_once(of_column, text(), place())
+            index_type = text()
+            indexes.append((column, index_type))
+            starts.append(at)
+            _put_once(of_column, index_type, _place(*_PLACE.unpack_from(head, at)))
+            at += _PLACE.size
     end = number() + at
     if end != len(head):
         message = f"it ends at {end} of {len(head)} bytes"
         raise ValueError(message)
-    return found
+    return found, HeadLayout(head, indexes, starts)
 
 
 def _put_once(found: dict[str, _Found], name: str, value: _Found) -> None:
@@ -170,6 +242,32 @@ def _put_once(found: dict[str, _Found], name: str, value: _Found) -> None:
         message = f"{name!r} is there twice"
         raise ValueError(message)
     found[name] = value
+
+
+def look_up_parts(places: IndexPlaces, *, head_length: int) -> list[IndexPlace]:
+    """Return what a lookup of keys reads: the head, and the indexes that only support lookups, in the order of the
+    file.
+
+    >>> look_up_parts({"a": {"bsi": IndexPlace(90, 7), "bloom-filter": IndexPlace(80, 10)}}, head_length=80)
+    [IndexPlace(start=0, length=80), IndexPlace(start=80, length=10)]
+    """
+    filters = [of_column[BLOOM_FILTER] for of_column in places.values() if BLOOM_FILTER in of_column]
+    return [IndexPlace(0, head_length), *sorted(place for place in filters if not place.is_empty)]
+
+
+def look_up_hash(data: bytes, *, min_bytes: int = MIN_BYTES_FOR_PARTS) -> int | None:
+    """The hash of the parts for look-ups of a container; ``None`` where it is small, or has nothing else or no filter.
+
+    >>> look_up_hash(encode_file_index({"a": {"bloom-filter": bytes(9)}})) is None
+    True
+    """
+    if len(data) < min_bytes:
+        return None
+    length = int.from_bytes(data[PREFIX_BYTES - _INT.size : PREFIX_BYTES], "big")
+    parts = look_up_parts(_decode_head(data[:length])[0], head_length=length)
+    if len(parts) == 1 or sum(part.length for part in parts) == len(data):
+        return None
+    return hash_of_parts(data[part.start : part.start + part.length] for part in parts)
 
 
 def check_places(places: IndexPlaces, *, head_length: int, size: int, path: str) -> None:
@@ -182,11 +280,11 @@ def check_places(places: IndexPlaces, *, head_length: int, size: int, path: str)
         BadEncoding: there is a gap, an overlap, or something behind the last one.
     """
     end = head_length
-    each = (place for of_column in places.values() for place in of_column.values() if not place.is_empty)
-    for place in sorted(each, key=lambda place: (place.start, place.length)):
-        if place.start != end:
-            raise BadEncoding(path, f"an index of the file index is said to begin at {place.start}, expected {end}")
-        end += place.length
+    each = [place for of_column in places.values() for place in of_column.values() if place.start != _NOWHERE]
+    for start, length in sorted(each):
+        if start != end:
+            raise BadEncoding(path, f"an index of the file index is said to begin at {start}, expected {end}")
+        end += length
     if end > size:
         raise Truncated(path, expected_bytes=end, found_bytes=size)
     if end < size:

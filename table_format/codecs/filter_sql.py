@@ -1,4 +1,4 @@
-"""Filters as SQL text: a condition on the columns of one table, parsed and bound to their types.
+"""Filters as SQL text, or as conditions made in Python: parsed, and bound to the columns of one table and their types.
 
 Names are case-sensitive, plain or within double quotes or backquotes. Text is within single quotes, doubled to stand
 for themselves; a backslash is an ordinary character there. Understood: comparisons of a column with a literal, IN,
@@ -16,9 +16,12 @@ from sqlglot import exp, parse
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.tokens import Tokenizer as StandardTokenizer
 
+from table_format.codecs.condition_tree import condition_tree
 from table_format.codecs.filter_literals import MisfitError, is_literal, literal_value
 from table_format.codecs.sql_errors import parse_errors_as
-from table_format.errors import ColumnNotFound, InvalidFilter
+from table_format.errors import InvalidFilter
+from table_format.model.column_names import no_such_column
+from table_format.model.condition import AllConditions, AnyCondition, Condition, NotCondition
 from table_format.model.like import ESCAPE, escaped, pieces
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Like, Literal, Not, Or, Predicate
 from table_format.model.ticks import compared_with_tick, position, tick_range, value_at
@@ -37,7 +40,7 @@ class FilterDialect(Dialect):
     """Standard SQL, in which backquotes enclose names as well."""
 
     class Tokenizer(StandardTokenizer):
-        """How text is cut into tokens: two kinds of quotes around names, and hexadecimal literals."""
+        """Splits text into tokens, with two kinds of quotes around names, and hexadecimal literals."""
 
         IDENTIFIERS = ['"', "`"]  # noqa: RUF012 - sqlglot's way to declare a dialect
         HEX_STRINGS = [  # noqa: RUF012
@@ -87,8 +90,39 @@ def parse_filter(text: str, fields: Sequence[DataField]) -> Predicate:
         return _Binder({field.name: field for field in fields}).condition(trees[0])
 
 
+def bind_condition(condition: Condition, fields: Sequence[DataField]) -> Predicate:
+    """The predicate that a condition means for those columns: that of its text, which is not parsed.
+
+    >>> from table_format.model.condition import col
+    >>> from table_format.model.types import IntType
+    >>> bind_condition((col("a") > 1.5) | col("a").is_null(), [DataField(0, "a", IntType())])
+    Or(parts=(Compare(column='a', op=<CompareOp.GT: '>'>, value=1), IsNull(column='a')))
+
+    Raises:
+        ColumnNotFound: the condition names a column that is not among ``fields``.
+        InvalidFilter: it compares a column with a value of another kind.
+    """
+    try:
+        return _bound_condition(condition, _Binder({field.name: field for field in fields}))
+    except RecursionError:
+        message = "the filter is nested too deeply"
+        raise InvalidFilter(message) from None
+
+
+def _bound_condition(condition: Condition, binder: _Binder) -> Predicate:
+    match condition:
+        case AllConditions(parts):
+            return And(tuple(_bound_condition(part, binder) for part in parts))
+        case AnyCondition(parts):
+            return Or(tuple(_bound_condition(part, binder) for part in parts))
+        case NotCondition(part):
+            return Not(_bound_condition(part, binder))
+        case _:
+            return binder.condition(condition_tree(condition))
+
+
 class _Binder:
-    """WriterTurns syntax trees into predicates on known columns."""
+    """Turns syntax trees into predicates on known columns."""
 
     def __init__(self, fields: Mapping[str, DataField]) -> None:
         self._fields = fields
@@ -242,8 +276,7 @@ class _Binder:
             raise _unsupported(node)
         field = self._fields.get(column.name)
         if field is None:
-            message = f"column '{column.name}' of the filter does not exist; the columns are {', '.join(self._fields)}"
-            raise ColumnNotFound(message)
+            raise no_such_column(column.name, self._fields, "of the filter")
         return field
 
 

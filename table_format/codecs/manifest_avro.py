@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from table_format.codecs.avro import ContainerSchema, read_container, write_container
 from table_format.codecs.columnar_manifest import as_container, is_columnar
 from table_format.codecs.data_file_avro import (
@@ -29,7 +32,7 @@ from table_format.model.manifest import FileKind, IndexManifestEntry, ManifestEn
 
 _Fact = TypeVar("_Fact")
 
-_MANIFEST_VERSION: Final = 2
+MANIFEST_VERSION: Final = 2
 _INDEX_MANIFEST_VERSION: Final = 1
 _FIRST_BUCKET: Final = -2
 """Postponed rows; -1 says that buckets are given as keys come, or that there are none."""
@@ -37,7 +40,7 @@ _FIRST_BUCKET: Final = -2
 _KINDS: Final = {0: FileKind.ADD, 1: FileKind.DELETE}
 _ROOT: Final = {"type": "record", "name": "record", "namespace": "org.apache.paimon.avro.generated"}
 
-_MANIFEST: Final = ContainerSchema.of(
+MANIFEST: Final = ContainerSchema.of(
     _ROOT
     | {
         "fields": [
@@ -88,7 +91,7 @@ def encode_manifest(entries: Sequence[ManifestEntry], *, compression: str = "zst
     """The content of a manifest file."""
     records = [
         {
-            "_VERSION": _MANIFEST_VERSION,
+            "_VERSION": MANIFEST_VERSION,
             "_KIND": entry.kind,
             "_PARTITION": entry.partition,
             "_BUCKET": entry.bucket,
@@ -97,7 +100,7 @@ def encode_manifest(entries: Sequence[ManifestEntry], *, compression: str = "zst
         }
         for entry in entries
     ]
-    return write_container(_MANIFEST, records, compression=compression)
+    return write_container(MANIFEST, records, compression=compression)
 
 
 def decode_manifest(data: bytes, *, path: str, entries: int | None = None) -> list[ManifestEntry]:
@@ -107,14 +110,14 @@ def decode_manifest(data: bytes, *, path: str, entries: int | None = None) -> li
         CorruptionError: the bytes are no manifest, or end early, or declare too much.
         UnsupportedFeature: they are compressed with a codec outside the format.
     """
-    return _decode(data, path, _MANIFEST, _MANIFEST_VERSION, _manifest_entry, entries)
+    return _decode(data, path, MANIFEST, MANIFEST_VERSION, _manifest_entry, entries)
 
 
 def encode_manifest_list(manifests: Sequence[ManifestFileMeta], *, compression: str = "zstd") -> bytes:
     """The content of a manifest list; it may be empty."""
     records = [
         {
-            "_VERSION": _MANIFEST_VERSION,
+            "_VERSION": MANIFEST_VERSION,
             "_FILE_NAME": manifest.file_name,
             "_FILE_SIZE": manifest.file_size,
             "_NUM_ADDED_FILES": manifest.num_added_files,
@@ -136,7 +139,7 @@ def encode_manifest_list(manifests: Sequence[ManifestFileMeta], *, compression: 
 def decode_manifest_list(data: bytes, *, path: str) -> list[ManifestFileMeta]:
     """The manifests of a list, in replay order; raises as ``decode_manifest``."""
     most = MIN_LISTED_ALLOWANCE + len(data) // LISTED_BYTES
-    return _decode(data, path, _MANIFEST_LIST, _MANIFEST_VERSION, _manifest_file, most, MIN_LIST_ALLOWANCE)
+    return _decode(data, path, _MANIFEST_LIST, MANIFEST_VERSION, _manifest_file, most, MIN_LIST_ALLOWANCE)
 
 
 def encode_index_manifest(entries: Sequence[IndexManifestEntry], *, compression: str = "zstd") -> bytes:
@@ -185,6 +188,11 @@ def _kind(record: dict[str, Any], path: str) -> FileKind:
         message = f"expected entries of kind 0 or 1, found {record['_KIND']}"
         raise BadEncoding(path, message)
     return kind
+
+
+def is_bucket(number: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Whether numbers can be those of buckets, or their total."""
+    return (number >= _FIRST_BUCKET) & (number <= MAX_INT)
 
 
 def _bucket(record: dict[str, Any], key: str, path: str) -> int:

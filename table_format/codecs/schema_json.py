@@ -15,7 +15,7 @@ from table_format.codecs.pretty_json import dump_pretty, load_json
 from table_format.codecs.type_json import field_json, parse_field
 from table_format.errors import BadEncoding, InvalidSchema, LimitExceeded, UnsupportedFeature
 from table_format.limits import MAX_COLUMNS
-from table_format.model.schema import CURRENT_SCHEMA_VERSION, TableSchema
+from table_format.model.schema import CURRENT_SCHEMA_VERSION, SCHEMA_VERSION_OF_0_7, TableSchema
 from table_format.model.types import DataField
 
 _MEMBERS: Final = frozenset(
@@ -82,7 +82,7 @@ def decode_schema(data: bytes, *, path: str) -> TableSchema:
 
 
 def _with_defaults_of(version: int, options: dict[str, str]) -> dict[str, str]:
-    if version <= 1:
+    if version <= SCHEMA_VERSION_OF_0_7:
         options.setdefault("bucket", "1")
     if version <= 2:
         options.setdefault("file.format", "orc")

@@ -1,4 +1,4 @@
-"""What the SQL parser complains of, as the errors of this library: which text, what is wrong, and where."""
+"""Converts errors of the SQL parser to errors of this library: the text, the problem and its position."""
 
 from __future__ import annotations
 

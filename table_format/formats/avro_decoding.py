@@ -37,7 +37,6 @@ def decoded_column(values: Sequence[Any], data_type: DataType) -> pa.Array:
 
     Raises:
         pa.ArrowInvalid: a value does not fit the type.
-        ValueError: a decimal has too many digits.
     """
     target = arrow_type(data_type)
     match data_type:
@@ -95,12 +94,12 @@ def _offsets(values: Sequence[Any]) -> pa.Buffer:
 def _decimals(values: Sequence[bytes | None], data_type: DecimalType, target: pa.DataType) -> pa.Array:
     limit = 10**data_type.precision
     words = bytearray()
+    valid: list[bool] = []
     for value in values:
         unscaled = int.from_bytes(value or b"", "big", signed=True)
-        if abs(unscaled) >= limit:
-            message = f"{unscaled} has more digits than {data_type}"
-            raise ValueError(message)
-        words += unscaled.to_bytes(_DECIMAL_BYTES, "little", signed=True)
-    valid = np.fromiter((v is not None for v in values), np.bool_, len(values))
-    validity = None if valid.all() else py_buffer(np.packbits(valid, bitorder="little"))
+        # Other digits than the type has make a null, as in the reference: a sum can have too many.
+        fits = value is not None and abs(unscaled) < limit
+        valid.append(fits)
+        words += unscaled.to_bytes(_DECIMAL_BYTES, "little", signed=True) if fits else bytes(_DECIMAL_BYTES)
+    validity = None if all(valid) else py_buffer(np.packbits(np.array(valid, np.bool_), bitorder="little"))
     return pa.Array.from_buffers(target, len(values), [validity, py_buffer(bytes(words))])

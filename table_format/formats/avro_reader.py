@@ -1,4 +1,4 @@
-"""Reading one Avro file: its blocks are found first, then decoded one after the other into bounded batches.
+"""Reads one Avro file: locates its blocks, then decodes them one by one into batches of bounded size.
 
 Rows are decoded whole, whatever columns are wanted: Avro has no columns. There are no statistics to leave blocks out
 by, and no checksums beyond those of the compression: a damaged value may go unnoticed in an uncompressed file.
@@ -7,8 +7,8 @@ by, and no checksums beyond those of the compression: a damaged value may go unn
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -81,8 +81,7 @@ class AvroFileReader:
                 yield empty_columns(min(batch_rows, rows_in_all - start))
             return
         # Of thin files, one column may be asked for twice: as a key and as a value.
-        wanted = json.dumps(avro_schema(list({f.name: f for f in fields}.values()))).encode()
-        schema = reading_schema(self._header.schema, wanted, path=self._path)
+        schema = self._reading_schema({f.name: f for f in fields})
         records: list[dict[str, Any]] = []
         size = 0
         for block in self._blocks:
@@ -94,6 +93,15 @@ class AvroFileReader:
                 yield from self._batches_of(records, fields, batch_rows)
                 records, size = [], 0
         yield from self._batches_of(records, fields, batch_rows)
+
+    def _reading_schema(self, fields: Mapping[str, DataField]) -> Any:  # noqa: ANN401 - a parsed schema has no type
+        """The schema to decode records with. Other writers than Java declare every column as nullable."""
+        for name, field in fields.items():
+            if not field.type.nullable and name not in self._names:
+                raise BadEncoding(self._path, f"the record lacks the field '{name}'")
+        nullable = [replace(field, type=field.type.with_nullable(True)) for field in fields.values()]
+        wanted = json.dumps(avro_schema(nullable)).encode()
+        return reading_schema(self._header.schema, wanted, path=self._path)
 
     def selected(
         self,
@@ -117,6 +125,10 @@ class AvroFileReader:
                 batch = pa.RecordBatch.from_arrays(columns, schema=arrow_schema(fields))
             except (pa.ArrowException, ValueError, KeyError, OverflowError) as error:
                 raise BadEncoding(self._path, f"not a sound Avro file: {error}") from error
+            for field, column in zip(fields, columns, strict=True):
+                # Digits that are too many make a null in any column, as in the reference.
+                if column.null_count and not field.type.nullable and any(row.get(field.name) is None for row in rows):
+                    raise BadEncoding(self._path, f"column '{field.name}' may not be null")
             yield batch
 
     def _read_header(self) -> tuple[ContainerHeader, int]:

@@ -1,4 +1,6 @@
-"""How many rows to decode at once, so that memory depends neither on the number of files nor on the width of rows."""
+"""Chooses how many rows to decode at once, so that memory depends neither on the number of files nor on the row
+width.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ def sliced(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 class MeasuredRows:
-    """How many rows to decode next, learned from how wide those before were; at most ``most``.
+    """The number of rows to decode next, at most ``most``, estimated from the width of earlier rows.
 
     A column that repeats one long text stores next to nothing, so the first rows are decoded to see: so many that they
     take ``UNMEASURED_BYTES`` if each has ``widest_bytes``, which no row exceeds.

@@ -1,4 +1,4 @@
-"""The data files of one bucket of one partition: how they are read, written, deleted and handed over."""
+"""The data files of one bucket: reads, writes and deletes them, and builds commit messages."""
 
 from __future__ import annotations
 
@@ -57,6 +57,11 @@ class BucketFiles:
         """Files below this size are worth being rewritten by a compaction."""
         return int(self.target_file_bytes * self.options.compaction.small_file_ratio)
 
+    def index_path(self, name: str) -> str:
+        """Where an index file of the bucket lies."""
+        beside = self.options.bucket.index_in_data_file_dir
+        return self.store.paths.index_file(self.partition_text, self.bucket, name, beside_data=beside)
+
     def reader(self) -> DataFileReader:
         """A reader of the files as rows of ``schema``, for work that writes to the bucket.
 
@@ -96,7 +101,7 @@ class BucketFiles:
         changelog: tuple[DataFileMeta, ...] = (),
         compact_changelog: tuple[DataFileMeta, ...] = (),
     ) -> CommitMessage:
-        """What to commit for this bucket."""
+        """Return the commit message of this bucket."""
         return CommitMessage(
             partition=self.partition,
             bucket=self.bucket,

@@ -15,8 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_format.codecs.java_floats import float_text
 from table_format.errors import InvalidData
 from table_format.formats import java_text
+from table_format.formats.nested_text import nested_to_text
 from table_format.model.arrow_calls import arrow_array, frombuffer
 from table_format.model.arrow_types import arrow_type, timestamp_unit
 from table_format.model.types import (
@@ -58,7 +60,7 @@ _FRACTION_DIGITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 
 def cast_of(source: DataType, target: DataType) -> Cast | None:
-    """The cast between two types that are not nested, or ``None`` when there is none. Nullability does not matter."""
+    """The cast between two types, or ``None`` when there is none, as to a nested type. Nullability does not matter."""
     cast = _between(source, target)
     if cast is None:
         return None
@@ -118,7 +120,7 @@ def _between(source: DataType, target: DataType) -> Cast | None:
         case BytesType():
             return _fit_bytes(target) if isinstance(source, BytesType) else None
         case DateType():
-            return _to_date if isinstance(source, AnyTimestampType) else None
+            return _to_date(source) if isinstance(source, AnyTimestampType) else None
         case TimeType():
             return _to_time if isinstance(source, AnyTimestampType | TimeType) else None
         case AnyTimestampType():
@@ -190,7 +192,15 @@ def _to_decimal(source: DataType, target: DecimalType) -> Cast | None:
 
 
 def _fit_decimal(value: Decimal, target: DecimalType) -> Decimal | None:
-    """Rounded half up to the scale; null when the digits before the point are too many."""
+    """Rounded half up to the scale; null when the digits before the point are too many.
+
+    Raises:
+        ValueError: it is not finite.
+    """
+    if not value.is_finite():
+        raise ValueError(str(value))
+    if value and value.adjusted() >= target.precision:
+        return None
     rounded = value.quantize(Decimal(1).scaleb(-target.scale), context=_EXACT)
     return rounded if len(rounded.as_tuple().digits) <= target.precision else None
 
@@ -215,14 +225,15 @@ def _to_text(source: DataType, target: TextType) -> Cast | None:
             text = _simple(VarCharType())
         case FloatingType():
             single = isinstance(source, FloatType)
-            text = _each_to_text(lambda value: java_text.float_text(value, single=single))
+            text = _each_to_text(lambda value: float_text(value, single=single))
         case DecimalType():
             text = _each_to_text(lambda value: format(value, "f"))
         case DateType() | TimeType() | AnyTimestampType():
             # Java casts these to STRING only.
             return _datetime_to_text(source) if getattr(target, "length", None) == MAX_LENGTH else None
         case _:
-            return None
+            # Nor does it look at the new length here.
+            return nested_to_text(source, lambda part: _to_text(part, VarCharType()))
     return lambda array: _fit_text(text(array), target)
 
 
@@ -271,7 +282,8 @@ def _from_text(target: DataType) -> Cast | None:
             parse = java_text.parse_time
         case AnyTimestampType(precision=precision):
             unit = 1_000_000_000 // _UNITS_PER_SECOND[timestamp_unit(precision)]
-            parse = lambda text: java_text.parse_timestamp(text, precision) // unit  # noqa: E731
+            read = java_text.parse_timestamp if isinstance(target, TimestampType) else java_text.parse_moment
+            parse = lambda text: read(text, precision) // unit  # noqa: E731
         case IntegerType():
             parse = lambda text: java_text.parse_integer(text, target.bits)  # noqa: E731
         case _:
@@ -334,9 +346,15 @@ def _to_precision(array: pa.Array, target: AnyTimestampType) -> pa.Array:
     return arrow_array(values, mask=_nulls(array)).view(plain.type)
 
 
-def _to_date(array: pa.Array) -> pa.Array:
-    per_day = _UNITS_PER_SECOND[array.type.unit] * 86_400
-    return arrow_array((_ticks(array) // per_day).astype(np.int32), mask=_nulls(array)).view(pa.date32())
+def _to_date(source: AnyTimestampType) -> Cast:
+    # Of a time without zone Java divides the milliseconds towards zero: before 1970 a part of a day counts as none.
+    whole = np.trunc if isinstance(source, TimestampType) else np.floor
+
+    def cast_days(array: pa.Array) -> pa.Array:
+        days = whole(_to_millis(array) / _MILLIS_PER_DAY)
+        return arrow_array(days.astype(np.int32), mask=_nulls(array)).view(pa.date32())
+
+    return cast_days
 
 
 def _to_time(array: pa.Array) -> pa.Array:

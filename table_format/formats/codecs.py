@@ -1,4 +1,4 @@
-"""Which compression new files of a format get."""
+"""Chooses the compression of new files of a format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of one data file as rows of the schema that is read (format chapter 06, sections 1 and 8).
+"""Reads the rows of one data file as rows of another schema version (format chapter 06, sections 1 and 8).
 
 The file is checked against its metadata before a row is given out: size, then number of rows. A predicate only saves
 work: row groups that cannot hold a matching row are left out, and the rows that are given out still have to be
@@ -20,7 +20,7 @@ from pyroaring import AbstractBitMap, BitMap
 
 from table_format.codecs.binary_row import deserialize_row
 from table_format.codecs.deletion_vector import DeletionVector
-from table_format.errors import BadEncoding
+from table_format.errors import BadEncoding, InvalidData
 from table_format.formats.batch_rows import sliced
 from table_format.formats.decoding import raising_read_errors
 from table_format.formats.deleted_rows import with_positions as numbered
@@ -35,7 +35,7 @@ from table_format.io.table_store import TableStore
 from table_format.kernels.bounds import ColumnBounds, may_match
 from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import Predicate, columns_of
-from table_format.model.schema import KEY_FIELD_PREFIX, SYSTEM_FIELD_ID_START, TableSchema
+from table_format.model.schema import KEY_FIELD_PREFIX, ROW_TRACKING, SYSTEM_FIELD_ID_START, TableSchema
 from table_format.model.types import DataField
 from table_format.options.table_options import TableOptions
 
@@ -49,7 +49,7 @@ _MIN_ROWS_FOR_THREADS: Final = 16_384
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """What decides how the columns of a file are mapped: its schema, and which columns are really there."""
+    """The facts that decide how the columns of a file are mapped: its schema and its actual columns."""
 
     schema_id: int
     columns: tuple[str, ...]
@@ -101,17 +101,18 @@ class DataFileReader:
         Rows marked in ``deleted`` are left out, and so are those that are not ``selected``; pages, stripes and blocks
         without a selected row are not decoded. ``with_positions`` adds a column ``_POSITION``: which row of the file it
         is, counted from 0. ``fields`` are columns of the read schema or system columns (``_KEY_x``,
-        ``_SEQUENCE_NUMBER``, ``_VALUE_KIND``).
+        ``_SEQUENCE_NUMBER``, ``_VALUE_KIND``; of append tables ``ROW_TRACKING``).
 
         Raises:
             MissingFile: there is no such file.
             Truncated: it has another size than recorded.
             BadEncoding: it cannot be decoded, or has other rows or columns than recorded.
             UnsupportedFeature: its format, or a change of a column's type, is not supported.
+            InvalidData: the type of a column has changed, and a value cannot be cast to the new one.
             SchemaChanged: it was written under a newer schema, and values would be lost.
         """
         self._refuse_newer(partition, bucket, file, fields)
-        with self._opened(partition, bucket, file) as (reader, path):
+        with self._opened(partition, bucket, file) as (reader, path), _naming(path):
             rows = self._rows(
                 reader, file, path, tuple(fields), predicate, deleted, batch_rows, selected, positioned=with_positions
             )
@@ -119,7 +120,7 @@ class DataFileReader:
                 yield from sliced(batch)
 
     def row_groups(self, partition: bytes, bucket: int, file: DataFileMeta, predicate: Predicate | None) -> RowGroups:
-        """What a predicate makes of the row groups of a file; only the footer is read.
+        """Return the row groups of a file that a predicate selects; only the footer is read.
 
         A file of a format without row groups is one of its own. Raises as ``read``.
         """
@@ -211,7 +212,7 @@ class DataFileReader:
         """The columns of a file under the names they have in it, with the ids of the schema it was written with."""
         schema = self._schemas.get(layout.schema_id)
         if schema is None:
-            raise BadEncoding(path, f"the table has no schema {layout.schema_id}, which the file was written with")
+            raise BadEncoding(path, f"the table has no schema {layout.schema_id}, with which the file was written")
         values = {f.id: f for f in schema.fields}
         present = frozenset(layout.columns)
         fields = []
@@ -228,6 +229,8 @@ class DataFileReader:
                     f"column '{field.name}' of schema {layout.schema_id} is missing; "
                     f"the columns are {', '.join(layout.columns)}",
                 )
+        if not schema.primary_keys:
+            fields += (field for field in ROW_TRACKING if field.name in present)
         return fields
 
     def _partition_text(self, partition: bytes) -> str:
@@ -242,6 +245,15 @@ class DataFileReader:
                 legacy=files.partition_legacy_name,
             )
         return text
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    try:
+        yield
+    except InvalidData as error:
+        message = f"{path}: {error}"
+        raise InvalidData(message) from error
 
 
 def _positions(selected: AbstractBitMap, row_count: int) -> npt.NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Which rows of a file its batches hold; leaving out those that a deletion vector marks, or that are not selected.
+"""Removes rows from the batches of a file that a deletion vector marks or that are not selected.
 
 Java ``ApplyDeletionVectorReader``.
 
@@ -22,7 +22,7 @@ from table_format.formats.nested import empty_columns
 def without_deleted(
     batches: Iterable[pa.RecordBatch], deleted: DeletionVector, positions: Sequence[range], *, path: str = ""
 ) -> Iterator[pa.RecordBatch]:
-    """The rows that are left of batches; one after the other, the rows have these positions in the file.
+    """Return the remaining rows of batches, whose rows have these positions in the file.
 
     Raises:
         BadEncoding: there are more rows than positions.
@@ -46,7 +46,7 @@ def without_deleted(
 def with_positions(
     batches: Iterable[pa.RecordBatch], positions: Sequence[range], *, path: str = ""
 ) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
-    """Batches, each with the positions of its rows in the file; one after the other, the rows have these positions.
+    """Return batches with the positions of their rows in the file.
 
     Raises:
         BadEncoding: there are more rows than positions.

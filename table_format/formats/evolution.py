@@ -1,4 +1,4 @@
-"""Columns of an older schema as columns of the schema that is read (format chapter 06, section 8).
+"""Schema evolution: converts columns of an older schema to the read schema (format chapter 06, section 8).
 
 Columns and ROW fields are the same when they have the same id, whatever their names and places. Columns the file does
 not have are null, changed types are cast. Java ``SchemaEvolutionUtil``, ``FormatReaderMapping``.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from table_format.errors import UnsupportedFeature
+from table_format.errors import InvalidData, UnsupportedFeature
 from table_format.formats.casts import BoundCast, Cast, bound_cast_of, cast_of
 from table_format.formats.nested import (
     list_values,
@@ -40,14 +40,14 @@ from table_format.model.types import (
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """Where one column comes from: a position among the columns read, or nowhere, and what is done to it."""
+    """The source of one column: a position among the columns read, or none, and its conversion."""
 
     source: int | None
     cast: Cast | None
 
 
 class Evolution:
-    """How batches of ``file_fields`` become batches of ``fields``."""
+    """Converts batches of ``file_fields`` to batches of ``fields``."""
 
     def __init__(self, file_fields: Sequence[DataField], fields: Sequence[DataField]) -> None:
         """Match the columns by id.
@@ -82,7 +82,7 @@ class Evolution:
 
 
 class BoundsEvolution:
-    """How bounds of a file's columns become bounds of the read schema's columns, as far as order is kept."""
+    """Converts bounds of a file's columns to bounds of the read schema's columns, if the order is kept."""
 
     def __init__(self, file_fields: Sequence[DataField], fields: Sequence[DataField]) -> None:
         by_id = {f.id: f for f in file_fields if not isinstance(f.type, NESTED)}
@@ -121,7 +121,7 @@ class BoundsEvolution:
 
 
 def evolving_cast(old: DataField, new: DataField) -> Cast | None:
-    """What turns a column of an older schema into the column of the same id now; ``None`` when nothing has changed.
+    """Return the conversion of a column from an older schema to the current one; ``None`` if nothing has changed.
 
     Raises:
         UnsupportedFeature: the type changed in a way this version cannot follow.
@@ -141,11 +141,22 @@ def _cast(old: DataType, new: DataType, name: str) -> Cast | None:
             return _map_cast(old, new, name)
         case MultisetType(), MultisetType():
             return _map_cast(old, new, name)
-    cast = None if isinstance(old, NESTED) or isinstance(new, NESTED) else cast_of(old, new)
+    cast = None if isinstance(new, NESTED) else cast_of(old, new)
     if cast is None:
         feature = f"reading column '{name}' of type {old} as {new}"
         raise UnsupportedFeature(feature)
-    return cast
+    return _naming(name, cast)
+
+
+def _naming(name: str, cast: Cast) -> Cast:
+    def named(array: pa.Array) -> pa.Array:
+        try:
+            return cast(array)
+        except InvalidData as error:
+            message = f"column '{name}': {error}"
+            raise InvalidData(message) from error
+
+    return named
 
 
 def _same_shape(old: DataType, new: DataType) -> bool:

@@ -1,17 +1,22 @@
-"""The indexes of one data file, made while its rows are written (format chapter 09; Java ``DataFileIndexWriter``)."""
+"""Builds the indexes of one data file while its rows are written (format chapter 09; Java ``DataFileIndexWriter``)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_format.codecs.file_index import encode_file_index
+from table_format.codecs.content_name import content_uuid
+from table_format.codecs.file_index import MIN_BYTES_FOR_PARTS, encode_file_index, look_up_hash
+from table_format.io.paths import file_index_name
 from table_format.kernels.file_index import INDEX_TYPES
 from table_format.kernels.file_index.protocol import IndexBuilder
+from table_format.limits import MIB
 from table_format.model.file_index import column_of, map_key_of
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataType
@@ -20,6 +25,11 @@ from table_format.options.file_index import FileIndexOptions
 
 Payloads: TypeAlias = dict[str, dict[str, bytes | None]]
 """Finished indexes by column, or key of a map column, and there by type; ``None`` is one of nulls alone."""
+
+_PENDING_BYTES: Final = 64 * MIB
+"""Rows wait for so many bytes, as those of a row group do: both are encoded at the same time."""
+_MIN_ROWS_FOR_THREAD: Final = 10_000
+"""Indexes of fewer rows take less time than a thread is worth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,10 @@ class _Indexed:
     index_type: str
     builder: IndexBuilder
 
+    @property
+    def column(self) -> str:
+        return column_of(self.name)
+
     def add(self, batch: pa.RecordBatch) -> None:
         nested = map_key_of(self.name)
         if nested is None:
@@ -56,7 +70,10 @@ class _Indexed:
 
 
 class DataFileIndexWriter:
-    """All indexes of one file."""
+    """All indexes of one file. They are made beside the encoding of the rows, while that leaves Python alone.
+
+    Threads live within a call only, so that a process may fork between two calls.
+    """
 
     def __init__(self, schema: TableSchema, options: FileIndexOptions) -> None:
         """Indexes as the options ask for them.
@@ -71,17 +88,67 @@ class DataFileIndexWriter:
             for column in columns
             for data_type in (indexed_type(schema, column, f"file-index.{index_type}.columns"),)
         )
+        self._columns = sorted({index.column for index in self._indexes})
+        self._pending: list[pa.RecordBatch] = []
+        self._pending_rows = 0
+        self._pending_bytes = 0
+        self._finished: bytes | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take rows with the table's columns, and others."""
-        for index in self._indexes:
-            index.add(batch)
+        with self.written_beside(batch):
+            pass
+
+    @contextmanager
+    def written_beside(self, batch: pa.RecordBatch) -> Iterator[None]:
+        """Take rows with the table's columns, and others, while the caller writes them."""
+        self._pending.append(batch.select(self._columns))
+        self._pending_rows += batch.num_rows
+        self._pending_bytes += batch.nbytes
+        if self._pending_bytes < _PENDING_BYTES:
+            yield
+            return
+        with self._beside(self._build):
+            yield
+
+    @contextmanager
+    def finished_beside(self) -> Iterator[None]:
+        """Complete the indexes while the caller closes the data file."""
+        with self._beside(self._finish):
+            yield
 
     def finish(self) -> bytes:
         """The container of all indexes; one that cannot hold a value of its column is left out."""
+        if self._finished is None:
+            self._finish()
+        assert self._finished is not None  # noqa: S101 - that is what finishing means
+        return self._finished
+
+    @contextmanager
+    def _beside(self, work: Callable[[], None]) -> Iterator[None]:
+        if self._pending_rows < _MIN_ROWS_FOR_THREAD:
+            yield
+            work()
+            return
+        # Where the caller fails, its error is the one that is raised, after the thread has ended.
+        with ThreadPoolExecutor(1, "file-index") as pool:
+            done = pool.submit(work)
+            yield
+            done.result()
+
+    def _build(self) -> None:
+        """Take what is pending into the indexes."""
+        for index in self._indexes:
+            for batch in self._pending:
+                index.add(batch)
+        self._pending.clear()
+        self._pending_rows = self._pending_bytes = 0
+
+    def _finish(self) -> None:
+        self._build()
         found: Payloads = {}
         _finish(self._indexes, found)
-        return encode_file_index(found)
+        self._finished = encode_file_index(found)
 
 
 def build_indexes(indexes: Iterable[ColumnIndex], read: Callable[[str], Iterable[pa.RecordBatch]]) -> Payloads:
@@ -115,6 +182,15 @@ def _finish(indexes: Iterable[_Indexed], found: Payloads) -> None:
         payload = index.builder.finish()
         if payload is not None:
             found.setdefault(index.name, {})[index.index_type] = payload
+
+
+def index_file_name(data_file: str, unique: str, data: bytes, *, min_bytes: int = MIN_BYTES_FOR_PARTS) -> str:
+    """The name of the file with a container: it states the content; ``unique`` is a UUID.
+
+    From so many bytes on it states what a look-up reads as well.
+    """
+    uuid, parts = content_uuid(unique, data), look_up_hash(data, min_bytes=min_bytes)
+    return file_index_name(data_file, uuid if parts is None else f"{uuid}-{parts:016x}")
 
 
 def index_writer(schema: TableSchema, options: FileIndexOptions) -> DataFileIndexWriter | None:

@@ -6,12 +6,9 @@ raise ``ValueError`` for text that is no such value.
 
 from __future__ import annotations
 
-import math
 import re
 from datetime import date
 from typing import Final
-
-import numpy as np
 
 _INTEGER: Final = re.compile(r"([+-]?)(\d*)(\.\d*)?", re.ASCII)
 _DATE_PART: Final = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
@@ -30,38 +27,6 @@ _EPOCH_ORDINAL: Final = date(1970, 1, 1).toordinal()
 _SECONDS_PER_DAY: Final = 86_400
 _MILLIS_PER_DAY: Final = 86_400_000
 _NANOS_PER_SECOND: Final = 1_000_000_000
-_PLAIN_EXPONENTS: Final = range(-3, 7)
-
-
-def float_text(value: float, *, single: bool) -> str:
-    """``Double.toString``, or ``Float.toString`` for a ``single``.
-
-    >>> [float_text(v, single=False) for v in (1.0, 1e20, -0.00012, 1234567.5, float("inf"))]
-    ['1.0', '1.0E20', '-1.2E-4', '1234567.5', 'Infinity']
-    >>> float_text(0.10000000149011612, single=True)
-    '0.1'
-    """
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    shortest = np.format_float_scientific(np.float32(value) if single else value, trim="-")
-    mantissa, _, exponent = shortest.removeprefix("-").partition("e")
-    if len(mantissa) == 1:
-        # Java always shows two digits, the best two: the smallest double is 4.9E-324 and not 5.0E-324.
-        mantissa, _, exponent = f"{abs(value):.1e}".partition("e")
-    sign = "-" if shortest.startswith("-") else ""
-    return sign + _place_point(mantissa.replace(".", "").removesuffix("0") or "0", int(exponent))
-
-
-def _place_point(digits: str, exponent: int) -> str:
-    """``digits`` with one digit before the point, times ten to the exponent."""
-    if exponent not in _PLAIN_EXPONENTS:
-        return f"{digits[0]}.{digits[1:] or '0'}E{exponent}"
-    if exponent < 0:
-        return f"0.{'0' * (-exponent - 1)}{digits}"
-    whole = digits[: exponent + 1].ljust(exponent + 1, "0")
-    return f"{whole}.{digits[exponent + 1 :] or '0'}"
 
 
 def time_text(millis: int, precision: int) -> str:
@@ -165,6 +130,11 @@ def parse_timestamp(text: str, precision: int) -> int:
             raise ValueError(text)
         result: int = parse_integer(text, 64) * 10 ** (9 - precision)
         return result
+    return parse_moment(text, precision)
+
+
+def parse_moment(text: str, precision: int) -> int:
+    """The same of a date with or without a time only, as TIMESTAMP_LTZ takes it."""
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
         raise ValueError(text)

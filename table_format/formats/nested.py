@@ -70,6 +70,23 @@ def with_struct_fields(array: pa.Array, fields: list[pa.Array], struct_type: pa.
     return pa.Array.from_buffers(struct_type, len(array), [_validity(array)], array.null_count, children=fields)
 
 
+def all_valid(array: pa.Array) -> pa.Array:
+    """The values as if none were null: in place of each null stands some value.
+
+    >>> all_valid(pa.array([[1, 2], None, [3]]).slice(1)).to_pylist()
+    [[], [3]]
+    """
+    if pa.types.is_struct(array.type):
+        return pa.Array.from_buffers(array.type, len(array), [None], 0, children=struct_fields(array))
+    if pa.types.is_list(array.type):
+        return pa.Array.from_buffers(array.type, len(array), [None, _offsets(array)], 0, children=[list_values(array)])
+    if pa.types.is_map(array.type):
+        kind = cast("pa.MapType", array.type)
+        entries = pa.StructArray.from_arrays(list(map_entries(array)), fields=[kind.key_field, kind.item_field])
+        return pa.Array.from_buffers(array.type, len(array), [None, _offsets(array)], 0, children=[entries])
+    return pa.Array.from_buffers(array.type, len(array), [None, *array.buffers()[1:]], 0, array.offset)
+
+
 def empty_columns(rows: int) -> pa.RecordBatch:
     """A batch without columns that still knows its number of rows.
 

@@ -57,7 +57,7 @@ class ColumnType:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """What the footer and postscript of a file say."""
+    """The contents of the footer and postscript of a file."""
 
     postscript: Message
     footer: Message

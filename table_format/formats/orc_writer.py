@@ -21,14 +21,24 @@ from table_format.formats.orc_types import orc_schema, to_storage
 from table_format.formats.protocol import WrittenFile
 from table_format.formats.sinks import EncodedBytes
 from table_format.model.arrow_types import arrow_type
-from table_format.model.types import DataField
+from table_format.model.types import CharType, DataField, types_in
 from table_format.options.files import FileOptions
 
 _LEAST_THOROUGH_LEVEL: Final = 3
 """ORC knows two efforts; zstd's own default level is the higher of them."""
 
+_BLOCK_STEP: Final = 64 << 10
+"""Arrow compresses blocks of a multiple of this many bytes."""
+
+_PADDED_CHARACTERS: Final = 1 << 26
+"""Values of CHAR are padded to their length; an array of them may not become larger than Arrow can address."""
+
 _UNSEEN_RATIO: Final = 0.2
 """What Java takes for the share of buffered bytes that reach the file."""
+
+
+def _longest_char(fields: Sequence[DataField]) -> int:
+    return max((t.length for f in fields for t in types_in(f.type) if isinstance(t, CharType)), default=0)
 
 
 class OrcFileWriter:
@@ -39,6 +49,7 @@ class OrcFileWriter:
         self._types = [arrow_type(f.type) for f in fields]
         self._schema = orc_schema(fields)
         self._bounds = MeasuredBounds(fields)
+        self._most_rows = max(_PADDED_CHARACTERS // max(_longest_char(fields), 1), 1)
         self._sink = sink
         self._encoded = EncodedBytes()
         self._rows = 0
@@ -52,7 +63,7 @@ class OrcFileWriter:
             self._encoded,
             compression=compression,
             compression_strategy=strategy,
-            compression_block_size=options.orc_compression_block_size,
+            compression_block_size=-(-options.orc_compression_block_size // _BLOCK_STEP) * _BLOCK_STEP,
             stripe_size=options.block_size or options.orc_stripe_size,
             row_index_stride=options.orc_row_index_stride,
             dictionary_key_size_threshold=options.orc_dictionary_key_threshold,
@@ -68,7 +79,9 @@ class OrcFileWriter:
             message = f"expected columns of types {list(map(str, self._types))}, found {batch.schema}"
             raise InvalidData(message)
         self._bounds.add(batch)
-        self._write([to_storage(c, f.type) for c, f in zip(batch.columns, self._fields, strict=True)])
+        for start in range(0, batch.num_rows, self._most_rows):
+            columns = batch.slice(start, self._most_rows).columns
+            self._write([to_storage(c, f.type) for c, f in zip(columns, self._fields, strict=True)])
         self._rows += batch.num_rows
         before, after = self._flushed, self._encoded.total
         # A stripe is written when it is full; what came before it is in the file now.

@@ -80,7 +80,7 @@ def _internal(raw: float | bytes, data_type: DataType) -> InternalValue:
         case AnyTimestampType(precision=precision):
             return int(raw) * (_NANOS_PER_MILLI if precision <= _FILE_MILLI_PRECISION else _NANOS_PER_MICRO)
         case FloatingType() if isinstance(raw, float):
-            # Whoever wrote NaN as a bound did not order its values.
+            # A writer that gives NaN as a bound has not ordered its values.
             return None if math.isnan(raw) else raw
         case BooleanType():
             return bool(raw)

@@ -1,4 +1,4 @@
-"""Which columns of a Parquet file get a dictionary: those in which few values stand for many rows.
+"""Chooses the columns of a Parquet file that get a dictionary: those with few distinct values.
 
 A dictionary that is tried and given up in the middle of a row group costs more than all other encoding together, so the
 decision is made beforehand, once for each file, from rows spread over its first row group.
@@ -7,13 +7,18 @@ decision is made beforehand, once for each file, from rows spread over its first
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final, cast
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 _SAMPLE_ROWS: Final = 8192
+_PART_OF_SAMPLE: Final = 8
+"""One row in so many of the sample is looked at first."""
+
 _MIN_ROWS: Final = 64
 _MAX_DISTINCT_SHARE: Final = 0.1
 
@@ -29,17 +34,36 @@ def dictionary_columns(columns: Iterable[tuple[str, pa.ChunkedArray]]) -> list[s
     return [
         path
         for name, column in columns
-        if column.num_chunks
+        if column.num_chunks and not _is_varied(column)
         for path, leaf in _leaves(name, _sample(column))
         if _pays(leaf)
     ]
 
 
+def _is_varied(column: pa.ChunkedArray) -> bool:
+    """Whether a part of the sample has more values than all of it may have, so that the rest need not be looked at."""
+    rows = len(column)
+    if rows < _MIN_ROWS or pa.types.is_nested(column.type):
+        return False
+    sampled = _sampled_rows(rows)
+    part = column.take(sampled[::_PART_OF_SAMPLE])
+    distinct: int = pc.count_distinct(part).as_py()
+    return distinct >= _MAX_DISTINCT_SHARE * sampled.size
+
+
 def _sample(column: pa.ChunkedArray) -> pa.Array:
     rows = len(column)
     if rows > _SAMPLE_ROWS:
-        column = column.take(np.linspace(0, rows - 1, _SAMPLE_ROWS).astype(np.int64))
+        column = column.take(_sampled_rows(rows))
     return column.combine_chunks()
+
+
+@lru_cache(maxsize=4)
+def _sampled_rows(rows: int) -> npt.NDArray[np.int64]:
+    """Rows spread over so many; the columns of a file ask one after the other."""
+    sampled = np.arange(rows) if rows <= _SAMPLE_ROWS else np.linspace(0, rows - 1, _SAMPLE_ROWS).astype(np.int64)
+    sampled.flags.writeable = False
+    return sampled
 
 
 def _leaves(path: str, array: pa.Array) -> Iterator[tuple[str, pa.Array]]:

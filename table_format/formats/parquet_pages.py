@@ -220,7 +220,7 @@ def split_by_group(positions: Positions, group_rows: Sequence[int]) -> Iterator[
 
 
 def rows_within(pages: Sequence[Page], rows: Positions) -> Positions:
-    """Where rows of a row group lie among the rows of these pages, read one after the other.
+    """Return the positions of rows of a row group among the rows of these pages.
 
     >>> rows_within([Page(0, 3, 0, 1), Page(6, 3, 0, 1)], np.array([2, 6, 8])).tolist()
     [2, 3, 5]

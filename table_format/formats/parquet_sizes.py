@@ -42,7 +42,7 @@ def size_statistics(footer: bytes) -> list[Sizes]:
 
 
 def misfit(metadata: pq.FileMetaData, found: list[Sizes]) -> str | None:
-    """What is wrong with the size statistics of a file's footer; ``None`` if they fit its schema."""
+    """Return the error in the size statistics of a file's footer; ``None`` if they fit its schema."""
     columns = [metadata.schema.column(i) for i in range(len(metadata.schema))]
     if len(found) != len(columns) * metadata.num_row_groups:
         return f"{len(found)} column chunks in {metadata.num_row_groups} row groups of {len(columns)} columns"

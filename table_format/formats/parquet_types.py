@@ -68,7 +68,10 @@ def from_storage(array: pa.Array, data_type: DataType) -> pa.Array:
         pa.ArrowInvalid: the file holds something else in this column.
     """
     target = arrow_type(data_type)
-    return array if array.type == target else convert_leaves(array, data_type, target, _restored)
+    if array.type == target:
+        return array
+    # What stands below a null row need not be a value of its type.
+    return convert_leaves(array, data_type, target, _restored, spread_nulls=True)
 
 
 def _stored(array: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from table_format.errors import InvalidData
 from table_format.formats.codecs import checked_codec
+from table_format.formats.hidden_nulls import may_hide_nulls, without_hidden_nulls
 from table_format.formats.parquet_bounds import MAX_STATISTICS_BYTES, footer_bounds, leaf_positions
 from table_format.formats.parquet_dictionary import dictionary_columns
 from table_format.formats.parquet_footer import rewrite_tail
@@ -181,9 +182,11 @@ class ParquetFileWriter:
 
 
 def _stored(column: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray:
-    if not holds_int96(data_type):
-        return column
-    return pa.chunked_array([to_storage(chunk, data_type) for chunk in column.chunks])
+    if holds_int96(data_type):
+        column = pa.chunked_array([to_storage(chunk, data_type) for chunk in column.chunks])
+    if may_hide_nulls(column.type):
+        column = pa.chunked_array([without_hidden_nulls(chunk) for chunk in column.chunks])
+    return column
 
 
 def _has_long_values(column: pa.ChunkedArray) -> bool:

@@ -1,4 +1,4 @@
-"""What a file format is to the rest of the library: it writes batches to a sink and reads them back.
+"""The interface of file formats: write batches to a sink, and read them back.
 
 A format knows columns and their types, but no tables: keys, sequence numbers, schema evolution and metadata are the
 business of ``rolling_writer`` and ``data_file_reader``.
@@ -21,7 +21,7 @@ from table_format.options.files import FileOptions
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """What a writer knows about the file it closed; ``bounds`` are exact and belong to the fields by position."""
+    """The facts of a closed file. ``bounds`` are exact and belong to the fields by position."""
 
     row_count: int
     file_size: int
@@ -34,7 +34,7 @@ BoundsTest: TypeAlias = Callable[[Mapping[str, ColumnBounds]], bool]
 
 @dataclass(frozen=True, slots=True)
 class RowGroupFilter:
-    """Which parts of a file need not be read: those whose bounds of ``fields`` fail the test."""
+    """Skips the parts of a file whose bounds of ``fields`` fail the test."""
 
     fields: tuple[DataField, ...]
     may_match: BoundsTest
@@ -42,7 +42,7 @@ class RowGroupFilter:
 
 @dataclass(frozen=True, slots=True)
 class RowGroups:
-    """What a filter makes of a file: how many parts it has, and the positions of the rows in those that are read."""
+    """The result of a filter on a file: its number of parts, and the positions of the rows in the parts to read."""
 
     count: int
     kept: tuple[range, ...]

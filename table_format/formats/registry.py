@@ -1,4 +1,4 @@
-"""The file formats by name. A file says by its extension what it is; options say only what new files are.
+"""The file formats by name. The extension of a file names its format; options only choose the format of new files.
 
 A new one takes a module beside this one, a line in ``_BUILT_IN`` and its facts in ``options/file_formats``; a program
 adds its own by ``register_format``.

@@ -6,19 +6,20 @@ Format chapter 06, section 6; Java ``KeyValueDataFileWriter``, ``RowDataFileWrit
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from itertools import cycle, repeat
 from typing import Final, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from table_format.codecs.binary_row import serialize_row
-from table_format.codecs.content_name import content_uuid
 from table_format.errors import InvalidData
-from table_format.formats.index_writer import DataFileIndexWriter, index_writer
+from table_format.formats.index_writer import DataFileIndexWriter, index_file_name, index_writer
+from table_format.formats.long_decimals import as_stored, columns_with_long_decimals, is_long
 from table_format.formats.protocol import FormatWriter, WrittenFile
 from table_format.formats.registry import format_of
-from table_format.io.paths import POSTPONE_BUCKET, data_file_name, file_index_name
+from table_format.io.paths import POSTPONE_BUCKET, TablePaths, data_file_name, external_directory, external_uri, sibling
 from table_format.io.table_store import TableStore
 from table_format.io.uncommitted_files import DeletingOnFailure, delete_uncommitted
 from table_format.kernels.bounds import ColumnBounds
@@ -28,6 +29,7 @@ from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta, F
 from table_format.model.row_kind import RowKind
 from table_format.model.schema import KEY_FIELD_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from table_format.model.types import BytesType, DataField, DataType
+from table_format.options.files import FileOptions
 from table_format.options.table_options import TableOptions
 
 _DATA_FILE_PREFIX: Final = "data-"
@@ -40,7 +42,7 @@ _IS_RETRACT: Final = np.array([kind.is_retract for kind in RowKind])
 
 
 class BucketToWrite(Protocol):
-    """What names and contents of new files depend on; ``BucketFiles`` has it."""
+    """The facts that the names and contents of new files depend on; ``BucketFiles`` has them."""
 
     @property
     def store(self) -> TableStore:
@@ -105,10 +107,15 @@ class RollingDataFileWriter:
         self._target = bucket.target_file_bytes
         self._prefix = prefix or (options.changelog.prefix if changelog else _DATA_FILE_PREFIX)
         self._uuid = bucket.store.runtime.ids.uuid()
+        self._places = _places(bucket.store, options.files)
         self._next_sequence_number = first_sequence_number
         self._is_thin = schema.is_primary_key_table and self._files.thin_mode
         self._fields = schema.thin_fields if self._is_thin else schema.physical_fields
+        thin_keys = schema.trimmed_primary_keys if self._is_thin else ()
+        names = (field.name for field in schema.fields)
+        self._without_statistics = self._files.without_statistics(names, uncounted=thin_keys)
         # Neither changes nor postponed rows are looked for by their values.
+        self._long_decimals = columns_with_long_decimals(schema.fields, options.merge)
         self._has_indexes = not changelog and bucket.bucket != POSTPONE_BUCKET
         self._begun = 0
         self._current: _OpenFile | None = None
@@ -120,7 +127,7 @@ class RollingDataFileWriter:
         Raises:
             InvalidData: the columns are others, or a value cannot be stored.
         """
-        for piece in self._pieces(batch):
+        for piece in self._pieces(as_stored(batch, self._long_decimals, self._format.identifier)):
             if self._current is None:
                 self._current = self._begin()
             self._current.write(piece)
@@ -138,10 +145,12 @@ class RollingDataFileWriter:
         if self._current is not None:
             current, self._current = self._current, None
             current.abandon()
-            self._delete(current.name, current.extra_files)
+            extra_files = (sibling(current.path, name) for name in current.extra_files)
+            delete_uncommitted(self._store.io, (current.path, *extra_files))
+        paths = self._store.paths
         while self._closed:
             file = self._closed.pop()
-            self._delete(file.file_name, file.extra_files)
+            delete_uncommitted(self._store.io, paths.files_of(self._partition_text, self._bucket, file))
 
     def _pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Parts small enough that the size of the file can be looked at in time."""
@@ -154,12 +163,14 @@ class RollingDataFileWriter:
     def _begin(self) -> _OpenFile:
         name = data_file_name(self._prefix, self._uuid, self._begun, self._format.identifier)
         self._begun += 1
-        path = self._path(name)
+        place = next(self._places)
+        path = place.file_in_bucket(self._partition_text, self._bucket, name)
         index = index_writer(self._schema, self._options.file_index) if self._has_indexes else None
         sink = self._store.io.open_output(path)
         with DeletingOnFailure(lambda: self._discard(sink, path)):
             writer = self._format.open_writer(sink, self._fields, self._files)
-        return _OpenFile(name, sink, writer, self._schema, self._fields, index)
+        is_external = place.root != self._store.paths.root
+        return _OpenFile(name, path, sink, writer, self._schema, self._fields, index, is_external=is_external)
 
     def _finish(self) -> None:
         current = self._current
@@ -178,27 +189,22 @@ class RollingDataFileWriter:
         data = file.index.finish()
         if len(data) <= self._options.file_index.in_manifest_threshold:
             return data
-        name = file_index_name(file.name, content_uuid(self._uuid, data))
+        name = index_file_name(file.name, self._uuid, data)
         file.extra_files = (name,)
-        self._store.io.create(self._path(name), data)
+        self._store.io.create(sibling(file.path, name), data)
         return None
-
-    def _delete(self, name: str, extra_files: tuple[str, ...]) -> None:
-        delete_uncommitted(self._store.io, (self._path(each) for each in (name, *extra_files)))
 
     def _discard(self, sink: pa.NativeFile, path: str) -> None:
         with suppress(OSError):
             sink.close()
         delete_uncommitted(self._store.io, (path,))
 
-    def _path(self, name: str) -> str:
-        return self._store.paths.file_in_bucket(self._partition_text, self._bucket, name)
-
     def _meta(self, file: _OpenFile, written: WrittenFile, embedded_index: bytes | None) -> DataFileMeta:
         bounds = {f.name: b for f, b in zip(self._fields, written.bounds, strict=True)}
         if self._is_thin:
             bounds |= {KEY_FIELD_PREFIX + key: bounds[key] for key in self._schema.trimmed_primary_keys}
         minimum, maximum = self._sequence_numbers(bounds, written.row_count)
+        value_stats, value_stats_cols = self._value_stats(bounds)
         return DataFileMeta(
             file_name=file.name,
             file_size=written.file_size,
@@ -208,7 +214,8 @@ class RollingDataFileWriter:
             key_stats=self._stats(self._schema.key_fields, bounds)
             if self._schema.is_primary_key_table
             else EMPTY_STATS,
-            value_stats=self._stats(self._schema.fields, bounds),
+            value_stats=value_stats,
+            value_stats_cols=value_stats_cols,
             min_sequence_number=minimum,
             max_sequence_number=maximum,
             schema_id=self._schema.id,
@@ -218,6 +225,7 @@ class RollingDataFileWriter:
             extra_files=file.extra_files,
             embedded_file_index=embedded_index,
             file_source=self._source,
+            external_path=external_uri(file.path) if file.is_external else None,
         )
 
     def _sequence_numbers(self, bounds: Mapping[str, ColumnBounds], rows: int) -> tuple[int, int]:
@@ -231,12 +239,23 @@ class RollingDataFileWriter:
         message = f"rows of a primary key table need a {SEQUENCE_NUMBER.name} each"
         raise InvalidData(message)
 
+    def _value_stats(self, bounds: Mapping[str, ColumnBounds]) -> tuple[SimpleStats, tuple[str, ...] | None]:
+        """Statistics of all columns, or of those that have some, with their names, where the table wants that.
+
+        Readers of version 0.9 rely on the positions of all columns.
+        """
+        fields = self._schema.fields
+        if not self._files.stats_dense_store:
+            return self._stats(fields, bounds), None
+        known = tuple(f for f in fields if not self._stored(f, bounds).is_unknown)
+        names = None if len(known) == len(fields) else tuple(f.name for f in known)
+        return self._stats(known, bounds), names
+
+    def _stored(self, field: DataField, bounds: Mapping[str, ColumnBounds]) -> ColumnBounds:
+        return stored_bounds(_comparable(bounds[field.name], field.type), self._stats_mode(field.name))
+
     def _stats(self, fields: Sequence[DataField], bounds: Mapping[str, ColumnBounds]) -> SimpleStats:
-        """Statistics over all of the fields, never over some: readers of version 0.9 rely on the positions."""
-        modes = (self._stats_mode(f.name) for f in fields)
-        stored = [
-            stored_bounds(_comparable(bounds[f.name], f.type), mode) for f, mode in zip(fields, modes, strict=True)
-        ]
+        stored = [self._stored(f, bounds) for f in fields]
         types = [f.type.with_nullable(True) for f in fields]
         return SimpleStats(
             serialize_row(types, [b.minimum for b in stored]),
@@ -251,7 +270,7 @@ class RollingDataFileWriter:
         if name.startswith(KEY_FIELD_PREFIX) or is_thin_key:
             own_mode = self._files.column_stats_modes.get(column) if is_thin_key else None
             return own_mode or SYSTEM_STATS_MODE
-        return self._files.stats_mode_of(name)
+        return "none" if name in self._without_statistics else self._files.stats_mode_of(name)
 
 
 class _OpenFile:
@@ -260,13 +279,18 @@ class _OpenFile:
     def __init__(
         self,
         name: str,
+        path: str,
         sink: pa.NativeFile,
         writer: FormatWriter,
         schema: TableSchema,
         fields: Sequence[DataField],
         index: DataFileIndexWriter | None,
+        *,
+        is_external: bool,
     ) -> None:
         self.name = name
+        self.path = path
+        self.is_external = is_external
         self.writer = writer
         self.index = index
         self.extra_files: tuple[str, ...] = ()
@@ -279,9 +303,8 @@ class _OpenFile:
         self._last: pa.RecordBatch | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self.writer.write(batch if len(self._columns) == batch.num_columns else batch.select(self._columns))
-        if self.index is not None:
-            self.index.write(batch)
+        with nullcontext() if self.index is None else self.index.written_beside(batch):
+            self.writer.write(batch if len(self._columns) == batch.num_columns else batch.select(self._columns))
         if self._has_kinds:
             kinds = batch.column(VALUE_KIND.name).to_numpy()
             self.delete_row_count += int(np.count_nonzero(_IS_RETRACT[kinds]))
@@ -294,15 +317,16 @@ class _OpenFile:
         return EMPTY_ROW if self._last is None else self._key(self._last)
 
     def finish(self) -> WrittenFile:
-        """Close the file: afterwards it is complete and durable."""
-        written = self.writer.close()
-        self._sink.close()
+        """Close the file: afterwards it is complete and durable, and so are its indexes in memory."""
+        with nullcontext() if self.index is None else self.index.finished_beside():
+            written = self.writer.close()
+            self._sink.close()
         return written
 
     def abandon(self) -> None:
         """Close the file as it is, to be deleted."""
         self.writer.discard()
-        # Whatever the store has to say about a file nobody wants: it is deleted next.
+        # Ignore errors of the store about an unwanted file: it is deleted next.
         with suppress(OSError):
             self._sink.close()
 
@@ -311,8 +335,17 @@ class _OpenFile:
         return serialize_row([f.type for f in self._keys], values)
 
 
+def _places(store: TableStore, options: FileOptions) -> Iterator[TablePaths]:
+    """Where one file after the other goes: to the table, or to its external paths in turn, from any of them on."""
+    roots = tuple(map(external_directory, options.external_paths_in_use))
+    if not roots:
+        return repeat(store.paths)
+    first = int(store.runtime.random.random() * len(roots))
+    return cycle(store.paths.elsewhere(root) for root in (*roots[first:], *roots[:first]))
+
+
 def _comparable(bounds: ColumnBounds, data_type: DataType) -> ColumnBounds:
-    """Without bounds of bytes: Java up to 1.4 states none and was never seen to compare them."""
-    if isinstance(data_type, BytesType):
+    """Without bounds that readers do not compare: of bytes, for which Java states none up to 1.4, and long decimals."""
+    if isinstance(data_type, BytesType) or is_long(bounds.minimum, data_type) or is_long(bounds.maximum, data_type):
         return ColumnBounds(None, None, bounds.null_count, bounds.row_count)
     return bounds

@@ -25,7 +25,7 @@ class CountingSink:
 
 
 class EncodedBytes(io.BytesIO):
-    """Where Arrow's writers write to: memory, which neither fails nor can be interrupted.
+    """The sink of Arrow's writers: memory, which neither fails nor can be interrupted.
 
     Arrow's ORC writer throws in a destructor when its sink fails, which ends the process, and each writer of Arrow
     writes a footer when it is collected as garbage. So no writer gets the sink of a file: it fills this buffer, and the

@@ -1,4 +1,4 @@
-"""What writers of buckets have in common whose rows go straight to an open file; memory is that of one row group."""
+"""The common part of bucket writers whose rows go directly to an open file. Memory holds one row group."""
 
 from __future__ import annotations
 

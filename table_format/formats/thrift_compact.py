@@ -129,16 +129,8 @@ class ThriftCursor:
 
     def varint(self) -> int:
         """An unsigned number."""
-        value = shift = 0
-        while True:
-            byte = self.byte()
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
-            if shift > 63:
-                message = "a thrift number is too long"
-                raise ValueError(message)
+        value, self.at = _varint(self.data, self.at)
+        return value
 
     def zigzag(self) -> int:
         """A signed number."""
@@ -180,10 +172,10 @@ class ThriftCursor:
             ]
         )
 
-    def skip(self, kind: int, depth: int = 0) -> None:
+    def skip(self, kind: int) -> None:
         """Pass over the value of a field."""
         if kind not in _BOOLEANS:
-            self._skip_value(kind, depth)
+            self.at = _end_of_value(self.data, self.at, kind, 0)
 
     def _value(self, kind: int, depth: int) -> Value:
         _check_depth(depth)
@@ -202,31 +194,70 @@ class ThriftCursor:
             return self.struct(depth + 1)
         raise _unknown_type(kind)
 
-    def _skip_value(self, kind: int, depth: int) -> None:
-        # Numbers and bytes first: most of a footer is these.
+
+def _end_of_value(data: bytes, at: int, kind: int, depth: int) -> int:
+    """Where the value that begins there ends. One call for each struct and list: a footer has thousands of values."""
+    if kind == _STRUCT:
+        return _end_of_struct(data, at, depth)
+    if kind in _LISTS:
+        return _end_of_list(data, at, depth)
+    if kind in _NUMBERS:
+        while data[at] >= 0x80:
+            at += 1
+        return at + 1
+    if kind == _BINARY:
+        length, at = _varint(data, at)
+        if length > len(data) - at:
+            raise IndexError
+        return at + length
+    if kind in _SINGLE_BYTES:
+        return at + 1
+    if kind == _DOUBLE:
+        return at + _DOUBLE_BYTES
+    raise _unknown_type(kind)
+
+
+def _end_of_struct(data: bytes, at: int, depth: int) -> int:
+    _check_depth(depth)
+    while (header := data[at]) != 0:
+        at += 1
+        if header < 0x10:
+            _, at = _varint(data, at)  # the id, which is no step from the last one
+        kind = header & 0x0F
         if kind in _NUMBERS:
-            data, at = self.data, self.at
             while data[at] >= 0x80:
                 at += 1
-            self.at = at + 1
-        elif kind == _BINARY:
-            self.take(self.varint())
-        elif kind in _SINGLE_BYTES:
-            self.at += 1
-        elif kind == _DOUBLE:
-            self.at += _DOUBLE_BYTES
-        elif kind in _LISTS:
-            _check_depth(depth)
-            size, element = self.list_header()
-            for _ in range(size):
-                self._skip_value(element, depth + 1)
-        elif kind == _STRUCT:
-            _check_depth(depth)
-            for _, inner in self.fields():
-                if inner not in _BOOLEANS:
-                    self._skip_value(inner, depth + 1)
-        else:
-            raise _unknown_type(kind)
+            at += 1
+        elif kind not in _BOOLEANS:
+            at = _end_of_value(data, at, kind, depth + 1)
+    return at + 1
+
+
+def _end_of_list(data: bytes, at: int, depth: int) -> int:
+    _check_depth(depth)
+    header = data[at]
+    at += 1
+    size, kind = header >> 4, header & 0x0F
+    if size == _LONG_FORM:
+        size, at = _varint(data, at)
+    if size > len(data):
+        raise IndexError
+    for _ in range(size):
+        at = _end_of_value(data, at, kind, depth + 1)
+    return at
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """An unsigned number, and where it ends."""
+    value = shift = 0
+    while (byte := data[at]) >= 0x80:
+        value |= (byte & 0x7F) << shift
+        at += 1
+        shift += 7
+        if shift > 63:
+            message = "a thrift number is too long"
+            raise ValueError(message)
+    return value | byte << shift, at + 1
 
 
 def _check_depth(depth: int) -> None:

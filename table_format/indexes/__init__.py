@@ -1,1 +1,1 @@
-"""Indexes beside data files: deletion vectors, file indexes, hash and key indexes."""
+"""Indexes of data files: deletion vectors, file indexes, hash indexes and key indexes."""

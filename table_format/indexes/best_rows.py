@@ -1,4 +1,4 @@
-"""The rows of a data file that come first in an order, from its indexes alone: the data file is not opened.
+"""Finds the first rows of a data file in an order from its indexes alone, without opening the file.
 
 Java ``RangeBitmapFileIndex.visitTopN``; here bit slices do the same for numbers.
 """

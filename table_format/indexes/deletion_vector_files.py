@@ -2,13 +2,13 @@
 ``DeletionVectorIndexFileWriter``).
 
 A bucket has one file for all its vectors. A partition without buckets may have as many data files as it likes, so its
-vectors are spread over files of about ``deletion-vector.index-file.target-size``: a later DELETE writes only those anew
+vectors are spread over files of about ``deletion-vector.index-file.target-size``: a later DELETE rewrites only those
 that it touches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from table_format.codecs.content_name import content_uuid
 from table_format.codecs.deletion_vector import DeletionVector, EncodedVector, encode_index_file, index_file_of
@@ -19,27 +19,32 @@ from table_format.model.manifest import DELETION_VECTORS, DeletionVectorRange, I
 
 
 def write_deletion_vector_files(
-    store: TableStore, vectors: Mapping[str, DeletionVector], *, target_bytes: int
+    store: TableStore, vectors: Mapping[str, DeletionVector], path_of: Callable[[str], str], *, target_bytes: int
 ) -> tuple[IndexFileMeta, ...]:
     """Write the vectors of some data files to files that nothing names yet; none is left when one cannot be written.
 
-    A file ends with the vector that takes it beyond ``target_bytes``. Raises ``OSError``.
+    ``path_of`` says where an index file of a name lies. A file ends with the vector that takes it beyond
+    ``target_bytes``. Raises ``OSError``.
     """
     written: list[IndexFileMeta] = []
-    with DeletingOnFailure(lambda: delete_uncommitted(store.io, (store.paths.index(f.file_name) for f in written))):
+    with DeletingOnFailure(lambda: delete_uncommitted(store.io, (path_of(f.file_name) for f in written))):
         for part in _parts(vectors, target_bytes):
-            written.append(_written(store, *index_file_of(part)))  # noqa: PERF401 - a failure deletes those before
+            written.append(_written(store, path_of, *index_file_of(part)))  # noqa: PERF401 - a failure deletes those before
     return tuple(written)
 
 
-def write_deletion_vectors(store: TableStore, vectors: Mapping[str, DeletionVector]) -> IndexFileMeta:
+def write_deletion_vectors(
+    store: TableStore, vectors: Mapping[str, DeletionVector], path_of: Callable[[str], str]
+) -> IndexFileMeta:
     """Write the vectors of some data files to one file that nothing names yet."""
-    return _written(store, *encode_index_file(vectors))
+    return _written(store, path_of, *encode_index_file(vectors))
 
 
-def _written(store: TableStore, data: bytes, ranges: tuple[DeletionVectorRange, ...]) -> IndexFileMeta:
+def _written(
+    store: TableStore, path_of: Callable[[str], str], data: bytes, ranges: tuple[DeletionVectorRange, ...]
+) -> IndexFileMeta:
     name = index_name(content_uuid(store.runtime.ids.uuid(), data), 0)
-    path = store.paths.index(name)
+    path = path_of(name)
     with DeletingOnFailure(lambda: delete_uncommitted(store.io, (path,))):
         store.io.create(path, data)
     return IndexFileMeta(

@@ -1,4 +1,4 @@
-"""Deletion vectors of a table: where each data file's vector lies, and reading it (format chapter 08, section 2).
+"""The deletion vectors of a table: locates and reads the vector of each data file (format chapter 08, section 2).
 
 Java ``DeletionVectorsIndexFile``. The index manifest of a snapshot names the live index files; a range in one of them
 belongs to one data file. Index files lie in the table's ``index`` directory, or beside the data files
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 from table_format.codecs.content_name import check_content, states_content
 from table_format.codecs.deletion_vector import (
@@ -22,7 +22,7 @@ from table_format.codecs.deletion_vector import (
 )
 from table_format.errors import BadEncoding, UnsupportedFeature
 from table_format.io.file_io import FileIO
-from table_format.io.paths import TablePaths, is_plain_path, without_scheme
+from table_format.io.paths import is_plain_path, without_scheme
 from table_format.io.sound_files import opened_file
 from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
@@ -34,14 +34,14 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 @dataclass(frozen=True, slots=True)
 class BucketDeletions:
-    """The deletion files of a bucket by data file, and the live index files they lie in."""
+    """The deletion files of a bucket by data file, and their live index files."""
 
     files: Mapping[str, DeletionFile] = field(default_factory=dict)
     index_files: tuple[IndexFileMeta, ...] = ()
 
 
 class DeletionVectorSource(Protocol):
-    """Which rows of data files are not there any more."""
+    """A source of the deleted rows of data files."""
 
     def of(self, file: DataFileMeta) -> DeletionVector | None:
         """The vector of a data file, if it has one with deleted rows."""
@@ -49,7 +49,7 @@ class DeletionVectorSource(Protocol):
 
 
 class VectorReader:
-    """Reads deletion vectors; one reader serves data files whose vectors lie in the same index file.
+    """Reads deletion vectors. One reader serves data files whose vectors are in the same index file.
 
     An index file whose name states its content is read and checked whole, once for all vectors asked for one after the
     other. Of others only the vector is read, which has a checksum of its own.
@@ -131,16 +131,14 @@ def read_deletion_vector(io: FileIO, file: DeletionFile, row_count: int) -> Dele
     return VectorReader(io).read(file, row_count)
 
 
+IndexPath: TypeAlias = Callable[[bytes, int, str], str]
+"""The path of an index file of a table by partition, bucket and name."""
+
+
 def deletion_files(
-    entries: Iterable[IndexManifestEntry],
-    paths: TablePaths,
-    partition_text: Callable[[bytes], str],
-    *,
-    beside_data: bool,
+    entries: Iterable[IndexManifestEntry], path_of: IndexPath
 ) -> dict[BucketId, dict[str, DeletionFile]]:
     """The deletion files of a snapshot by partition and bucket, and there by data file.
-
-    ``beside_data`` is the option ``index-file-in-data-file-dir``.
 
     Raises:
         UnsupportedFeature: an index file lies outside the file system.
@@ -150,7 +148,7 @@ def deletion_files(
     for entry in entries:
         if entry.index_file.index_type != DELETION_VECTORS:
             continue
-        path = index_file_path(entry, paths, partition_text, beside_data=beside_data)
+        path = index_file_path(entry, path_of)
         files = found.setdefault(entry.bucket_id, {})
         for range_ in entry.index_file.deletion_vector_ranges or ():
             if range_.data_file in files:
@@ -160,13 +158,12 @@ def deletion_files(
     return found
 
 
-def index_file_path(
-    entry: IndexManifestEntry, paths: TablePaths, partition_text: Callable[[bytes], str], *, beside_data: bool
-) -> str:
+def index_file_path(entry: IndexManifestEntry, path_of: IndexPath) -> str:
     """Where an index file lies.
 
     Raises:
         UnsupportedFeature: it lies outside the file system.
+        BadEncoding: raised by ``path_of``.
     """
     file = entry.index_file
     if file.external_path is not None:
@@ -175,6 +172,4 @@ def index_file_path(
             feature = f"the index file '{file.external_path}' outside the file system"
             raise UnsupportedFeature(feature)
         return path
-    if beside_data:
-        return paths.file_in_bucket(partition_text(entry.partition), entry.bucket, file.file_name)
-    return paths.index(file.file_name)
+    return path_of(entry.partition, entry.bucket, file.file_name)

@@ -1,4 +1,4 @@
-"""Reading the indexes of data files: which rows of a file a filter can select (format chapter 09, section 7).
+"""Reads the indexes of data files to find which rows a filter can select (format chapter 09, section 7).
 
 Java ``FileIndexEvaluator``, ``FileIndexPredicate``. An index follows the schema its file was written with, so columns
 are matched by field id; where the type has changed in a way that changes what is indexed the index says nothing. The
@@ -12,28 +12,32 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from table_format.codecs.content_name import check_content, states_content
-from table_format.codecs.file_index import IndexPlace, IndexPlaces, check_places, decode_head, head_length
-from table_format.errors import BadEncoding, CorruptionError, LimitExceeded, MissingFile
-from table_format.io.file_io import FileIO
-from table_format.io.sound_files import opened_file, read_file
+from table_format.codecs.content_name import states_content
+from table_format.codecs.file_index import IndexPlace
+from table_format.errors import CorruptionError
+from table_format.indexes.index_container import (
+    FIRST_READS,
+    Container,
+    FirstReads,
+    checked_container,
+    container_of,
+    unchecked_container,
+)
 from table_format.io.table_store import TableStore
 from table_format.kernels.file_index import INDEX_TYPES
 from table_format.kernels.file_index.bitmap import BitmapReader
 from table_format.kernels.file_index.bsi import BsiReader
 from table_format.kernels.file_index.conditions import Condition, SoughtValues, condition_of
 from table_format.kernels.file_index.empty import EmptyIndex
-from table_format.kernels.file_index.payload import Payload
 from table_format.kernels.file_index.protocol import IndexReader, IndexType
 from table_format.kernels.file_index.range_bitmap import RangeBitmapReader
-from table_format.kernels.file_index.results import UNKNOWN, IndexResult, Leaf, Skip, evaluate, narrowed
-from table_format.limits import MAX_FILE_INDEX_BYTES
-from table_format.model.arrow_calls import read_at
+from table_format.kernels.file_index.results import UNKNOWN, IndexResult, Leaf, Skip, evaluate_normal, narrowed
+from table_format.kernels.predicate import normalise
 from table_format.model.data_file import DataFileMeta
 from table_format.model.file_index import BITMAP, BSI, RANGE_BITMAP
 from table_format.model.predicate import And, Compare, CompareOp, In, Literal, Or, Predicate, columns_of
@@ -45,22 +49,16 @@ from table_format.model.types import (
 
 INDEX_SUFFIX: Final = ".index"
 
-_FIRST_READ: Final = 4096
-"""Most heads fit in it, and small indexes whole."""
-
 _log = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
-
-Read: TypeAlias = Callable[[int, int], bytes]
-"""Bytes of a container, by their start and number."""
 
 
 class FileIndexes:
     """The indexes of the data files of one table, for filters over columns of ``read_schema``.
 
     ``schemas`` holds the schema of every file by id. A condition is prepared once for all files. Of what was read of
-    index files, up to ``kept_bytes`` is kept, and not read again.
+    index files, up to ``kept_bytes`` is kept, and not read again. ``first_reads`` holds for this process.
     """
 
     def __init__(
@@ -70,26 +68,38 @@ class FileIndexes:
         read_schema: TableSchema,
         *,
         kept_bytes: int = 0,
+        first_reads: FirstReads = FIRST_READS,
     ) -> None:
         self._store = store
         self._schemas = schemas
         self._read_schema = read_schema
-        self._kept: dict[str, _Container] = {}
+        self._first_reads = first_reads
+        self._kept: dict[str, Container] = {}
         self._free_bytes = kept_bytes
-        self._conditions: dict[Leaf, tuple[DataField, Condition | None]] = {}
+        # By identity: comparing conditions for each file would cost more than evaluating them.
+        self._normal: dict[int, tuple[Predicate, Predicate]] = {}
+        self._conditions: dict[int, tuple[Leaf, DataField, Condition | None]] = {}
 
     def __reduce__(self) -> tuple[type[FileIndexes], tuple[object, ...]]:
         # What is kept stays in its process.
         return FileIndexes, (self._store, self._schemas, self._read_schema)
 
+    def normal(self, predicate: Predicate) -> Predicate:
+        """The predicate with NOT at its leaves, always the same object for the same predicate."""
+        found = self._normal.get(id(predicate))
+        if found is None:
+            # The predicate is kept as well, so that no other one can have its identity.
+            found = self._normal[id(predicate)] = predicate, normalise(predicate)
+        return found[1]
+
     def condition(self, leaf: Leaf) -> tuple[DataField, Condition | None]:
         """The column of the read schema that a condition is on, and the condition as indexes evaluate it."""
-        found = self._conditions.get(leaf)
+        found = self._conditions.get(id(leaf))
         if found is None:
             (column,) = columns_of(leaf)
             field = self._read_schema.field(column)
-            found = self._conditions[leaf] = field, condition_of(leaf, field.type)
-        return found
+            found = self._conditions[id(leaf)] = leaf, field, condition_of(leaf, field.type)
+        return found[1:]
 
     def evaluated(
         self,
@@ -98,50 +108,45 @@ class FileIndexes:
         file: DataFileMeta,
         evaluation: Callable[[FileIndex], _Result],
         otherwise: _Result,
+        *,
+        for_look_ups: bool = False,
     ) -> _Result:
         """What is evaluated on a file's indexes; ``otherwise`` where they are missing or damaged, which is logged.
 
+        ``for_look_ups`` says that bloom filters may be enough: then other indexes are read when they are needed.
         Raises ``OSError``.
         """
+        schema = self._schemas[file.schema_id]
         try:
-            with self._opened(partition_text, bucket, file) as index:
-                return evaluation(index)
+            name = index_file(file)
+            if name is None:
+                path = self._store.paths.data_file(partition_text, bucket, file)
+                return evaluation(
+                    FileIndex(self, container_of(file.embedded_file_index, path, self._first_reads), schema, file)
+                )
+            path = self._store.paths.beside(partition_text, bucket, file, name)
+            container = self._kept.get(path)
+            if container is None and states_content(path):
+                container = checked_container(self._store.io, path, for_look_ups=for_look_ups)
+                self._keep(container)
+            if container is not None:
+                return evaluation(FileIndex(self, container, schema, file))
+            with unchecked_container(self._store.io, path, self._first_reads) as opened:
+                return evaluation(FileIndex(self, opened, schema, file))
         except CorruptionError as error:
             _log.warning("the index of a data file is not used, and the file is read instead: %s", error)
             return otherwise
 
-    @contextmanager
-    def _opened(self, partition_text: str, bucket: int, file: DataFileMeta) -> Iterator[FileIndex]:
-        schema = self._schemas[file.schema_id]
-        name = _index_file(file)
-        if name is None:
-            path = self._store.paths.data_file(partition_text, bucket, file)
-            yield FileIndex(self, _container(file.embedded_file_index, path), schema, file)
-            return
-        path = self._store.paths.file_in_bucket(partition_text, bucket, name)
-        if path in self._kept:
-            yield FileIndex(self, self._kept[path], schema, file)
-            return
-        if states_content(path):
-            data = _checked(self._store.io, path)
-            container = _container(data, path)
-            self._keep(container, len(data))
-            yield FileIndex(self, container, schema, file)
-            return
-        with opened_file(self._store.io, path) as source:
-            container = _opened(lambda start, length: read_at(source, length, start), source.size(), path)
-            yield FileIndex(self, container, schema, file)
-
-    def _keep(self, container: _Container, size: int) -> None:
+    def _keep(self, container: Container) -> None:
         # Several threads may come here; they keep a few bytes too many at most.
-        if size <= self._free_bytes:
-            self._free_bytes -= size
+        if container.size <= self._free_bytes:
+            self._free_bytes -= container.size
             self._kept[container.path] = container
 
 
 def has_index(file: DataFileMeta) -> bool:
     """Whether a file has indexes, in the manifest or beside it."""
-    return file.embedded_file_index is not None or _index_file(file) is not None
+    return file.embedded_file_index is not None or index_file(file) is not None
 
 
 def names_of_indexes(
@@ -154,20 +159,29 @@ def names_of_indexes(
     Raises:
         CorruptionError: they are missing or damaged.
     """
+    with opened_indexes(store, partition_text, bucket, file, checks_content=checks_content) as container:
+        return frozenset() if container is None else _pairs(container)
+
+
+@contextmanager
+def opened_indexes(
+    store: TableStore, partition_text: str, bucket: int, file: DataFileMeta, *, checks_content: bool = False
+) -> Iterator[Container | None]:
+    """The container with the indexes of a file, ``None`` if it has none; arguments and errors as above."""
+    name = index_file(file)
+    path = store.paths.beside(partition_text, bucket, file, name or file.file_name)
     if file.embedded_file_index is not None:
-        container = _container(file.embedded_file_index, store.paths.data_file(partition_text, bucket, file))
-        return _pairs(container)
-    name = _index_file(file)
-    if name is None:
-        return frozenset()
-    path = store.paths.file_in_bucket(partition_text, bucket, name)
-    if checks_content and states_content(path):
-        return _pairs(_container(_checked(store.io, path), path))
-    with opened_file(store.io, path) as source:
-        return _pairs(_opened(lambda start, length: read_at(source, length, start), source.size(), path))
+        yield container_of(file.embedded_file_index, path)
+    elif name is None:
+        yield None
+    elif checks_content and states_content(path):
+        yield checked_container(store.io, path)
+    else:
+        with unchecked_container(store.io, path) as container:
+            yield container
 
 
-def _pairs(container: _Container) -> frozenset[tuple[str, str]]:
+def _pairs(container: Container) -> frozenset[tuple[str, str]]:
     return frozenset((column, index_type) for column, types in container.places.items() for index_type in types)
 
 
@@ -208,23 +222,8 @@ def _columns_with_rows(options: Mapping[str, str]) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Container:
-    """Where the indexes of a file lie, and how their bytes are read."""
-
-    places: IndexPlaces
-    read: Read
-    size: int
-    path: str
-
-    def payload(self, place: IndexPlace) -> Payload:
-        if place.length > MAX_FILE_INDEX_BYTES:
-            raise LimitExceeded(self.path, f"an index of {place.length} bytes is longer than {MAX_FILE_INDEX_BYTES}")
-        return Payload(place.length, lambda start, length: self.read(place.start + start, length), self.path)
-
-
-@dataclass(frozen=True, slots=True)
 class Evidence:
-    """What one index of a file says of a condition on its column."""
+    """The result of one index of a file for a condition on its column."""
 
     column: str
     index_type: str
@@ -237,7 +236,7 @@ class Evidence:
 class FileIndex:
     """The indexes of one data file."""
 
-    def __init__(self, indexes: FileIndexes, container: _Container, schema: TableSchema, file: DataFileMeta) -> None:
+    def __init__(self, indexes: FileIndexes, container: Container, schema: TableSchema, file: DataFileMeta) -> None:
         self._indexes = indexes
         self._container = container
         self._schema = schema
@@ -251,12 +250,13 @@ class FileIndex:
         Raises:
             CorruptionError: an index that had to be read is damaged.
         """
-        return evaluate(predicate, self._leaf)
+        return evaluate_normal(self._indexes.normal(predicate), self._leaf)
 
     def evidence(self, predicate: Predicate) -> tuple[IndexResult, tuple[Evidence, ...]]:
         """As ``evaluate``, and what each index that was read says of each condition on its column."""
         found: list[Evidence] = []
-        return evaluate(predicate, lambda leaf: self._leaf(leaf, found.append)), tuple(found)
+        normal = self._indexes.normal(predicate)
+        return evaluate_normal(normal, lambda leaf: self._leaf(leaf, found.append)), tuple(found)
 
     def numbers(self, field: DataField) -> BsiReader | None:
         """The bit slices of a column, whose keys are those of the values as they are read; errors as before."""
@@ -311,16 +311,14 @@ class FileIndex:
         self, field: DataField, is_wanted: Callable[[IndexType], bool] = lambda _type: True
     ) -> Iterator[tuple[str, IndexReader]]:
         """The wanted indexes over a column that are known here, by type, small ones first."""
-        stored = next((f for f in self._schema.fields if f.id == field.id), None)
-        if stored is None or (self._is_orc and isinstance(stored.type, CharType)):
-            # Spaces at the end of CHAR values were indexed, and reading ORC files takes them away.
+        stored = indexed_field(self._schema, field, is_orc=self._is_orc)
+        if stored is None:
             return
         places = self._container.places.get(stored.name, {})
-        for name, place in sorted(places.items(), key=lambda item: item[1].length):
+        ordered = places.items() if len(places) < 2 else sorted(places.items(), key=lambda item: item[1].length)
+        for name, place in ordered:
             index_type = INDEX_TYPES.get(name)
-            if index_type is None or not is_wanted(index_type):
-                continue
-            if index_type.declaration.supports(stored.type) and index_type.agrees(stored.type, field.type):
+            if index_type is not None and is_wanted(index_type) and is_usable(index_type, stored, field):
                 reader = self._reader(index_type, stored, place)
                 if reader is not None:
                     yield name, reader
@@ -335,41 +333,25 @@ class FileIndex:
         return self._readers[key]
 
 
-def _index_file(file: DataFileMeta) -> str | None:
+def indexed_field(schema: TableSchema, field: DataField, *, is_orc: bool) -> DataField | None:
+    """The column of a file of that schema whose indexes may answer for a column as it is read."""
+    stored = next((f for f in schema.fields if f.id == field.id), None)
+    if stored is None or (is_orc and isinstance(stored.type, CharType)):
+        # Spaces at the end of CHAR values were indexed, and reading ORC files takes them away.
+        return None
+    return stored
+
+
+def is_usable(index_type: IndexType, stored: DataField, field: DataField) -> bool:
+    """Whether an index of that type, built on a column of a file, can be used for the column as it is read."""
+    return index_type.declaration.supports(stored.type) and index_type.agrees(stored.type, field.type)
+
+
+def index_file(file: DataFileMeta) -> str | None:
     """The name of the file beside a data file that holds its indexes."""
     if file.embedded_file_index is not None:
         return None
-    return next((name for name in file.extra_files if name.endswith(INDEX_SUFFIX)), None)
-
-
-def _checked(io: FileIO, path: str) -> bytes:
-    """The whole file, whose name states its content."""
-    try:
-        data = read_file(io, path)
-    except FileNotFoundError as error:
-        raise MissingFile(path) from error
-    if len(data) > MAX_FILE_INDEX_BYTES:
-        raise LimitExceeded(path, f"a file index of {len(data)} bytes is longer than {MAX_FILE_INDEX_BYTES}")
-    check_content(data, path=path)
-    return data
-
-
-def _container(data: bytes | None, path: str) -> _Container:
-    held = data or b""
-    return _opened(lambda start, length: held[start : start + length], len(held), path)
-
-
-def _opened(read: Read, size: int, path: str) -> _Container:
-    first = read(0, min(size, _FIRST_READ))
-
-    def known(start: int, length: int) -> bytes:
-        return first[start : start + length] if start + length <= len(first) else read(start, length)
-
-    length = head_length(first, path=path)
-    if length is None:
-        return _Container({}, known, size, path)
-    if length > size:
-        raise BadEncoding(path, f"the head of the file index is said to have {length} bytes, the whole has {size}")
-    places = decode_head(known(0, length), path=path)
-    check_places(places, head_length=length, size=size, path=path)
-    return _Container(places, known, size, path)
+    for name in file.extra_files:
+        if name.endswith(INDEX_SUFFIX):
+            return name
+    return None

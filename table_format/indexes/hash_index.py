@@ -13,7 +13,7 @@ import numpy.typing as npt
 from table_format.codecs.content_name import check_content, content_uuid
 from table_format.codecs.hash_index import decode_hashes, encode_hashes
 from table_format.errors import BadEncoding, MissingFile, Truncated
-from table_format.indexes.deletion_vectors import index_file_path
+from table_format.indexes.deletion_vectors import IndexPath, index_file_path
 from table_format.io.paths import index_name
 from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
@@ -21,16 +21,14 @@ from table_format.kernels.hash_buckets import distinct
 from table_format.model.manifest import HASH, IndexFileMeta, IndexManifestEntry
 
 
-def read_hashes(
-    store: TableStore, entry: IndexManifestEntry, partition_text: Callable[[bytes], str], *, beside_data: bool = False
-) -> npt.NDArray[np.int32]:
+def read_hashes(store: TableStore, entry: IndexManifestEntry, path_of: IndexPath) -> npt.NDArray[np.int32]:
     """The key hashes of a bucket.
 
     Raises:
         CorruptionError: the file is missing, or has another size or content than recorded.
         UnsupportedFeature: it lies outside the file system.
     """
-    path = index_file_path(entry, store.paths, partition_text, beside_data=beside_data)
+    path = index_file_path(entry, path_of)
     try:
         data = read_file(store.io, path, size=entry.index_file.file_size)
     except FileNotFoundError as error:
@@ -40,15 +38,15 @@ def read_hashes(
     check_content(data, path=path)
     hashes = decode_hashes(data, count=entry.index_file.row_count, path=path)
     if len(distinct(hashes)) != len(hashes):
-        raise BadEncoding(path, f"expected {len(hashes)} hashes, each once; some are there twice")
+        raise BadEncoding(path, f"expected {len(hashes)} distinct hashes; some are there twice")
     return hashes
 
 
-def write_hashes(store: TableStore, hashes: npt.NDArray[np.int32]) -> IndexFileMeta:
-    """Write a file that nothing names yet."""
+def write_hashes(store: TableStore, hashes: npt.NDArray[np.int32], path_of: Callable[[str], str]) -> IndexFileMeta:
+    """Write a file that nothing names yet; ``path_of`` says where an index file of a name lies."""
     data = encode_hashes(hashes)
     name = index_name(content_uuid(store.runtime.ids.uuid(), data), 0)
-    store.io.create(store.paths.index(name), data)
+    store.io.create(path_of(name), data)
     return IndexFileMeta(index_type=HASH, file_name=name, file_size=len(data), row_count=len(hashes))
 
 

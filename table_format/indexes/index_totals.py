@@ -1,4 +1,4 @@
-"""Totals of the rows of a data file from its indexes alone: the data file is not opened.
+"""Computes totals of the rows of a data file from its indexes alone, without opening the file.
 
 Bit slices have the sum and the extremes of a column, bitmaps have the groups, and every index that finds rows has the
 count of values that are not null. Where an index does not hold the values exactly, nothing is said.

@@ -1,4 +1,4 @@
-"""Where each key of a table lies: the local index of tables whose keys may change their partition.
+"""The local key index of cross-partition tables: the place of each key.
 
 Java keeps it in RocksDB (``crosspartition.GlobalIndexAssigner``), key by key; here it is a table of an embedded DuckDB,
 with the key columns themselves, and a batch of rows is looked up by a join. It always stands for one snapshot of the
@@ -49,7 +49,7 @@ class IndexedRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyPlaces:
-    """For each row of a batch: the first row with its key, and where the key lies, ``NOWHERE`` for a new one."""
+    """For each row of a batch: the first row with the same key, and the place of the key, ``NOWHERE`` for a new key."""
 
     key: Numbers
     partition: Numbers
@@ -57,7 +57,7 @@ class KeyPlaces:
 
 
 class GlobalKeyIndex:
-    """The places of all keys of a table at one snapshot, and of those that are being written on top of it."""
+    """The places of all keys of a table at one snapshot, and of keys that are being written on top of it."""
 
     def __init__(self, store: LocalStore, key_types: Sequence[pa.DataType], fitting: str) -> None:
         self._store = store

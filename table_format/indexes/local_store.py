@@ -1,4 +1,4 @@
-"""Databases on this machine that a process has to itself while it uses them.
+"""Local databases, which a process uses exclusively.
 
 A directory holds a few files of the same purpose, the slots. Who opens one takes the first that nobody has open: DuckDB
 locks its file against other processes, and a list keeps the threads of this process apart. A file that cannot be read,
@@ -15,6 +15,8 @@ from typing import Final
 import duckdb
 
 MAX_SLOTS: Final = 64
+_TIMES: Final = 3
+"""How often the directory is made when it disappears."""
 _SUFFIX: Final = ".duckdb"
 _MEMORY: Final = "512MB"
 _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
@@ -30,7 +32,7 @@ _claims: Final = Lock()
 
 
 class LocalStoreError(OSError):
-    """A local database failed: it is full, damaged, or out of memory. What it held can be made again."""
+    """A local database failed: it is full, damaged, or out of memory. Its contents can be rebuilt."""
 
 
 class LocalStore:
@@ -64,25 +66,34 @@ def open_local_store(directory: Path, name: str) -> LocalStore:
         LocalStoreError: the directory cannot be written, or all slots are in use.
     """
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for slot in range(MAX_SLOTS):
-            opened = _open_slot(directory / f"{name}-{slot}{_SUFFIX}")
-            if opened is not None:
-                return opened
+        opened = _first_free(directory, name)
     except (OSError, duckdb.Error) as error:
-        message = (
-            f"{directory}: the local index cannot be opened ({error}); name another directory in 'local-cache.dir'"
-        )
+        message = f"{directory}: the local index cannot be opened ({error}); set another directory in 'local-cache.dir'"
         raise LocalStoreError(message) from error
-    message = f"{directory}: {MAX_SLOTS} writers have their local indexes open; name another 'local-cache.dir'"
-    raise LocalStoreError(message)
+    if opened is None:
+        message = f"{directory}: {MAX_SLOTS} writers have local indexes open; set another 'local-cache.dir'"
+        raise LocalStoreError(message)
+    return opened
+
+
+def _first_free(directory: Path, name: str, times: int = _TIMES) -> LocalStore | None:
+    """``None`` when others have all slots open."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        slots = (_open_slot(directory / f"{name}-{slot}{_SUFFIX}") for slot in range(MAX_SLOTS))
+        return next((store for store in slots if store is not None), None)
+    except (OSError, duckdb.Error):
+        # A process that drops a table of that path deletes the directory as well.
+        if times == 1 or directory.is_dir():
+            raise
+    return _first_free(directory, name, times - 1)
 
 
 def kept_names(directory: Path) -> list[str]:
     """The names databases of a directory are kept by, the one that was last written first."""
     newest: dict[str, float] = {}
     for path in directory.glob(f"*{_SUFFIX}"):
-        with suppress(OSError):  # deleted meanwhile
+        with suppress(OSError):  # deleted in the meantime
             name = path.name.removesuffix(_SUFFIX).rpartition("-")[0]
             newest[name] = max(newest.get(name, 0.0), path.stat().st_mtime)
     return sorted(newest, key=lambda name: -newest[name])

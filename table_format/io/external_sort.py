@@ -67,7 +67,7 @@ class ExternalSort:
         return self._written
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Take rows in. Raises ``OSError`` when there is no room on the disk."""
+        """Add rows. Raises ``OSError`` if the disk is full."""
         if not batch.num_rows:
             return
         keyed = self._add_key(batch)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -31,7 +31,8 @@ class FileTooLarge(OSError):
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """What lies at a path. ``size`` is bytes, ``modified_ms`` epoch milliseconds; both 0 for directories.
+    """The status of a path. ``size`` is in bytes, ``modified_ms`` in milliseconds since 1970; both are 0 for
+    directories.
 
     A symbolic link has the facts of its target, and ``is_link``. ``is_special`` is true of anything that is neither a
     regular file nor a directory: a pipe, a socket, a device, a link whose target does not exist.
@@ -46,7 +47,7 @@ class FileStatus:
 
     @property
     def is_broken_link(self) -> bool:
-        """Whether it is a link that leads to nothing that could be opened."""
+        """Whether the path is a symbolic link without a readable target."""
         return self.is_link and self.is_special
 
 
@@ -86,7 +87,7 @@ class FileIO(Protocol):
         ...
 
     def status(self, path: str) -> FileStatus | None:
-        """What lies at the path, or ``None``."""
+        """Return the status of a path; ``None`` if nothing exists there."""
         ...
 
     def list_hidden(self, directory: str) -> list[FileStatus]:
@@ -94,7 +95,7 @@ class FileIO(Protocol):
         ...
 
     def list(self, directory: str) -> list[FileStatus]:
-        """The children of a directory but hidden ones, sorted by name; empty when there is no such directory.
+        """Return the children of a directory except hidden ones, sorted by name; empty if the directory does not exist.
 
         Raises:
             UnexpectedKind: the path leads through a link that leads nowhere, so what lies there is not known.
@@ -102,11 +103,11 @@ class FileIO(Protocol):
         ...
 
     def delete(self, path: str) -> None:
-        """Delete a file or a link, never what a link leads to; nothing happens when there is none."""
+        """Delete a file or a symbolic link, never its target; do nothing if it does not exist."""
         ...
 
     def delete_tree(self, directory: str) -> None:
-        """Delete a directory and all below it; nothing happens when there is none.
+        """Delete a directory and its contents; do nothing if it does not exist.
 
         A link is removed wherever it is met, at ``directory`` itself too, and never followed.
         """
@@ -122,4 +123,13 @@ class FileIO(Protocol):
 
     def make_directory(self, directory: str) -> None:
         """Make a directory and its parents; nothing happens when it exists."""
+        ...
+
+
+@runtime_checkable
+class ScratchFiles(Protocol):
+    """A store that can do without the durability of files which end with the job that makes them."""
+
+    def open_scratch(self, path: str) -> pa.NativeFile:
+        """As ``open_output``, but what was written may be gone when the machine stops."""
         ...

@@ -1,4 +1,4 @@
-"""How large a file may be that is read in one piece: known from its name, so that no reader can forget to ask."""
+"""The size limits of files that are read completely. They depend on the file name, so every read is checked."""
 
 from __future__ import annotations
 

@@ -46,18 +46,30 @@ class LocalFileIO:
             FileTooLarge: it is larger than ``read_limit``; nothing was read.
             UnexpectedKind: it is no file.
         """
-        handle = _open_file(path)
+        handle, size = _open_file(path)
         try:
-            size, limit = os.fstat(handle).st_size, read_limit(path)
+            limit = read_limit(path)
             if size > limit:
                 raise FileTooLarge(path, size, limit)
             return _read_all(handle, path, size, limit)
         finally:
             os.close(handle)
 
+    def read_parts(self, path: str, take: Callable[[int, Callable[[int, int], bytes]], _T]) -> _T:
+        """Call ``take`` with the size of a file and a function that reads bytes by offset and length; return its
+        result.
+
+        Raises as ``read``, but for files of any size.
+        """
+        handle, size = _open_file(path)
+        try:
+            return take(size, lambda start, length: os.pread(handle, length, start))
+        finally:
+            os.close(handle)
+
     def open_input(self, path: str) -> pa.NativeFile:
         """A seekable file for columnar readers, which the caller closes. Raises as ``read``, but of any size."""
-        os.close(_open_file(path))
+        os.close(_open_file(path)[0])
         return pa.OSFile(path, "rb")
 
     def create(self, path: str, data: bytes) -> None:
@@ -85,8 +97,13 @@ class LocalFileIO:
         os.close(_in_directory_of(path, lambda: _open_new(checked_path(path))))
         return _DurableFile(path, "wb")
 
+    def open_scratch(self, path: str) -> pa.NativeFile:
+        """A sink for a new file that need not outlive the machine. Raises ``FileExistsError``."""
+        os.close(_in_directory_of(path, lambda: _open_new(checked_path(path))))
+        return pa.OSFile(path, "wb")
+
     def status(self, path: str) -> FileStatus | None:
-        """What lies at the path, or ``None``."""
+        """Return the status of a path; ``None`` if nothing exists there."""
         try:
             own = os.lstat(checked_path(path))
         except (FileNotFoundError, NotADirectoryError):
@@ -98,15 +115,17 @@ class LocalFileIO:
         return _children(directory, is_hidden)
 
     def list(self, directory: str) -> list[FileStatus]:
-        """The children of a directory but hidden ones, sorted by name; empty when there is no such directory."""
+        """Return the children of a directory except hidden ones, sorted by name; empty if the directory does not
+        exist.
+        """
         return _children(directory, lambda name: not is_hidden(name))
 
     def delete(self, path: str) -> None:
-        """Delete a file or a link, never what a link leads to; nothing happens when there is none."""
+        """Delete a file or a symbolic link, never its target; do nothing if it does not exist."""
         Path(checked_path(path)).unlink(missing_ok=True)
 
     def delete_tree(self, directory: str) -> None:
-        """Delete a directory and all below it, without following links; nothing happens when there is none."""
+        """Delete a directory and its contents without following links; do nothing if it does not exist."""
         if Path(checked_path(directory)).is_symlink():
             self.delete(directory)
             return
@@ -182,8 +201,8 @@ def absolute_path(path: str) -> str:
     return os.path.abspath(Path(path).expanduser())  # noqa: PTH100 - Path.absolute keeps '..'
 
 
-def _open_file(path: str) -> int:
-    """A handle of a regular file: to open a pipe would wait for its writer, and a device has no end."""
+def _open_file(path: str) -> tuple[int, int]:
+    """A handle of a regular file, and its size: to open a pipe would wait for its writer, and a device has no end."""
     try:
         handle = os.open(checked_path(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -193,7 +212,8 @@ def _open_file(path: str) -> int:
             raise UnexpectedKind(errno.EINVAL, "expected a file, found a socket or a device", path) from error
         raise
     try:
-        mode = os.fstat(handle).st_mode
+        found = os.fstat(handle)
+        mode = found.st_mode
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, "expected a file, found a directory", path)
         if not stat.S_ISREG(mode):
@@ -201,7 +221,7 @@ def _open_file(path: str) -> int:
     except OSError:
         os.close(handle)
         raise
-    return handle
+    return handle, found.st_size
 
 
 def _read_all(handle: int, path: str, size: int, limit: int) -> bytes:
@@ -271,7 +291,7 @@ def _make_directories(directory: str) -> None:
         return  # somebody deleted the parent; the caller tries again
     except FileExistsError:
         _refuse_broken_links(directory)
-        # Somebody may have deleted it meanwhile, or made it again.
+        # Another process may have deleted it in the meantime, or created it again.
         with suppress(FileNotFoundError):
             if not stat.S_ISDIR(path.stat().st_mode):
                 raise NotADirectoryError(errno.ENOTDIR, "a file has the name of a directory", directory) from None
@@ -324,7 +344,7 @@ def _sync(path: str, flags: int) -> None:
 
 
 def _sync_directory(directory: str) -> None:
-    # A directory somebody deleted meanwhile took the file with it; its name needs no disk.
+    # The directory was deleted in the meantime together with the file, so its name need not be durable.
     with suppress(FileNotFoundError):
         _sync(directory, os.O_RDONLY | os.O_DIRECTORY)
 

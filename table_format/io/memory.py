@@ -76,7 +76,7 @@ class MemoryFileIO:
         return PythonFile(_Sink(file), mode="w")
 
     def status(self, path: str) -> FileStatus | None:
-        """What lies at the path, or ``None``."""
+        """Return the status of a path; ``None`` if nothing exists there."""
         with self._lock:
             return self._status(checked_path(path))
 
@@ -85,18 +85,20 @@ class MemoryFileIO:
         return [*self._children(directory, is_hidden)]
 
     def list(self, directory: str) -> list[FileStatus]:
-        """The children of a directory but hidden ones, sorted by name; empty when there is no such directory."""
+        """Return the children of a directory except hidden ones, sorted by name; empty if the directory does not
+        exist.
+        """
         return [*self._children(directory, lambda name: not is_hidden(name))]
 
     def delete(self, path: str) -> None:
-        """Delete a file; nothing happens when there is none."""
+        """Delete a file; do nothing if it does not exist."""
         with self._lock:
             self._refuse_directory(checked_path(path))
             if self._files.pop(path, None):
                 self._directories[parent(path)].discard(base_name(path))
 
     def delete_tree(self, directory: str) -> None:
-        """Delete a directory and all below it; nothing happens when there is none."""
+        """Delete a directory and its contents; do nothing if it does not exist."""
         with self._lock:
             if checked_path(directory) in self._files:
                 raise NotADirectoryError(errno.ENOTDIR, "not a directory", directory)

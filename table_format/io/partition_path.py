@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final
 
-import numpy as np
-
+from table_format.codecs.java_floats import float_text
 from table_format.errors import InvalidData, UnsupportedFeature
 from table_format.limits import MAX_FILE_NAME_BYTES
 from table_format.model.types import (
@@ -114,9 +113,9 @@ def _value_text(data_type: DataType, value: InternalValue, *, legacy: bool) -> s
         case DecimalType(), Decimal():
             return f"{value:f}"
         case FloatType(), float():
-            return _floating_text(np.format_float_scientific(np.float32(value), trim="0"), value)
+            return float_text(value, single=True)
         case DoubleType(), float():
-            return _floating_text(np.format_float_scientific(value, trim="0"), value)
+            return float_text(value, single=False)
         case DateType(), int():
             return str(value) if legacy else _calendar_day(value)
         case TimeType(precision=precision), int():
@@ -135,23 +134,6 @@ def _value_text(data_type: DataType, value: InternalValue, *, legacy: bool) -> s
             return str(value)
     message = f"{value!r} is no value of a partition column of type {data_type}"
     raise InvalidData(message)
-
-
-def _floating_text(scientific: str, value: float) -> str:
-    """Java's ``Double.toString`` from the shortest digits in the form ``d.ddde+xx``.
-
-    >>> [_floating_text(np.format_float_scientific(v, trim="0"), v) for v in (1.5, -0.25, 1e20, 1e-4, 1234567.0, -0.0)]
-    ['1.5', '-0.25', '1.0E20', '1.0E-4', '1234567.0', '-0.0']
-    """
-    if value != value:
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "Infinity" if value > 0 else "-Infinity"
-    mantissa, exponent = scientific.split("e")
-    if value and not -3 <= int(exponent) < 7:
-        return f"{mantissa}E{int(exponent)}"
-    plain = f"{Decimal(scientific.replace('.0e', 'e')):f}"
-    return plain if "." in plain else f"{plain}.0"
 
 
 def _year_month_day(days: int) -> tuple[int, int, int]:

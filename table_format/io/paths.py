@@ -8,6 +8,7 @@ out of a metadata file is refused when it is more than one plain file name. Java
 from __future__ import annotations
 
 import errno
+import re
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -33,6 +34,9 @@ __all__ = [
     "escape",
     "expiry_end_of",
     "extension_of",
+    "external_directory",
+    "external_path",
+    "external_uri",
     "file_index_name",
     "index_manifest_name",
     "index_name",
@@ -71,11 +75,14 @@ _APART: Final = "-apart"
 _TAG_DELETION: Final = "del-"
 _TEMPORARY_SUFFIX: Final = ".tmp"
 _DROPPED: Final = "dropped-"
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_ENTROPY: Final = re.compile(r"/([01]{4}/){3}[01]{8}")
+"""Directories that ``data-file.external-paths.strategy`` = entropy-inject puts below a bucket."""
 
 
 @dataclass(frozen=True, slots=True)
 class TablePaths:
-    """Where the parts of one table lie.
+    """The paths of one table.
 
     A branch has its own snapshots, schemas, tags, consumers and changelogs; all other files lie in the table's root and
     are shared. ``data_directory`` is the option ``data-file.path-directory``.
@@ -182,16 +189,26 @@ class TablePaths:
         return f"{self.branch_root(self.branch)}/tag"
 
     def tag(self, name: str) -> str:
-        """The file of a tag.
+        """The file of a tag. Tables of others have tags with purely numeric names, which are read; see ``new_tag``.
 
         Raises:
-            InvalidIdentifier: the name is not legal, or purely numeric.
+            InvalidIdentifier: the name is not legal.
         """
-        return f"{self.tag_directory}/{_fitting(_TAG + _check_not_numeric(name, 'tag'), 'tag')}"
+        check_name(name, "tag")
+        return f"{self.tag_directory}/{_fitting(_TAG + name, 'tag')}"
+
+    def new_tag(self, name: str) -> str:
+        """The file of a tag that is to be made.
+
+        Raises:
+            InvalidIdentifier: the name is not legal, or purely numeric, which could be mistaken for a snapshot id.
+        """
+        return self.tag(_check_not_numeric(name, "tag"))
 
     def tag_notice(self, name: str) -> str:
         """The file that says that a tag is being deleted: files that only it kept may be gone."""
-        return f"{self.tag_directory}/{_TAG_DELETION}{_check_not_numeric(name, 'tag')}"
+        check_name(name, "tag")
+        return f"{self.tag_directory}/{_TAG_DELETION}{name}"
 
     @property
     def consumer_directory(self) -> str:
@@ -224,6 +241,10 @@ class TablePaths:
         """An index file by its name in an index manifest."""
         return _child(self.index_directory, name)
 
+    def index_file(self, partition: str, bucket: int, name: str, *, beside_data: bool) -> str:
+        """An index file of a bucket; ``beside_data`` is the option ``index-file-in-data-file-dir``."""
+        return self.file_in_bucket(partition, bucket, name) if beside_data else self.index(name)
+
     @property
     def statistics_directory(self) -> str:
         """The directory of statistics files of all branches."""
@@ -232,6 +253,15 @@ class TablePaths:
     def statistics(self, name: str) -> str:
         """A statistics file by its name in a snapshot."""
         return _child(self.statistics_directory, name)
+
+    @property
+    def exchange_directory(self) -> str:
+        """Return the directory for files that tasks exchange; each job has its own subdirectory."""
+        return f"{self.root}/exchange"
+
+    def exchange(self, uuid: str) -> str:
+        """The directory of one such job."""
+        return _child(self.exchange_directory, uuid)
 
     def partition_directory(self, partition: str) -> str:
         """The directory of a partition, given the text of ``partition_text``."""
@@ -273,13 +303,34 @@ class TablePaths:
         """The path of a data or changelog file.
 
         Raises:
-            BadEncoding: the metadata holds a name that is more than a file name.
-            UnsupportedFeature: the file lies outside the table.
+            BadEncoding: the metadata holds a name that is more than a file name, or an external path of another name.
+            UnsupportedFeature: the file lies outside the file system.
         """
-        if file.external_path is not None:
-            feature = f"the data file '{file.external_path}' outside its table ('data-file.external-paths')"
-            raise UnsupportedFeature(feature)
-        return self.file_in_bucket(partition, bucket, file.file_name)
+        own = self.file_in_bucket(partition, bucket, file.file_name)
+        return own if file.external_path is None else external_path(file.external_path, file.file_name)
+
+    def beside(self, partition: str, bucket: int, file: DataFileMeta, name: str) -> str:
+        """The path of a file of that name in the directory of a data file; raises as ``data_file``."""
+        if file.external_path is None:
+            return self.file_in_bucket(partition, bucket, name)
+        return _child(parent(self.data_file(partition, bucket, file)), name)
+
+    def elsewhere(self, root: str) -> TablePaths:
+        """The paths of the same partitions and buckets below an external path."""
+        return replace(self, root=root)
+
+    def is_laid_out(self, partition: str, bucket: int, path: str) -> bool:
+        """Whether a file lies in a directory that writers of the format make for a bucket, below any root.
+
+        Only such files are deleted outside the table: nothing else says that they are the table's own.
+
+        >>> paths = TablePaths("/w/shop.db/orders")
+        >>> [paths.is_laid_out("", 0, f"/elsewhere/{place}/f") for place in ("bucket-0", "bucket-1", "photos")]
+        [True, False, False]
+        """
+        bucket_directory = self.bucket_directory(partition, bucket).removeprefix(self.root)
+        directory = parent(path)
+        return (_ENTROPY.sub("", directory) if _ENTROPY.search(directory) else directory).endswith(bucket_directory)
 
     def file_in_bucket(self, partition: str, bucket: int, name: str) -> str:
         """The path of a file of that name, old or new, among the data files of a bucket."""
@@ -287,8 +338,7 @@ class TablePaths:
 
     def extra_files(self, partition: str, bucket: int, file: DataFileMeta) -> tuple[str, ...]:
         """The paths of the files that live and die with a data file: its file index, its changelog companion."""
-        directory = parent(self.data_file(partition, bucket, file))
-        return tuple(_child(directory, name) for name in file.extra_files)
+        return tuple(self.beside(partition, bucket, file, name) for name in file.extra_files)
 
     def files_of(self, partition: str, bucket: int, file: DataFileMeta) -> tuple[str, ...]:
         """The path of a data file, then those of its extra files; raises as ``data_file``."""
@@ -309,7 +359,8 @@ def data_file_name(prefix: str, uuid: str, counter: int, extension: str) -> str:
 
 
 def postponed_prefix(commit_user: str, writer_id: int) -> str:
-    """What names of postponed files begin with: those of one writer alike, for they are replayed together.
+    """Return the prefix of the names of postponed files. Files of one writer share it, because they are replayed
+    together.
 
     >>> postponed_prefix("8ecde9e2-76bb-4a4d-b027-ef08f39a032c", 1139073719)
     'data--u-8ecde9e2-76bb-4a4d-b027-ef08f39a032c-s-1139073719-w-'
@@ -462,7 +513,7 @@ def database_name_of(directory_name: str) -> str | None:
 
 
 def extension_of(file_name: str) -> str:
-    """What follows the last dot: the file format. Empty without a dot.
+    """Return the text after the last dot, which is the file format; empty without a dot.
 
     >>> extension_of("data-7f60b530-0.zstd.parquet")
     'parquet'
@@ -495,8 +546,9 @@ def is_plain_path(path: str) -> bool:
     """
     if path == "/":
         return True
-    first, *parts = path.split("/")
-    return not first and bool(parts) and "\0" not in path and not any(part in ("", ".", "..") for part in parts)
+    # Searches of text: this is asked for each file that is opened.
+    whole = f"{path}/"
+    return path[:1] == "/" and "\0" not in path and not any(part in whole for part in ("//", "/./", "/../"))
 
 
 def checked_path(path: str) -> str:
@@ -534,6 +586,41 @@ def without_scheme(path: str) -> str:
     if path.startswith("file:"):
         path = "/" + path.removeprefix("file:").lstrip("/")
     return path.rstrip("/") or "/"
+
+
+def external_uri(path: str) -> str:
+    """How metadata names a local file outside the table: as Java writes it, one slash after the scheme.
+
+    >>> external_uri("/data/bucket-0/f")
+    'file:/data/bucket-0/f'
+    """
+    return f"file:{path}"
+
+
+def external_path(uri: str, name: str) -> str:
+    """The path of a file that lies outside the table.
+
+    Raises:
+        UnsupportedFeature: it lies outside the file system.
+        BadEncoding: its last part is not the name of the file.
+    """
+    path = external_directory(uri)
+    if base_name(path) != name:
+        raise BadEncoding(path, f"expected the external path of the file {name!r}")
+    return path
+
+
+def external_directory(uri: str) -> str:
+    """The path that a URI of the local file system names.
+
+    Raises:
+        UnsupportedFeature: it is another file system, or no plain path.
+    """
+    path = without_scheme(uri)
+    if _SCHEME.match(path) or not is_plain_path(path):
+        feature = f"'{uri}' outside the file system of the table ('data-file.external-paths')"
+        raise UnsupportedFeature(feature)
+    return path
 
 
 def _child(directory: str, name: str) -> str:

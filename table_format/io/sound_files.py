@@ -1,4 +1,4 @@
-"""The one way in which the library reads files: never more than is announced, and never what is no file.
+"""The only way in which the library reads files: never more than the recorded size, and only regular files.
 
 What a store reports as an ``OSError`` about the file itself becomes an error of the library here; that there is no such
 file is left to the caller, who knows what that means.

@@ -20,7 +20,7 @@ LOCAL_SCHEME: Final = "file"
 
 
 def path_in_store(uri: str) -> str:
-    """What follows the scheme, as an absolute path: of ``s3://bucket/w`` the bucket is its first part.
+    """Return the part after the scheme as an absolute path. For ``s3://bucket/w``, the bucket is its first part.
 
     >>> path_in_store("s3://bucket/w/")
     '/bucket/w'

@@ -21,7 +21,7 @@ from table_format.model.types import InternalValue
 
 @dataclass(frozen=True, slots=True)
 class ColumnBounds:
-    """What is known of a column's values; ``None`` is unknown.
+    """The known bounds of a column's values; ``None`` means unknown.
 
     ``may_hold_nan=False`` asserts of a FLOAT or DOUBLE column that NaN is not left out of the bounds.
     """
@@ -31,6 +31,11 @@ class ColumnBounds:
     null_count: int | None
     row_count: int
     may_hold_nan: bool = field(default=True, repr=False, compare=False)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nothing is known but the number of rows."""
+        return self.minimum is None and self.maximum is None and self.null_count is None
 
     @property
     def may_hold_null(self) -> bool:
@@ -55,7 +60,7 @@ def may_match(predicate: Predicate, bounds: Mapping[str, ColumnBounds]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Outcomes:
-    """Which results some row may have."""
+    """The possible results of a condition for some row."""
 
     true: bool
     false: bool

@@ -1,4 +1,4 @@
-"""What a merge changes: each step of a compaction gives its rows, and -D, -U, +U and +I against what was there before.
+"""The changes of a merge: each step of a compaction returns its rows, and -D, -U, +U and +I relative to the old rows.
 
 Format chapter 07, section 6; Java ``FullChangelogMergeFunctionWrapper``, ``LookupChangelogMergeFunctionWrapper``. What
 was there before is the version on the highest level for a full compaction, and for a compaction by lookup the version
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -24,14 +25,17 @@ from table_format.model.arrow_calls import concat_batches
 from table_format.model.row_kind import RowKind
 from table_format.model.schema import VALUE_KIND
 
-_NO_LEVEL = np.iinfo(np.int8).max
+_NO_LEVEL = np.iinfo(np.int32).max
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Grouped:
-    """The versions of all keys of a step, in merge order: by key, oldest version first."""
+    """The versions of all keys of a step, in merge order: by key, oldest version first.
 
-    rows: pa.RecordBatch
+    ``parts`` hold the versions, one part of each run, and ``order`` counts over all of them.
+    """
+
+    parts: tuple[pa.RecordBatch, ...]
     order: RowIds
     starts: Int64Array
     levels: npt.NDArray[np.int8]
@@ -40,8 +44,13 @@ class Grouped:
     def of(cls, parts: Sequence[pa.RecordBatch], spec: MergeSpec) -> Grouped:
         """The versions that lie in the parts, one of each run, oldest first."""
         order, starts = grouped(parts, spec)
-        rows = concat_batches(parts)
-        return cls(rows, order, starts, rows.column(rows.schema.get_field_index(LEVEL)).to_numpy()[order])
+        levels = [part.column(part.schema.get_field_index(LEVEL)).to_numpy() for part in parts]
+        return cls(tuple(parts), order, starts, np.concatenate(levels)[order])
+
+    @cached_property
+    def rows(self) -> pa.RecordBatch:
+        """The parts as one; they are copied where there are several."""
+        return concat_batches(self.parts)
 
     def spread(self, of_key: npt.NDArray[np.bool_]) -> Mask:
         """For each version what holds for its key."""
@@ -60,22 +69,89 @@ class Grouped:
 
     def take(self, versions: Mask) -> pa.RecordBatch:
         """These versions."""
-        return self.rows.take(self.order[versions])
+        return self.rows_at(self.order[versions])
+
+    def rows_at(self, ids: RowIds) -> pa.RecordBatch:
+        """The versions of these numbers, which are in the order of their keys."""
+        # A part is in that order already.
+        return self.parts[0] if self._is_whole(ids) else self.rows.take(ids)
+
+    def keys(self, wanted: npt.NDArray[np.bool_], columns: Sequence[str]) -> pa.RecordBatch:
+        """The key columns of the wanted keys."""
+        keys = [part.select(list(columns)) for part in self.parts]
+        ids = self.order[self.starts[wanted]]
+        return keys[0] if self._is_whole(ids) else concat_batches(keys).take(ids)
+
+    def _is_whole(self, ids: RowIds) -> bool:
+        return len(self.parts) == 1 and ids.size == self.parts[0].num_rows
 
     def _repeated(self, of_key: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
         return np.repeat(of_key, np.diff(np.append(self.starts, self.order.size)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Merged:
-    """The rows of a step, one for each key, retracts included.
+    """The result of merging the versions of a step. Rows are assembled when they are needed.
 
-    ``before`` and ``after`` are the rows of the keys with a new version, without and with that version.
+    ``before`` marks one version of a key at most, ``updated`` the versions of the keys with a new version.
     """
 
-    rows: pa.RecordBatch
-    before: pa.RecordBatch
-    after: pa.RecordBatch
+    versions: Grouped
+    is_before: Mask
+    is_updated: Mask
+    spec: MergeSpec
+
+    @cached_property
+    def rows(self) -> pa.RecordBatch:
+        """The rows of the step, one for each key, retracts included."""
+        unchanged = self.is_before & ~self.is_updated
+        if not unchanged.any():
+            return self.after
+        if self.spec.engine is None:
+            return self.versions.rows_at(self._last_of((self.is_updated & self._is_current) | unchanged))
+        kept = self.versions.take(unchanged)
+        if self.after.num_rows == 0:
+            return kept
+        order, _ = grouped([kept, self.after], _by_key(self.spec))
+        return concat_batches([kept, self.after]).take(order)
+
+    @cached_property
+    def before(self) -> pa.RecordBatch:
+        """The rows of the keys with a new version, without that version."""
+        return self.versions.take(self.is_before & self.is_updated)
+
+    @cached_property
+    def after(self) -> pa.RecordBatch:
+        """The rows of the keys with a new version, with that version."""
+        chosen = self.is_updated & self._is_current
+        if not chosen.any():
+            return self.versions.parts[0].slice(0, 0)
+        if self.spec.engine is None:
+            return self.versions.rows_at(self._last_of(chosen))
+        order, repeats = self._chosen(chosen)
+        return combine(self.versions.rows, np.flatnonzero(~repeats), self.spec.engine, order=order)
+
+    @property
+    def _is_current(self) -> Mask:
+        """The versions that are not outdated."""
+        levels = self.versions.levels
+        if not self.spec.lowest_level_only:
+            return np.ones(levels.size, np.bool_)
+        current: Mask = (levels == 0) | self.is_before
+        return current
+
+    def _last_of(self, chosen: Mask) -> RowIds:
+        """The version that stands of each key, of those that are chosen."""
+        return last_versions(*self._chosen(chosen), self.versions.parts, self.spec)
+
+    def _chosen(self, chosen: Mask) -> tuple[RowIds, Mask]:
+        """The chosen versions in merge order, and which of them have the key of the one before."""
+        sizes = np.add.reduceat(chosen, self.versions.starts, dtype=np.int64)
+        sizes = sizes[sizes > 0]
+        order = self.versions.order[chosen]
+        repeats = np.ones(order.size, np.bool_)
+        repeats[np.cumsum(sizes) - sizes] = False
+        return order, repeats
 
 
 def merge_onto(versions: Grouped, before: Mask, has_new_version: npt.NDArray[np.bool_], spec: MergeSpec) -> Merged:
@@ -84,31 +160,7 @@ def merge_onto(versions: Grouped, before: Mask, has_new_version: npt.NDArray[np.
     ``before`` marks one version of a key at most. With ``spec.lowest_level_only`` other versions above level 0 are
     outdated.
     """
-    updated = versions.spread(has_new_version)
-    current = (versions.levels == 0) | before if spec.lowest_level_only else np.ones(updated.size, np.bool_)
-    after = _merged(versions, updated & current, spec)
-    unchanged = versions.take(before & ~updated)
-    if unchanged.num_rows == 0:
-        rows = after
-    elif after.num_rows == 0:
-        rows = unchanged
-    else:
-        order, _ = grouped([unchanged, after], _by_key(spec))
-        rows = concat_batches([unchanged, after]).take(order)
-    return Merged(rows, versions.take(before & updated), after)
-
-
-def _merged(versions: Grouped, chosen: Mask, spec: MergeSpec) -> pa.RecordBatch:
-    order = versions.order[chosen]
-    if order.size == 0:
-        return versions.rows.slice(0, 0)
-    sizes = np.add.reduceat(chosen, versions.starts, dtype=np.int64)
-    starts = np.append(0, np.cumsum(sizes[sizes > 0])[:-1])
-    if spec.engine is not None:
-        return combine(versions.rows, starts, spec.engine, order=order)
-    repeats = np.ones(order.size, np.bool_)
-    repeats[starts] = False
-    return versions.rows.take(last_versions(order, repeats, [versions.rows], spec))
+    return Merged(versions, before, versions.spread(has_new_version), spec)
 
 
 def changes(merged: Merged, spec: MergeSpec, *, compared: Collection[str] | None = None) -> pa.RecordBatch:
@@ -116,15 +168,18 @@ def changes(merged: Merged, spec: MergeSpec, *, compared: Collection[str] | None
 
     An update that changes none of the columns ``compared`` is left out; without them none is.
 
-    >>> def rows(*pairs):
-    ...     kinds = pa.array([0] * len(pairs), pa.int8())
-    ...     return pa.record_batch({"k": [k for k, _ in pairs], "v": [v for _, v in pairs], "_VALUE_KIND": kinds})
-    >>> merged = Merged(rows(), rows((1, "a"), (2, "b")), rows((2, "c"), (3, "d")))
+    >>> def rows(level, *rows):
+    ...     keys, values, kinds = zip(*rows)
+    ...     levels, kinds = pa.array([level] * len(rows)), pa.array(kinds, pa.int8())
+    ...     return pa.record_batch({"k": keys, "v": values, "_VALUE_KIND": kinds, "_LEVEL": levels})
     >>> spec = MergeSpec(("k",), by_sequence_number=False)
-    >>> [tuple(row.values()) for row in changes(merged, spec).to_pylist()]
+    >>> versions = Grouped.of([rows(5, (1, "a", 0), (2, "b", 0)), rows(0, (1, "a", 3), (2, "c", 0), (3, "d", 0))], spec)
+    >>> before = versions.levels == 5
+    >>> merged = merge_onto(versions, before, versions.any_of_key(~before), spec)
+    >>> [tuple(row.values())[:3] for row in changes(merged, spec).to_pylist()]
     [(1, 'a', 3), (2, 'b', 1), (2, 'c', 2), (3, 'd', 0)]
     """
-    before, after = _adds(merged.before), _adds(merged.after)
+    before, after = adds(merged.before), adds(merged.after)
     if before.num_rows == 0:
         return _of_kind(after, np.full(after.num_rows, RowKind.INSERT.value, np.int8))
     if after.num_rows == 0:
@@ -151,7 +206,8 @@ def _same_rows(rows: pa.RecordBatch, old: RowIds, new: RowIds, compared: Collect
     return same
 
 
-def _adds(rows: pa.RecordBatch) -> pa.RecordBatch:
+def adds(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows that take nothing back; they are copied only if some do."""
     kinds = rows.column(VALUE_KIND.name).to_numpy()
     return rows if not (kinds % 2).any() else rows.filter(pa.array(kinds % 2 == 0))
 

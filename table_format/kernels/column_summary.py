@@ -1,4 +1,4 @@
-"""What ANALYZE counts of a column: distinct values, nulls, bounds and lengths (Java ``ColStats``; Spark's ANALYZE).
+"""Column statistics of ANALYZE: distinct values, nulls, bounds and lengths (Java ``ColStats``; Spark's ANALYZE).
 
 Values come in batches; the distinct ones are kept, so counts are exact and memory grows with their number.
 """
@@ -77,7 +77,7 @@ class SummaryBuilder:
             self._fold()
 
     def summary(self) -> ColumnSummary:
-        """What was counted so far."""
+        """Return the statistics so far."""
         distinct = self._fold()
         present = self._rows - self._nulls
         minimum, maximum = _bounds(distinct, self._type)

@@ -33,7 +33,7 @@ UInt64Array: TypeAlias = npt.NDArray[np.uint64]
 
 
 class Backend(StrEnum):
-    """Which version of the kernels runs; ``AUTO`` is right outside tests."""
+    """The version of the kernels to run; use ``AUTO`` outside of tests."""
 
     AUTO = "auto"
     COMPILED = "compiled"

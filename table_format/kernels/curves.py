@@ -35,7 +35,7 @@ _BLOCK_ROWS: Final = 8_192
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How the values of a column are spread: numbers in its order that part them, ascending, each once.
+    """The distribution of the values of a column: distinct ascending numbers that divide them.
 
     Of strings and binaries the first ``prefix`` bytes are the same.
     """
@@ -68,7 +68,7 @@ class Sample:
         self._keep(values.take(taken))
 
     def spread(self, *, width: int = WORD_BYTES) -> Spread:
-        """What the sample says of the column; ``width`` as for ``ordered_bytes``."""
+        """Return the distribution of a column from a sample; ``width`` as for ``ordered_bytes``."""
         prefix = 0 if self._ends is None else _shared_prefix(*self._ends)
         words = [_words(values, prefix, width) for values in self._values]
         return Spread(np.unique(np.concatenate([np.empty(0, np.uint64), *words])), prefix)

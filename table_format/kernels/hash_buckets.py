@@ -1,7 +1,9 @@
-"""Which bucket of a partition each key hash lies in, and where new ones go (format chapter 11, section 1).
+"""Assigns key hashes to the buckets of a partition: existing and new ones (format chapter 11, section 1).
 
 Java ``PartitionIndex`` and ``SimpleHashBucketAssigner``. Hashes are kept sorted with their buckets beside them, six
-bytes for each, cut into shards by their upper bits so that taking in new ones copies little at a time.
+bytes for each, cut into shards by their upper bits so that taking in new ones copies little at a time. A large index
+file that is sorted is kept as it is and searched, until that has cost what it costs to take its hashes into the shards:
+few rows need not pay for all keys of a table.
 """
 
 from __future__ import annotations
@@ -25,6 +27,12 @@ MAX_DYNAMIC_BUCKETS: Final = 32_767
 LOADED_AT_ONCE: Final = 1 << 21
 """Hashes of index files that are sorted together, at 14 bytes each: more than a bucket has by default."""
 
+FILE_HASHES: Final = 1 << 16
+"""Hashes of an index file from which it is searched as it is ..."""
+
+SEARCHES_PER_HASH: Final = 4
+"""... until so many searches were made for each of them: to take a hash into the shards costs as much."""
+
 _BUCKET_BITS: Final = 16
 _ROW_BITS: Final = 32
 _ROW_MASK: Final = (1 << _ROW_BITS) - 1
@@ -39,7 +47,10 @@ class HashBuckets:
     def __init__(self) -> None:
         empty = (np.empty(0, np.int32), np.empty(0, np.int16))
         self._shards: list[tuple[Hashes, Buckets]] = [empty] * _SHARDS
+        self._files: list[tuple[int, Hashes]] = []
+        self._searches = 0
         self.counts: dict[int, int] = {}
+        """Hashes by bucket. One that two large files hold counts in both, as long as they are searched."""
 
     def __len__(self) -> int:
         return sum(self.counts.values())
@@ -47,7 +58,8 @@ class HashBuckets:
     @property
     def nbytes(self) -> int:
         """Memory of hashes and buckets."""
-        return sum(hashes.nbytes + buckets.nbytes for hashes, buckets in self._shards)
+        shards = sum(hashes.nbytes + buckets.nbytes for hashes, buckets in self._shards)
+        return shards + sum(hashes.nbytes for _, hashes in self._files)
 
     def find(self, hashes: Hashes) -> Buckets:
         """The bucket of each hash of a sorted array, or ``UNKNOWN``.
@@ -57,15 +69,31 @@ class HashBuckets:
         >>> index.find(np.array([-5, 0, 7], np.int32)).tolist()
         [1, -1, 0]
         """
+        self._searches += len(hashes) * len(self._files)
+        if self._searches > SEARCHES_PER_HASH * sum(len(known) for _, known in self._files):
+            self._take_files_in()
+        return self._find(hashes)
+
+    def _find(self, hashes: Hashes) -> Buckets:
         found = np.full(len(hashes), UNKNOWN, np.int16)
+        for bucket, known in reversed(self._files):
+            at = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+            found[known[at] == hashes] = bucket
         for shard, start, stop in _pieces(hashes):
             known, buckets = self._shards[shard]
             if not len(known):
                 continue
             piece = hashes[start:stop]
             at = np.minimum(np.searchsorted(known, piece), len(known) - 1)
-            found[start:stop] = np.where(known[at] == piece, buckets[at], UNKNOWN)
+            found[start:stop] = np.where(known[at] == piece, buckets[at], found[start:stop])
         return found
+
+    def _take_files_in(self) -> None:
+        """Take the hashes of all files into the shards, those of the first file first."""
+        files, self._files, self._searches = self._files, [], 0
+        for bucket, hashes in files:
+            self.counts[bucket] -= len(hashes)
+        self._load_all(files)
 
     def put(self, hashes: Hashes, buckets: Buckets) -> None:
         """Take in hashes that are not known yet: a sorted array without repetitions, and the bucket of each."""
@@ -80,6 +108,18 @@ class HashBuckets:
 
         Many at once, because every shard is built again each time, and no more than memory is there for.
         """
+        self._load_all(self._not_searched(files))
+
+    def _not_searched(self, files: Iterable[tuple[int, Hashes]]) -> Iterator[tuple[int, Hashes]]:
+        """The files that are not kept as they are."""
+        for bucket, hashes in files:
+            if len(hashes) < FILE_HASHES or not (hashes[1:] > hashes[:-1]).all():
+                yield bucket, hashes
+                continue
+            self._files.append((bucket, hashes))
+            self.counts[bucket] = self.counts.get(bucket, 0) + len(hashes)
+
+    def _load_all(self, files: Iterable[tuple[int, Hashes]]) -> None:
         waiting: list[tuple[int, Hashes]] = []
         count = 0
         for bucket, hashes in files:
@@ -110,19 +150,21 @@ class HashBuckets:
         del pairs
         is_fresh = _is_first(ordered)
         if len(self):
-            is_fresh &= self.find(ordered) == UNKNOWN
+            is_fresh &= self._find(ordered) == UNKNOWN
         if not is_fresh.all():
             ordered, buckets = ordered[is_fresh], buckets[is_fresh]
         self.put(ordered, buckets)
 
     def hashes_of(self, bucket: int) -> Hashes:
         """All hashes of a bucket, ascending."""
-        return np.concatenate([hashes[buckets == bucket] for hashes, buckets in self._shards])
+        own = np.concatenate([hashes[buckets == bucket] for hashes, buckets in self._shards])
+        files = [hashes for owner, hashes in self._files if owner == bucket]
+        return distinct(np.concatenate([own, *files])) if files else own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignRules:
-    """How new hashes are given buckets.
+    """The rules by which new hashes get buckets.
 
     ``target_rows`` is when a bucket is full, ``max_buckets`` of ``None`` means as many as there can be. Each of
     ``assigners`` owns the hashes and the buckets whose number leaves it as the remainder.

@@ -1,4 +1,4 @@
-"""Where rows go when their key may lie in another partition (format chapter 11, section 2).
+"""Decides where rows go if their key may be in another partition (format chapter 11, section 2).
 
 Java ``GlobalIndexAssigner`` and its ``ExistingProcessor``s, for a batch at once. Rows of one key are brought together
 by a stable sort; a row that finds its key elsewhere, by what was known or by the row before it, begins a stay of the
@@ -23,7 +23,7 @@ NOWHERE: Final = -1
 
 
 class WhenElsewhere(Enum):
-    """What happens to a row whose key lies in another partition."""
+    """The treatment of a row whose key is in another partition."""
 
     MOVE = auto()
     """The key is deleted there, and the row goes where it says."""
@@ -65,7 +65,7 @@ class Placed:
 
 
 class BucketCounts:
-    """How many keys each bucket of each partition holds (Java ``crosspartition.BucketAssigner``)."""
+    """The number of keys in each bucket of each partition (Java ``crosspartition.BucketAssigner``)."""
 
     def __init__(self, counts: Mapping[int, dict[int, int]], rules: AssignRules) -> None:
         self._counts = {partition: dict(buckets) for partition, buckets in counts.items()}

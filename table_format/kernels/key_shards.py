@@ -1,4 +1,4 @@
-"""Which of several assigners owns a key whose partition may change (format chapter 11, section 2).
+"""Key shards: which of several assigners owns a key of a cross-partition table (format chapter 11, section 2).
 
 Java ``GlobalIndexAssigner`` with ``numAssigners`` and ``assignId``: the hash of the whole primary key tells, as for
 dynamic buckets.
@@ -28,7 +28,7 @@ class KeyShard:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has all keys."""
+        """Whether the shard has all keys."""
         return self.of == 1
 
     def owns(self, types: Sequence[DataType], columns: Sequence[pa.Array]) -> npt.NDArray[np.bool_]:

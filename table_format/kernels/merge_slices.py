@@ -46,7 +46,7 @@ _RANGE_ROWS: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class MergeSpec:
-    """How versions of a key are told apart and ordered.
+    """How versions of a key are identified and ordered.
 
     ``by_sequence_number=False`` says that runs have disjoint ranges of sequence numbers and come oldest first, so that
     ``_SEQUENCE_NUMBER`` need not be read: the age of the run stands for it. ``engine`` makes one row of all versions of

@@ -118,7 +118,7 @@ def normalise(predicate: Predicate) -> Predicate:
 
 
 def in_partition(predicate: Predicate, fields: Sequence[DataField], values: Sequence[InternalValue]) -> Predicate:
-    """What is left of a normalised predicate in a partition, whose keys have those values.
+    """Return the rest of a normalized predicate in a partition with these key values.
 
     >>> from table_format.model.types import IntType
     >>> both = And((Compare("p", CompareOp.GT, 1), IsNull("a")))

@@ -1,4 +1,4 @@
-"""Where values stand in an order, and what bounds of a column say of it: places compare as their rows come."""
+"""The places of values in an order, also from the bounds of a column. Places compare like their rows."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _PREFIX: Final = "_SORT_"
 
 
 class OrderStrategy(StrEnum):
-    """How rows are put in order by several columns."""
+    """How rows are sorted by several columns."""
 
     ORDER = "order"
     ZORDER = "zorder"

@@ -89,7 +89,7 @@ def merge_bounds(parts: Iterable[ColumnBounds]) -> ColumnBounds:
 
 
 def stored_bounds(bounds: ColumnBounds, mode: str) -> ColumnBounds:
-    """What a statistics mode (``metadata.stats-mode``) keeps of exact bounds.
+    """Reduce exact bounds to what a statistics mode (``metadata.stats-mode``) stores.
 
     >>> stored_bounds(ColumnBounds("a" * 20, "b" * 20, 0, 9), "truncate(3)")
     ColumnBounds(minimum='aaa', maximum='bbc', null_count=0, row_count=9)

@@ -91,7 +91,7 @@ def united(parts: Iterable[Groups]) -> Groups:
 
 
 def group_value(value: InternalValue) -> InternalValue:
-    """What stands for a group: 0.0 and -0.0 are in one group, and so is each NaN.
+    """Return the representative of a group: 0.0 and -0.0 are in one group, and so are all NaNs.
 
     >>> group_value(-0.0), group_value(float("-nan")) is group_value(float("nan"))
     (0.0, True)

@@ -1,8 +1,8 @@
-"""A compaction beside a writer that goes on (format chapter 07, section 2; Java ``MergeTreeCompactManager``).
+"""Background compaction while a writer continues (format chapter 07, section 2; Java ``MergeTreeCompactManager``).
 
-It takes in files that were handed over to be committed, so what comes of it belongs to a later commit. Nothing of it is
-visible before, and nothing is lost if it never gets there. Where and when it runs is the executor's affair: a pool of
-threads, or a simulation that runs it at once.
+It compacts files that are already in commit messages, so its result belongs to a later commit. The result is not
+visible before that, and nothing is lost if that commit never happens. The executor decides where and when it runs: a
+thread pool, or a simulation that runs it at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from table_format.lsm.universal import CompactUnit
 
 @dataclass(frozen=True, slots=True)
 class RunningCompaction:
-    """A compaction that was begun on ``levels``. Until it is done, ``deletion_vectors`` are its own."""
+    """A compaction that was started on ``levels``. It owns ``deletion_vectors`` until it is done."""
 
     bucket: BucketFiles
     levels: Levels
@@ -36,22 +36,22 @@ class RunningCompaction:
         unit: CompactUnit,
         deletion_vectors: BucketVectors | None,
     ) -> RunningCompaction:
-        """Hand the work to the executor."""
+        """Submit the work to the executor."""
         return cls(
             bucket, levels, deletion_vectors, executor.submit(run_compaction, bucket, levels, unit, deletion_vectors)
         )
 
     @property
     def is_done(self) -> bool:
-        """Whether ``result`` returns at once."""
+        """Whether ``result`` returns immediately."""
         return self.future.done()
 
     def result(self) -> CompactResult:
-        """What came of it, waiting for it if need be; raises what it failed of, and then it has left no file."""
+        """Wait for the result and return it. Raises the error of a failed compaction, which leaves no files."""
         return self.future.result()
 
     def fits(self, levels: Levels, deletion_vectors: BucketVectors | None) -> bool:
-        """Whether the bucket is still as it was, but for new files on level 0."""
+        """Return whether the bucket has not changed except for new files on level 0."""
         now = {(file.file_name, file.level) for file in levels.files}
         then = {(file.file_name, file.level) for file in self.levels.files}
         return (
@@ -61,7 +61,7 @@ class RunningCompaction:
         )
 
     def discard(self) -> None:
-        """Forget it; the files it has made are deleted."""
+        """Discard the compaction and delete its files."""
         if self.future.cancel() or self.future.exception() is not None:
             return
         result = self.future.result()

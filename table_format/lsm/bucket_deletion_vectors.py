@@ -1,8 +1,7 @@
 """The deletion vectors of one bucket while it is compacted (format chapter 07, section 7).
 
-Java ``BucketedDvMaintainer``: a compaction marks the older rows of the keys it writes. What it changed becomes one new
-index file with all vectors of the bucket, which takes the place of the one before; files that are not live any more
-have none.
+Java ``BucketedDvMaintainer``: a compaction marks the older rows of the keys that it writes. One new index file with
+all vectors of the bucket replaces the old one. Files that are no longer live have no vector.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ __all__ = ["BucketDeletions", "BucketVectors"]
 
 
 class BucketVectors:
-    """The rows of a bucket that are not there any more, and those that are being marked."""
+    """The deleted rows of a bucket, and those that are being marked."""
 
     def __init__(self, bucket: BucketFiles, deletions: BucketDeletions) -> None:
         self._bucket = bucket
@@ -63,13 +62,12 @@ class BucketVectors:
         return tuple(file for file in live if self.of(file) is not None)
 
     def write(self, live: Iterable[DataFileMeta]) -> tuple[tuple[IndexFileMeta, ...], tuple[IndexFileMeta, ...]]:
-        """Write the vectors of the live files, if they are others than before: index files gone, and come."""
+        """Write the vectors of the live files if they have changed. Return the removed and the added index files."""
         vectors = {file.file_name: vector for file in live if (vector := self.of(file)) is not None}
         if not self._is_modified and vectors.keys() == self._stored.keys():
             return (), ()
-        store = self._bucket.store
-        added = write_deletion_vectors(store, vectors)
-        path = store.paths.index(added.file_name)
+        added = write_deletion_vectors(self._bucket.store, vectors, self._bucket.index_path)
+        path = self._bucket.index_path(added.file_name)
         removed, self._index_files = self._index_files, (added,)
         self._stored = {r.data_file: DeletionFile(path, r, added.file_size) for r in added.deletion_vector_ranges or ()}
         self._vectors, self._is_modified = vectors, False

@@ -1,4 +1,4 @@
-"""Rows waiting to be sorted and written."""
+"""The write buffer: rows that wait to be sorted and written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class WriteBuffer:
         return self._bytes >= self._capacity_bytes
 
     def add(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Keep the rows that there is room for, at least one, and return the others."""
+        """Add as many rows as fit, at least one, and return the others."""
         room = max(self._capacity_bytes - self._bytes, 0)
         size = max(batch.nbytes, 1)
         rows = batch.num_rows if size <= room else max(1, batch.num_rows * room // size)
@@ -30,7 +30,7 @@ class WriteBuffer:
         return batch.slice(rows)
 
     def drain(self) -> pa.Table | None:
-        """All rows in order of arrival, and none are left; ``None`` when there are no rows."""
+        """Return all rows in order of arrival and empty the buffer; ``None`` if there are no rows."""
         if not self._batches:
             return None
         rows = pa.Table.from_batches(self._batches)

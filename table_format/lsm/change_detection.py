@@ -1,9 +1,9 @@
-"""Compaction that knows the previous version of each row: it writes the changelog and marks outdated rows.
+"""Compaction that finds the previous version of each row, to write the changelog and mark outdated rows.
 
-Format chapter 07, sections 6 and 7. Java ``FullChangelogMergeTreeCompactRewriter``: a full compaction compares what is
-on the highest level with what the merge makes of it. ``LookupMergeTreeCompactRewriter``: for each key on level 0 the
-row before is that on the lowest level above, which is looked up where it is not being compacted itself. Changelog files
-have the output level, and belong to the COMPACT snapshot.
+Format chapter 07, sections 6 and 7. Java ``FullChangelogMergeTreeCompactRewriter``: a full compaction compares the
+highest level with the result of the merge. ``LookupMergeTreeCompactRewriter``: the previous row of a key on level 0
+is the one on the lowest level above. It is looked up if its file is not part of the compaction. Changelog files have
+the output level and belong to the COMPACT snapshot.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ import pyarrow as pa
 
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.bucket_files import BucketFiles
-from table_format.kernels.changelog import Grouped, Merged, changes, merge_onto
+from table_format.kernels.changelog import Grouped, Merged, adds, changes, merge_onto
 from table_format.kernels.merge import MergeSpec, merge_steps
 from table_format.lsm.bucket_deletion_vectors import BucketVectors
 from table_format.lsm.compaction_task import Rewrite, Step, Upgrade
+from table_format.lsm.flushed_rows import FlushedRows
 from table_format.lsm.intervals import Section
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.levels import Levels
-from table_format.lsm.lookup import Lookup
+from table_format.lsm.lookup import Lookup, LookupResult
 from table_format.lsm.merge_spec import merge_spec
-from table_format.lsm.runs import RunSource, has_disjoint_sequences, is_add, oldest_first, physical_batch, with_levels
+from table_format.lsm.runs import RunSource, has_disjoint_sequences, oldest_first, physical_batch, with_levels
 from table_format.lsm.universal import CompactUnit
 from table_format.model.data_file import DataFileMeta, FileSource
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
@@ -42,7 +43,7 @@ class ChangeDetection:
     """A compaction to a level above 0.
 
     With ``lookup`` the keys on level 0 are new, otherwise all keys below ``level``. ``deletion_vectors`` are those of
-    the bucket, if it has them.
+    the bucket, if it has them. ``flushed`` are the rows of a file that need not be read.
     """
 
     bucket: BucketFiles
@@ -51,32 +52,37 @@ class ChangeDetection:
     lookup: Lookup | None
     deletion_vectors: BucketVectors | None
     writes_changelog: bool
+    flushed: FlushedRows | None = None
 
     @classmethod
     def of(
-        cls, bucket: BucketFiles, unit: CompactUnit, levels: Levels, deletion_vectors: BucketVectors | None
+        cls,
+        bucket: BucketFiles,
+        unit: CompactUnit,
+        levels: Levels,
+        deletion_vectors: BucketVectors | None,
+        flushed: FlushedRows | None = None,
     ) -> ChangeDetection | None:
-        """``None`` if it does not matter what was there before."""
+        """Return the change detection of a compaction; ``None`` if previous versions do not matter."""
         producer, options, level = bucket.changelog_producer, bucket.options, unit.output_level
         if producer is ChangelogProducer.FULL_COMPACTION:
-            return cls(bucket, level, level, None, None, writes_changelog=True) if level == levels.max_level else None
+            to_the_top = level == levels.max_level
+            return cls(bucket, level, level, None, None, writes_changelog=True, flushed=flushed) if to_the_top else None
         if level == 0 or options.merge.engine is MergeEngine.FIRST_ROW or not options.compacts_by_lookup:
             return None
         writes_changelog = producer is ChangelogProducer.LOOKUP
         lookup = Lookup(
             bucket,
             [run for run in levels.higher if run.level > level],
-            _fields(bucket)
-            if writes_changelog or _row_matters(bucket)
-            else bucket.schema.select(bucket.schema.trimmed_primary_keys),
+            _fields(bucket) if writes_changelog or _row_matters(bucket) else _key_fields(bucket),
             key_files=[file for file in unit.files if file.level == 0],
             key_range=key_ranges(bucket.schema),
             deletions=deletion_vectors,
         )
-        return cls(bucket, level, levels.max_level, lookup, deletion_vectors, writes_changelog)
+        return cls(bucket, level, levels.max_level, lookup, deletion_vectors, writes_changelog, flushed)
 
     def plan(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        """The steps, where a file of level 0 is rewritten and not merely moved if its rows may become others."""
+        """Return the steps. A file of level 0 is rewritten instead of moved if its rows may change."""
         if self.lookup is None:
             return steps
         return tuple(
@@ -94,7 +100,7 @@ class ChangeDetection:
         return self.level != self.max_level and _row_matters(self.bucket)
 
     def rewrite(self, step: Rewrite, *, drop_retracts: bool) -> tuple[Files, Files]:
-        """Merge into new files; these, and the changelog files."""
+        """Merge into new files. Return them and the changelog files."""
         schema, level = self.bucket.schema, self.level
         with (
             self.bucket.writing(level=level, source=FileSource.COMPACT) as data,
@@ -103,26 +109,49 @@ class ChangeDetection:
             for section in step.sections:
                 for merged in self._steps(section):
                     rows = merged.rows
-                    kept = rows.filter(is_add(rows.column(VALUE_KIND.name))) if drop_retracts else rows
+                    kept = adds(rows) if drop_retracts else rows
                     if kept.num_rows:
                         data.write(physical_batch(kept, schema))
                     for changed in self._changes(merged):
                         changelog.write(physical_batch(changed, schema))
+                    # The next step needs the memory.
+                    del rows, kept, merged
             return data.close(), changelog.close()
 
     def upgrade(self, file: DataFileMeta) -> Files:
-        """Mark what a file outdates that is moved up as it is; its changelog files."""
+        """Mark the rows that an upgraded file outdates. Return its changelog files."""
         if self.lookup is not None and file.level != 0:
+            return ()
+        if not self._needs_older_rows:
+            self._mark_older_rows(file)
             return ()
         with self.bucket.writing(level=self.level, source=FileSource.APPEND, changelog=True) as changelog:
             for merged in self._steps(((file,),)):
                 for changed in self._changes(merged):
                     changelog.write(physical_batch(changed, self.bucket.schema))
+                del merged
             return changelog.close()
 
+    @property
+    def _needs_older_rows(self) -> bool:
+        """Whether more than the places of older rows is needed."""
+        return self.lookup is None or self.writes_changelog or _row_matters(self.bucket)
+
+    @property
+    def _source(self) -> RunSource:
+        bucket = self.bucket
+        return RunSource(
+            bucket.reader(), bucket.partition, bucket.bucket, deletions=self.deletion_vectors, flushed=self.flushed
+        )
+
+    def _mark_older_rows(self, file: DataFileMeta) -> None:
+        """Mark what a file of level 0 outdates; only keys are read."""
+        fields = _key_fields(self.bucket)
+        for keys in self._source.run((file,), fields, batch_rows=batch_rows_of((file,), fields)):
+            self._find(keys)
+
     def _steps(self, section: Section) -> Iterator[Merged]:
-        bucket, fields = self.bucket, _fields(self.bucket)
-        source = RunSource(bucket.reader(), bucket.partition, bucket.bucket, deletions=self.deletion_vectors)
+        bucket, fields, source = self.bucket, _fields(self.bucket), self._source
         spec = merge_spec(bucket.schema, bucket.options)
         spec = replace(spec, by_sequence_number=self.lookup is not None or not has_disjoint_sequences(section))
         runs = oldest_first(section)
@@ -140,16 +169,19 @@ class ChangeDetection:
             before = versions.levels == self.level
             return merge_onto(versions, before, versions.any_of_key(~before), spec)
         before = versions.lowest_above_0()
-        unknown = ~versions.any_of_key(before)
-        found = self.lookup.find(versions.rows.take(versions.order[versions.starts[unknown]]))
-        if found is not None:
-            if self.deletion_vectors is not None:
-                for file, positions in found.by_file():
-                    self.deletion_vectors.mark_deleted(file, positions)
-            if self.writes_changelog or _row_matters(self.bucket):
-                versions = Grouped.of([found.rows, *parts], spec)
-                before = versions.lowest_above_0()
+        found = self._find(versions.keys(~versions.any_of_key(before), spec.key_columns))
+        if found is not None and self._needs_older_rows:
+            versions = Grouped.of([found.rows, *parts], spec)
+            before = versions.lowest_above_0()
         return merge_onto(versions, before, versions.any_of_key(versions.levels == 0), spec)
+
+    def _find(self, keys: pa.RecordBatch) -> LookupResult | None:
+        """The older rows of keys; where the bucket has deletion vectors, they are outdated from now on."""
+        found = None if self.lookup is None else self.lookup.find(keys)
+        if found is not None and self.deletion_vectors is not None:
+            for file, positions in found.by_file():
+                self.deletion_vectors.mark_deleted(file, positions)
+        return found
 
     def _changes(self, merged: Merged) -> Iterator[pa.RecordBatch]:
         if not self.writes_changelog:
@@ -165,6 +197,10 @@ class ChangeDetection:
 
 def _fields(bucket: BucketFiles) -> tuple[DataField, ...]:
     return (SEQUENCE_NUMBER, VALUE_KIND, *bucket.schema.fields)
+
+
+def _key_fields(bucket: BucketFiles) -> tuple[DataField, ...]:
+    return tuple(bucket.schema.select(bucket.schema.trimmed_primary_keys))
 
 
 def _row_matters(bucket: BucketFiles) -> bool:

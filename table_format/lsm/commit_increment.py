@@ -1,7 +1,7 @@
-"""What a writer has changed in a bucket since its last commit message, which may carry several compactions.
+"""The changes of a writer in a bucket since its last commit message, including several compactions.
 
-Java ``MergeTreeWriter.updateCompactResult``. A file that one compaction made and the next consumed was never visible:
-it is deleted at once and named by neither list.
+Java ``MergeTreeWriter.updateCompactResult``. A file that one compaction created and the next one consumed was never
+visible: it is deleted immediately, and no list names it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from table_format.model.data_file import DataFileMeta
 
 @dataclass(frozen=True, slots=True)
 class CompactResult:
-    """Files gone and files come. An upgraded file is in both, at another level."""
+    """The removed and the added files of a compaction. An upgraded file is in both, at another level."""
 
     before: tuple[DataFileMeta, ...]
     after: tuple[DataFileMeta, ...]
@@ -56,7 +56,7 @@ class CommitIncrement:
         self._compact_changelog.extend(result.changelog)
 
     def drain(self, deletion_vectors: BucketVectors | None, levels: Levels) -> CommitMessage:
-        """All changes as one message, with the deletion vectors of what is live now; then there are none."""
+        """Return all changes as one message, with the deletion vectors of live files, and reset."""
         removed, added = ((), ()) if deletion_vectors is None else deletion_vectors.write(levels.files)
         message = self._bucket.message(
             new_files=tuple(self._new),
@@ -69,7 +69,7 @@ class CommitIncrement:
         return replace(message, compact_deleted_index_files=removed, compact_new_index_files=added)
 
     def forget_compactions(self) -> None:
-        """Undo all compactions: delete what they made, and keep what was new."""
+        """Undo all compactions: delete their output, and keep the new files."""
         made = self._compacted
         self._before, self._after, self._compact_changelog = {}, [], []
         self._bucket.delete(*made)

@@ -1,7 +1,7 @@
 """Compaction of one bucket (format chapter 07, sections 3 and 4; Java ``MergeTreeCompactManager``).
 
-Rows keep their sequence numbers, retract rows end only where nothing older is left, and the merge streams: memory does
-not depend on the size of the bucket. Nothing of it is visible before the message is committed.
+Rows keep their sequence numbers, retract rows are dropped only if nothing older remains, and the merge streams, so
+memory does not depend on the size of the bucket. The result is not visible before the message is committed.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from table_format.lsm.change_detection import ChangeDetection
 from table_format.lsm.commit_increment import CommitIncrement, CompactResult
 from table_format.lsm.compaction_task import Rewrite, Step, Upgrade, plan_steps
 from table_format.lsm.first_row import new_keys_only, older_runs, rewrite_possible_repeats, rows_of_level_0
+from table_format.lsm.flushed_rows import FlushedRows
 from table_format.lsm.intervals import Run, Section
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.levels import Levels, levels_of, replace_files
@@ -36,10 +37,10 @@ from table_format.options.stream import ChangelogProducer
 def compact_bucket(
     bucket: BucketFiles, files: Sequence[DataFileMeta], *, full: bool, deletions: BucketDeletions | None = None
 ) -> CommitMessage:
-    """Compact all live files of a bucket: to the highest level, or what is due; the message may be empty.
+    """Compact the live files of a bucket, in full or where it is due. Return the message, which may be empty.
 
     Raises:
-        RetractNotSupported: a row takes back what the merge engine cannot.
+        RetractNotSupported: the merge engine does not support a retract row.
         CorruptionError: a file is missing or damaged.
     """
     key_range = key_ranges(bucket.schema)
@@ -63,7 +64,9 @@ def bucket_vectors(bucket: BucketFiles, deletions: BucketDeletions | None) -> Bu
 
 
 def whole_compaction(bucket: BucketFiles, levels: Levels, deletion_vectors: BucketVectors | None) -> CompactUnit | None:
-    """All files to the highest level; of those that are there already, the ones with deleted rows, or all if asked."""
+    """Plan a compaction of all files to the highest level. Files on that level are included if they have deleted
+    rows, or on request.
+    """
     unit = full_compaction(levels)
     if unit is not None:
         return unit
@@ -75,7 +78,7 @@ def whole_compaction(bucket: BucketFiles, levels: Levels, deletion_vectors: Buck
 
 
 def due_compaction(bucket: BucketFiles, levels: Levels) -> CompactUnit | None:
-    """The compaction that is due; what readers skip while it is on level 0 is moved up at once, or bit by bit."""
+    """Plan the compaction that is due. Level-0 files that readers skip are compacted at once or gradually."""
     options, local_now_ms = bucket.options.compaction, bucket.store.runtime.clock.local_now_ms()
     if bucket.options.compacts_by_lookup:
         return force_up_level_0(levels, options, local_now_ms=local_now_ms, gathering=options.lookup_max_interval)
@@ -85,9 +88,16 @@ def due_compaction(bucket: BucketFiles, levels: Levels) -> CompactUnit | None:
 
 
 def run_compaction(
-    bucket: BucketFiles, levels: Levels, unit: CompactUnit, deletion_vectors: BucketVectors | None = None
+    bucket: BucketFiles,
+    levels: Levels,
+    unit: CompactUnit,
+    deletion_vectors: BucketVectors | None = None,
+    flushed: FlushedRows | None = None,
 ) -> CompactResult:
-    """Carry out one compaction; if it fails, the files it made are deleted again."""
+    """Run one compaction. If it fails, delete its files.
+
+    The file whose rows are ``flushed`` is not read.
+    """
     key_range = key_ranges(bucket.schema)
     steps: Iterable[Step] = (
         [Rewrite((((file,),),)) for file in unit.files]
@@ -104,10 +114,10 @@ def run_compaction(
     if bucket.options.merge.engine is MergeEngine.FIRST_ROW:
         older = older_runs(unit, levels)
         steps = rewrite_possible_repeats(tuple(steps), older, key_range)
-    # What is older is marked as deleted, or else has to be taken back by what is newer.
+    # Older rows are marked as deleted; otherwise newer rows must retract them.
     masked = bucket.options.deletion_vectors.enabled and unit.output_level != 0
     drop = drops_deletes(unit, levels) or masked
-    detection = ChangeDetection.of(bucket, unit, levels, deletion_vectors)
+    detection = ChangeDetection.of(bucket, unit, levels, deletion_vectors, flushed)
     if detection is not None:
         steps = detection.plan(tuple(steps))
     before: list[DataFileMeta] = []
@@ -122,7 +132,7 @@ def run_compaction(
                         files, changelog_files = detection.rewrite(step, drop_retracts=drop)
                     else:
                         files, changelog_files = _rewrite(
-                            bucket, step, unit.output_level, older, deletion_vectors, drop_retracts=drop
+                            bucket, step, unit.output_level, older, deletion_vectors, flushed, drop_retracts=drop
                         )
                     written.extend((*files, *changelog_files))
                     changelog.extend(changelog_files)
@@ -147,6 +157,7 @@ def _rewrite(
     level: int,
     older: Sequence[Run],
     deletion_vectors: BucketVectors | None,
+    flushed: FlushedRows | None,
     *,
     drop_retracts: bool,
 ) -> tuple[tuple[DataFileMeta, ...], tuple[DataFileMeta, ...]]:
@@ -158,7 +169,13 @@ def _rewrite(
     ):
         for section in step.sections:
             rows = _merged_rows(
-                bucket, section, older, deletion_vectors, drop_retracts=drop_retracts, show_levels=writes_changelog
+                bucket,
+                section,
+                older,
+                deletion_vectors,
+                flushed,
+                drop_retracts=drop_retracts,
+                show_levels=writes_changelog,
             )
             for batch in rows:
                 writer.write(physical_batch(batch, bucket.schema))
@@ -172,7 +189,7 @@ def _changelog_of_first_rows(bucket: BucketFiles, file: DataFileMeta, level: int
     if file.level != 0 or not _writes_changelog_of_first_rows(bucket):
         return ()
     with bucket.writing(level=level, source=FileSource.APPEND, changelog=True) as changelog:
-        for batch in _merged_rows(bucket, ((file,),), (), None, drop_retracts=False):
+        for batch in _merged_rows(bucket, ((file,),), (), None, None, drop_retracts=False):
             changelog.write(physical_batch(batch, bucket.schema))
         return changelog.close()
 
@@ -187,12 +204,13 @@ def _merged_rows(
     section: Section,
     older: Sequence[Run],
     deletion_vectors: BucketVectors | None,
+    flushed: FlushedRows | None,
     *,
     drop_retracts: bool,
     show_levels: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """The merged rows of a section in key order: sequence number, kind, the columns, and ``_LEVEL`` if asked."""
-    source = RunSource(bucket.reader(), bucket.partition, bucket.bucket, deletions=deletion_vectors)
+    source = RunSource(bucket.reader(), bucket.partition, bucket.bucket, deletions=deletion_vectors, flushed=flushed)
     fields = (SEQUENCE_NUMBER, VALUE_KIND, *bucket.schema.fields)
     members = [file for run in section for file in run]
     spec = merge_spec(bucket.schema, bucket.options)

@@ -1,4 +1,4 @@
-"""What one compaction does with each of its files, decided before anything is read (format chapter 07, section 4).
+"""Decides what a compaction does with each file, before anything is read (format chapter 07, section 4).
 
 Java ``MergeTreeCompactTask``: files that overlap, and small files next to them, are merged; a large file that overlaps
 nothing only changes its level. No file between two others is ever left out, so the output stays in key order.
@@ -30,7 +30,7 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """Enter this file again, unread, at the output level."""
+    """Move this file to the output level without reading it."""
 
     file: DataFileMeta
 
@@ -41,7 +41,7 @@ Step: TypeAlias = Rewrite | Upgrade
 def plan_steps(
     unit: CompactUnit, *, max_level: int, small_file_bytes: int, key_range: KeyRangeOf, rewrite_all: bool = False
 ) -> tuple[Step, ...]:
-    """The steps of a compaction in key order. A file that is where it belongs appears in none of them.
+    """Return the steps of a compaction in key order. A file that is already in its place appears in none of them.
 
     With ``rewrite_all`` every file is rewritten.
     """
@@ -71,7 +71,7 @@ def plan_steps(
 
 def _move(files: Iterable[DataFileMeta], output_level: int, max_level: int, *, rewrite_all: bool) -> Iterable[Step]:
     for file in files:
-        # Nothing below the highest level could be taken back by a retract row: it ends there.
+        # On the highest level there is nothing older that a retract row could retract, so it is dropped.
         if rewrite_all or (output_level == max_level and file.delete_row_count != 0):
             yield Rewrite((((file,),),))
         elif file.level != output_level:

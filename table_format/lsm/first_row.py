@@ -1,6 +1,6 @@
-"""Compaction of ``first-row`` tables: level 0 always moves up, and a key is never on two levels above it.
+"""Compaction of ``first-row`` tables: it always includes level 0, and a key is never on two levels above it.
 
-Readers of such tables skip level 0 and merge nothing, so a row whose key a higher level holds already ends here. Java
+Readers of such tables skip level 0 and merge nothing, so compaction drops a row whose key is on a higher level. Java
 ``FirstRowMergeFunctionWrapper`` looks each key up; here the keys of the higher levels are merged alongside, which reads
 their key columns only (format chapter 07, section 6; chapter 12, section 3).
 """
@@ -29,12 +29,12 @@ from table_format.model.schema import VALUE_KIND
 
 
 def older_runs(unit: CompactUnit, levels: Levels) -> tuple[Run, ...]:
-    """The runs above the output of a compaction: what they hold was there first."""
+    """Return the runs above the output of a compaction. Their rows were first."""
     return tuple(run.files for run in levels.higher if run.level > unit.output_level)
 
 
 def rewrite_possible_repeats(steps: Sequence[Step], older: Sequence[Run], key_range: KeyRangeOf) -> Iterator[Step]:
-    """The steps, where a file of level 0 is read and not merely moved if older runs may hold some of its keys."""
+    """Return the steps. A file of level 0 is rewritten instead of moved if older runs may hold some of its keys."""
     for step in steps:
         if isinstance(step, Upgrade) and step.file.level == 0 and _overlapping(step.file, older, key_range):
             yield Rewrite((((step.file,),),))
@@ -51,10 +51,10 @@ def new_keys_only(
     *,
     ignore_delete: bool,
 ) -> Iterator[pa.RecordBatch]:
-    """Merged rows of these files whose keys no older run holds, in key order.
+    """Return the merged rows whose keys no older run holds, in key order.
 
     Raises:
-        RetractNotSupported: a row takes back, and that is not ignored.
+        RetractNotSupported: there is a retract row, and the options do not ignore it.
     """
     rows = _adds(batches, ignore_delete=ignore_delete)
     overlapping = _runs_with_possible_keys(files, older, bucket, key_range)
@@ -85,7 +85,7 @@ def _runs_with_possible_keys(
 
 def rows_of_level_0(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """The rows that no level above 0 held, if there are any: the changelog of the compaction."""
-    fresh = batch.filter(pc.equal(batch.column(batch.schema.get_field_index(LEVEL)), pa.scalar(0, pa.int8())))
+    fresh = batch.filter(pc.equal(batch.column(batch.schema.get_field_index(LEVEL)), pa.scalar(0, pa.int32())))
     if fresh.num_rows:
         yield fresh
 

@@ -57,7 +57,7 @@ class KeysInFile:
 
     def matches_of(self, rows: pa.RecordBatch) -> pa.BooleanArray:
         """Rows that have in each key column a value that one of the keys has, and perhaps some more."""
-        exact = [f.name for f in self.fields if not _has_two_zeros(f)]
+        exact = [f.name for f in self.fields if not has_two_zeros(f)]
         each = (pc.is_in(rows.column(name), value_set=self.keys.column(name)) for name in exact)
         return reduce(pc.and_, each)
 
@@ -83,7 +83,7 @@ class KeyFilter:
         """The keys of ``key_files``; ``None`` when they are too many to exclude any of the ``older`` files."""
         fields = bucket.schema.select(bucket.schema.trimmed_primary_keys)
         rows = sum(file.row_count for file in key_files)
-        if _has_two_zeros(fields[0]):
+        if has_two_zeros(fields[0]):
             return None
         if rows > min(MAX_LOOKUP_KEYS, MAX_LISTED_KEYS * len(older)):
             return None
@@ -99,7 +99,7 @@ class KeyFilter:
     def may_be_in(self, file: DataFileMeta) -> KeysInFile | None:
         """Those of the keys that a file may hold; ``None`` when they are too many to list. Raises ``OSError``."""
         keys = self._keys
-        if not _differ_from_metadata(file, self._fields[0]):
+        if not differs_from_metadata(file, self._fields[0]):
             (first, *_), (last, *_) = self._key_range(file)
             low, high = array_of([first[1], last[1]], self._fields[0].type)
             column = keys.column(0)
@@ -114,7 +114,7 @@ class KeyFilter:
         def kept(index: FileIndex) -> npt.NDArray[np.bool_]:
             kept = np.ones(keys.num_rows, np.bool_)
             for field in self._fields:
-                if _has_two_zeros(field):
+                if has_two_zeros(field):
                     continue
                 found = index.may_equal(field, SoughtValues(field.type, keys.column(field.name)))
                 if found is not None:
@@ -127,12 +127,12 @@ class KeyFilter:
         return keys.filter(pa.array(found))
 
 
-def _has_two_zeros(field: DataField) -> bool:
+def has_two_zeros(field: DataField) -> bool:
     """Whether one key may be two values: 0.0 and -0.0."""
     return isinstance(field.type, FloatType | DoubleType)
 
 
-def _differ_from_metadata(file: DataFileMeta, field: DataField) -> bool:
+def differs_from_metadata(file: DataFileMeta, field: DataField) -> bool:
     """Whether a file may give other values back than its key range was made of.
 
     ORC takes away the spaces at the end of CHAR, and moves timestamps before 1582 by days.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import TypeAlias
 
-from table_format.codecs.binary_row import deserialize_row
+from table_format.codecs.binary_row import deserialize_row, whole_number_reader
 from table_format.model.data_file import DataFileMeta
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataType, InternalValue
@@ -30,12 +30,17 @@ def key_ranges(schema: TableSchema) -> KeyRangeOf:
     """How to tell the key range of a file of the table; keys are decoded once."""
     types = tuple(f.type for f in schema.key_fields)
     known: dict[tuple[bytes, bytes], KeyRange] = {}
+    quick = whole_number_reader(types)
+
+    def decode(data: bytes, file: DataFileMeta) -> Key:
+        numbers = None if quick is None else quick(data)
+        return _decode(types, data, file) if numbers is None else tuple([(1, number) for number in numbers])
 
     def key_range(file: DataFileMeta) -> KeyRange:
         stored = (file.min_key, file.max_key)
         found = known.get(stored)
         if found is None:
-            found = (_decode(types, file.min_key, file), _decode(types, file.max_key, file))
+            found = (decode(file.min_key, file), decode(file.max_key, file))
             known[stored] = found
         return found
 

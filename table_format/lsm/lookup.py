@@ -16,24 +16,31 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from pyroaring import BitMap
 
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.bucket_files import BucketFiles
 from table_format.formats.data_file_reader import POSITION
 from table_format.indexes.deletion_vectors import DeletionVectorSource
-from table_format.kernels.key_bounds import sorted_keys
+from table_format.kernels.compiled import Int64Array
+from table_format.kernels.key_bounds import key_array, sorted_keys
+from table_format.kernels.key_words import integers
 from table_format.kernels.merge import LEVEL, MergeSpec, RunCursor, grouped
+from table_format.kernels.merge_order import RowIds
 from table_format.lsm.key_filter import KeyFilter, KeysInFile
+from table_format.lsm.key_span import KeySpan
 from table_format.lsm.keys import KeyRange, KeyRangeOf
 from table_format.lsm.levels import SortedRun
 from table_format.model.arrow_calls import concat_batches
 from table_format.model.data_file import DataFileMeta
-from table_format.model.predicate import Predicate
 from table_format.model.types import DataField
 
 _MIN_ROWS_FOR_KEYS_FIRST: Final = 20_000
 _MIN_ROWS_OF_A_KEY: Final = 64
 """Key columns are read by themselves in files of at least so many rows, and so many for each key."""
+
+_POSITIONS_AT_ONCE: Final = 1 << 20
+"""Rows of a file that are asked for by their positions, which take 8 bytes each."""
 
 _FILE: Final = "_FILE"
 
@@ -75,6 +82,7 @@ class Lookup:
         chosen = [(run, files) for run in runs if (files := _overlapping_files(run.files, spans, key_range))]
         overlapping = [file for _, files in chosen for file in files]
         self._key_filter = KeyFilter.of(bucket, key_files, overlapping, key_range) if overlapping else None
+        self._span = KeySpan.of(bucket.schema.field(self._key_columns[0]), key_files, key_range)
         rows = batch_rows_of(overlapping, fields, side_by_side=max(len(chosen), 1))
         self._cursors = [RunCursor(self._walk(files, fields, rows), self._key_columns) for _, files in chosen]
         self._by_key = MergeSpec(self._key_columns, by_sequence_number=False)
@@ -110,13 +118,27 @@ class Lookup:
         """The rows with one of the keys, and which keys are still to be found, if that has changed."""
         if keys.num_rows == 0:
             return [], None
-        order, starts = grouped([part, keys], self._by_key)
-        matched = starts[np.diff(np.append(starts, order.size)) == 2]
-        if matched.size == 0:
+        rows, answered = self._pairs(part, keys)
+        if rows.size == 0:
             return [], None
         left = np.ones(keys.num_rows, np.bool_)
-        left[order[matched + 1] - part.num_rows] = False
-        return [part.take(order[matched])], left
+        left[answered] = False
+        return [part.take(rows)], left
+
+    def _pairs(self, part: pa.RecordBatch, keys: pa.RecordBatch) -> tuple[RowIds, RowIds]:
+        """The rows with one of the keys, and the number of the key that each has."""
+        ours, theirs = (self._integers(batch) for batch in (part, keys))
+        if ours is not None and theirs is not None:
+            at = np.searchsorted(ours, theirs)
+            answered = np.flatnonzero(ours[np.minimum(at, ours.size - 1)] == theirs)
+            return at[answered], answered
+        order, starts = grouped([part, keys], self._by_key)
+        matched = starts[np.diff(np.append(starts, order.size)) == 2]
+        return order[matched], order[matched + 1] - part.num_rows
+
+    def _integers(self, batch: pa.RecordBatch) -> Int64Array | None:
+        """The key where it is one number of 64 bits."""
+        return integers(key_array(batch, self._key_columns[0])) if len(self._key_columns) == 1 else None
 
     def _in_order(self, pieces: Sequence[pa.RecordBatch]) -> LookupResult:
         rows = concat_batches(pieces)
@@ -136,7 +158,7 @@ class Lookup:
             number = len(self._files)
             self._files.append(file)
             for batch in self._rows(file, fields, keys, batch_rows):
-                marked = batch.append_column(LEVEL, pa.array(np.full(batch.num_rows, file.level, np.int8)))
+                marked = batch.append_column(LEVEL, pa.array(np.full(batch.num_rows, file.level, np.int32)))
                 yield marked.append_column(_FILE, pa.array(np.full(batch.num_rows, number, np.int32)))
 
     def _rows(
@@ -154,7 +176,7 @@ class Lookup:
             with_positions=True,
         )
         if keys is None:
-            yield from read(fields)
+            yield from self._rows_in_span(file, fields, read)
         elif file.row_count < max(_MIN_ROWS_FOR_KEYS_FIRST, _MIN_ROWS_OF_A_KEY * keys.keys.num_rows):
             yield from read(fields, predicate=keys.predicate)
         else:
@@ -166,7 +188,29 @@ class Lookup:
             if {f.name for f in fields} == set(self._key_columns):
                 yield from matched
             elif matched:
-                yield from _complete_rows(matched, lambda predicate: read(fields, predicate=predicate), keys)
+                # With all columns: of pages without one of them nothing is decoded.
+                met = np.concatenate([found.column(POSITION).to_numpy() for found in matched])
+                yield from read(fields, selected=BitMap(met))
+
+    def _rows_in_span(
+        self, file: DataFileMeta, fields: Sequence[DataField], read: Callable[..., Iterator[pa.RecordBatch]]
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows between the first and the last key that may be asked for, and perhaps some more."""
+        span = self._span
+        condition = None if span is None else span.condition(file)
+        if span is None or condition is None:
+            yield from read(fields)
+        elif file.row_count < _MIN_ROWS_FOR_KEYS_FIRST or len(fields) < 2 or not span.is_narrow_in(file):
+            yield from read(fields, predicate=condition)
+        else:
+            inside = range(0)
+            for batch in read((span.field,), predicate=condition):
+                found = batch.filter(span.contains(batch)).column(POSITION).to_numpy()
+                if found.size:
+                    inside = range(inside.start if inside else int(found[0]), int(found[-1]) + 1)
+            for start in range(inside.start, inside.stop, _POSITIONS_AT_ONCE):
+                part = range(start, min(start + _POSITIONS_AT_ONCE, inside.stop))
+                yield from read(fields, selected=BitMap(part))
 
 
 def _overlapping_files(
@@ -178,18 +222,3 @@ def _overlapping_files(
 
 def _matching_rows(keys: KeysInFile, batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.filter(keys.matches_of(batch))
-
-
-def _complete_rows(
-    matched: Sequence[pa.RecordBatch], read: Callable[[Predicate], Iterator[pa.RecordBatch]], keys: KeysInFile
-) -> Iterator[pa.RecordBatch]:
-    """The rows that were met, with all columns: of row groups without one of them nothing is read."""
-    rows = concat_batches(matched)
-    wanted = rows.column(POSITION).to_numpy()
-    for batch in read(KeysInFile(rows, keys.fields).predicate):
-        positions = batch.column(POSITION).to_numpy()
-        found = batch.filter(pa.array(np.isin(positions, wanted, assume_unique=True)))
-        if found.num_rows:
-            yield found
-        if positions.size and positions[-1] >= wanted[-1]:
-            return

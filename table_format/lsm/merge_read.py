@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyroaring import FrozenBitMap
+from pyroaring import BitMap, FrozenBitMap
 
 from table_format.formats.batch_rows import batch_rows_of
-from table_format.formats.data_file_reader import DataFileReader
+from table_format.formats.data_file_reader import POSITION, DataFileReader
 from table_format.indexes.deletion_vectors import DeletionVectors
 from table_format.kernels.engines import needed_columns
 from table_format.kernels.merge import MergeSpec
@@ -76,7 +76,7 @@ def read_raw(
     *,
     selections: Sequence[FrozenBitMap | None] = (),
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of the files one after the other that the filter selects, with exactly ``fields``.
+    """Return the rows of the files, in order, that the filter selects, with exactly ``fields``.
 
     For files where ``is_raw_convertible`` holds, and for append tables. ``selections`` is empty, or has for each file
     the positions of the only rows that the filter can select, or ``None``.
@@ -129,6 +129,11 @@ class _Request:
         return None if self.pruning is None else self.pruning.row_group_condition(merged=merged)
 
     @property
+    def is_look_up(self) -> bool:
+        """Whether few rows are expected, of files that a bloom filter did not leave out."""
+        return self.pruning is not None and self.pruning.is_look_up
+
+    @property
     def columns(self) -> frozenset[str]:
         """The names of the fields, and of those that the condition reads."""
         further = columns_of(self.residual) if self.residual is not None else frozenset()
@@ -163,10 +168,43 @@ def _pass_through(source: RunSource, files: Sequence[DataFileMeta], request: _Re
         retracts = file.delete_row_count != 0
         fields = request.fields_with((), kind=request.drop_retracts and retracts)
         rows = batch_rows_of((file,), fields)
-        for batch in source.run((file,), fields, predicate=condition, batch_rows=rows):
+        narrowed = _looked_up(source, file, request, fields) if request.is_look_up else source
+        if narrowed is None:
+            continue
+        for batch in narrowed.run((file,), fields, predicate=condition, batch_rows=rows):
             rows_left = request.selected(batch, may_hold_retracts=retracts)
             if rows_left.num_rows:
                 yield rows_left
+
+
+def _looked_up(
+    source: RunSource, file: DataFileMeta, request: _Request, fields: Sequence[DataField]
+) -> RunSource | None:
+    """The source with the rows of a file that meet the condition, found in its columns alone; ``None`` if none does.
+
+    Most files that a bloom filter does not leave out do not have the value either.
+    """
+    condition = request.residual
+    if condition is None or source.selected is not None or len(columns_of(condition)) == len(fields):
+        return source
+    columns = [request.schema.field(name) for name in sorted(columns_of(condition))]
+    found = BitMap()
+    for batch in source.reader.read(
+        source.partition,
+        source.bucket,
+        file,
+        columns,
+        predicate=request.row_group_condition(merged=False),
+        deleted=None if source.deletions is None else source.deletions.of(file),
+        batch_rows=batch_rows_of((file,), columns),
+        with_positions=True,
+    ):
+        mask = matches(condition, batch, request.schema.fields)
+        if mask.true_count:
+            found.update(batch.column(POSITION).filter(mask).to_numpy())
+    if not found:
+        return None
+    return replace(source, selected=FrozenBitMap(found)) if len(found) <= file.row_count // 2 else source
 
 
 def _merged(source: RunSource, section: Section, request: _Request, spec: MergeSpec) -> Iterator[pa.RecordBatch]:

@@ -1,11 +1,11 @@
-"""What merging means for one table: the one place where a merge engine is chosen (format chapter 12).
+"""The merge of one table. Only this module chooses the merge engine (format chapter 12).
 
 Rows of one key are ordered by the sequence columns, then by ``_SEQUENCE_NUMBER`` (format chapter 07, section 1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -21,7 +21,7 @@ from table_format.kernels.engines import Aggregation, Engine, FirstRow, PartialU
 from table_format.kernels.merge import MergeSpec
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
-from table_format.options.merge import LAST_NON_NULL_VALUE, LAST_VALUE, MergeEngine, MergeOptions
+from table_format.options.merge import MergeEngine, MergeOptions
 from table_format.options.table_options import TableOptions
 
 _FIRST_VERSION_WITH_COUNTS: Final = 3
@@ -66,13 +66,11 @@ def engine_of(schema: TableSchema, options: MergeOptions) -> Engine | None:
         case MergeEngine.FIRST_ROW:
             return FirstRow(options.ignore_delete)
         case MergeEngine.AGGREGATION:
-            functions = _functions_of_columns(schema, options)
-            return Aggregation(functions, options.aggregation_remove_on_delete, required)
+            return Aggregation(_functions(schema, options), options.aggregation_remove_on_delete, required)
         case MergeEngine.PARTIAL_UPDATE:
-            groups = _groups(options)
             return PartialUpdate(
-                groups,
-                _functions_of_members(schema, options, groups),
+                _groups(options),
+                _functions(schema, options),
                 options.ignore_delete,
                 options.remove_on_delete,
                 required,
@@ -91,30 +89,9 @@ def _groups(options: MergeOptions) -> tuple[SequenceGroup, ...]:
     return tuple(groups)
 
 
-def _functions_of_members(
-    schema: TableSchema, options: MergeOptions, groups: Collection[SequenceGroup]
-) -> tuple[AggregateSpec, ...]:
-    """Functions have an effect on members of sequence groups only; elsewhere the last value that is not null stands."""
-    ordering = {name for group in groups for name in group.sequence}
-    members = {name for group in groups for name in group.members} - ordering
-    chosen = ((f, options.aggregates.get(f.name, options.default_aggregate)) for f in schema.fields)
-    return tuple(
-        _aggregate(field, function, options, schema) for field, function in chosen if function and field.name in members
-    )
-
-
-def _functions_of_columns(schema: TableSchema, options: MergeOptions) -> tuple[AggregateSpec, ...]:
-    default = options.default_aggregate or LAST_NON_NULL_VALUE
-    return tuple(
-        _aggregate(
-            field,
-            LAST_VALUE if field.name in options.sequence_fields else options.aggregates.get(field.name, default),
-            options,
-            schema,
-        )
-        for field in schema.fields
-        if field.name not in schema.primary_keys
-    )
+def _functions(schema: TableSchema, options: MergeOptions) -> tuple[AggregateSpec, ...]:
+    chosen = ((field, options.function_of(field.name, schema.primary_keys)) for field in schema.fields)
+    return tuple(_aggregate(field, function, options, schema) for field, function in chosen if function)
 
 
 def _aggregate(field: DataField, function: str, options: MergeOptions, schema: TableSchema) -> AggregateSpec:

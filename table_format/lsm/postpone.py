@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 from table_format.codecs.binary_row import serialize_row
-from table_format.errors import UnsupportedFeature
 from table_format.formats.bucket_files import BucketFiles
 from table_format.formats.rolling_writer import RollingDataFileWriter
 from table_format.formats.straight_writer import StraightWriter
@@ -24,8 +23,8 @@ from table_format.lsm.retracts import check_retracts
 from table_format.lsm.runs import is_add, physical_batch
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import EMPTY_STATS, DataFileMeta, FileSource, SimpleStats
-from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
-from table_format.options.check_files import check_columns
+from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
+from table_format.options.check_files import can_hold
 from table_format.options.file_formats import AVRO
 from table_format.options.files import FORMAT, STATS_MODE
 
@@ -43,7 +42,7 @@ class PostponeWriter(StraightWriter):
     def __init__(self, bucket: BucketFiles, *, prefix: str) -> None:
         super().__init__()
         self._schema = bucket.schema
-        self._is_bare = fits_avro(bucket.schema)
+        self._is_bare = can_hold(bucket.schema, AVRO)
         self._spec = merge_spec(bucket.schema, bucket.options)
         if self._is_bare:
             options = bucket.options.with_options({FORMAT.key: AVRO.name, STATS_MODE.key: "none"})
@@ -89,12 +88,3 @@ def is_plain_user(commit_user: str) -> bool:
     (True, False, False)
     """
     return _PLAIN_USER.fullmatch(commit_user) is not None
-
-
-def fits_avro(schema: TableSchema) -> bool:
-    """Whether Avro files can hold the columns."""
-    try:
-        check_columns(schema, AVRO)
-    except UnsupportedFeature:
-        return False
-    return True

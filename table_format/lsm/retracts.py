@@ -31,7 +31,7 @@ from table_format.model.schema import VALUE_KIND
 
 
 def check_retracts(batch: pa.RecordBatch, engine: Engine) -> None:
-    """Refuse rows, with the column ``_VALUE_KIND``, that take back what the engine cannot give.
+    """Refuse retract rows, by the column ``_VALUE_KIND``, that the engine does not support.
 
     Raises:
         RetractNotSupported: says which options would help.
@@ -65,5 +65,5 @@ def _needs_retraction(batch: pa.RecordBatch, kinds: pa.Array, group: SequenceGro
 
 def _check_functions(aggregates: tuple[AggregateSpec, ...]) -> None:
     for spec in aggregates:
-        # A function that cannot take back refuses whatever the value is.
+        # A function that cannot retract refuses any value.
         fold(spec, nulls(1, arrow_type(spec.field.type)), np.zeros(1, np.int64), np.array([Action.RETRACT], np.int8))

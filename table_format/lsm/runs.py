@@ -6,7 +6,7 @@ merges, because each step of a merge costs time for every run that takes part.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,9 +18,10 @@ import pyarrow as pa
 from pyroaring import FrozenBitMap
 
 from table_format.formats.batch_rows import MAX_BATCH_BYTES, batch_rows_of
-from table_format.formats.data_file_reader import DataFileReader
+from table_format.formats.data_file_reader import POSITION, DataFileReader
 from table_format.indexes.deletion_vectors import DeletionVectorSource
 from table_format.kernels.merge import LEVEL, MergeSpec, merge_batches
+from table_format.lsm.flushed_rows import FlushedRows
 from table_format.lsm.intervals import Run, Section
 from table_format.lsm.prefetch import prefetched
 from table_format.model.arrow_calls import bit_wise_and, equal
@@ -35,10 +36,11 @@ MAX_FAN_IN: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class RunSource:
-    """Where the files of one bucket are read from, without the rows that ``deletions`` mark.
+    """Reads the files of one bucket, without the rows that ``deletions`` mark.
 
     ``decode_ahead`` reads each run on a thread of its own. ``selected`` are the positions of the only rows to be read;
-    ``None`` stands for all.
+    ``None`` stands for all. With ``firsts`` rows have a column ``_POSITION`` that counts over all files: where the rows
+    of each file begin, by its name. ``flushed`` are the rows of a file that is not read: all of them are given out.
     """
 
     reader: DataFileReader
@@ -47,12 +49,17 @@ class RunSource:
     decode_ahead: bool = False
     deletions: DeletionVectorSource | None = None
     selected: FrozenBitMap | None = None
+    firsts: Mapping[str, int] | None = None
+    flushed: FlushedRows | None = None
 
     def run(
         self, run: Run, fields: Sequence[DataField], *, predicate: Predicate | None = None, batch_rows: int
     ) -> Generator[pa.RecordBatch]:
         """The rows of a run in order; ``predicate`` may be used to leave out rows that do not match."""
         for file in run:
+            if self.flushed is not None and self.flushed.file_name == file.file_name:
+                yield from self.flushed.batches(fields, batch_rows)
+                continue
             batches = self.reader.read(
                 self.partition,
                 self.bucket,
@@ -62,7 +69,10 @@ class RunSource:
                 deleted=None if self.deletions is None else self.deletions.of(file),
                 selected=self.selected,
                 batch_rows=batch_rows,
+                with_positions=self.firsts is not None,
             )
+            if self.firsts is not None:
+                batches = _counted_from(self.firsts[file.file_name], batches)
             if file.row_count <= batch_rows:
                 # A small file is closed before its rows are used: a merge of a thousand must not hold a thousand open.
                 yield from _read_ahead(batches)
@@ -106,7 +116,7 @@ def with_levels(
     """The rows of a run with the level of their file as the column ``_LEVEL``."""
     for file in run:
         for batch in source.run((file,), fields, predicate=predicate, batch_rows=batch_rows):
-            yield batch.append_column(LEVEL, pa.array(np.full(batch.num_rows, file.level, dtype=np.int8)))
+            yield batch.append_column(LEVEL, pa.array(np.full(batch.num_rows, file.level, dtype=np.int32)))
 
 
 def oldest_first(section: Section) -> tuple[Run, ...]:
@@ -139,6 +149,14 @@ def is_add(kinds: pa.Array) -> pa.BooleanArray:
 
 def _sequence_range(run: Run) -> tuple[int, int]:
     return min(file.min_sequence_number for file in run), max(file.max_sequence_number for file in run)
+
+
+def _counted_from(first: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches of a file, the positions of whose rows count from ``first``."""
+    for batch in batches:
+        at = batch.schema.get_field_index(POSITION)
+        positions = batch.column(at).to_numpy() + first
+        yield batch.set_column(at, POSITION, pa.array(positions))
 
 
 def _read_ahead(batches: Iterator[pa.RecordBatch]) -> list[pa.RecordBatch]:

@@ -115,7 +115,7 @@ def _level_of(bucket: BucketToSort) -> int:
 
 
 def removals(buckets: Iterable[BucketToSort]) -> Iterator[CommitMessage]:
-    """What takes the files of the buckets out of the table, with their vectors and hash indexes."""
+    """Return the message that removes the files of the buckets, with their vectors and hash indexes."""
     return map(_removal, buckets)
 
 
@@ -190,7 +190,7 @@ def write_bucket(
             for batch in in_order.sorted():
                 writer.write(physical_batch(batch, bucket.schema))
             after.extend(writer.close())
-        index = write_hashes(bucket.store, distinct(np.concatenate(hashes)))
+        index = write_hashes(bucket.store, distinct(np.concatenate(hashes)), bucket.index_path)
     return replace(bucket.message(compact_after=tuple(after)), compact_new_index_files=(index,))
 
 

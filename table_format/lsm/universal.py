@@ -1,4 +1,4 @@
-"""Which runs to compact, and to which level (format chapter 07, section 3; Java ``UniversalCompaction``).
+"""Chooses the runs to compact and the output level (format chapter 07, section 3; Java ``UniversalCompaction``).
 
 The strategy is that of releases 0.9 to 1.4: the size-ratio rule stops at the first run that is too big. (Release 2.x
 goes on through level 1 once anything was picked; both leave a tree that every release reads.)
@@ -69,7 +69,7 @@ def full_compaction(levels: Levels) -> CompactUnit | None:
 
 
 def drops_deletes(unit: CompactUnit, levels: Levels) -> bool:
-    """Whether retract rows end here: nothing older than the output is left that they could take back.
+    """Return whether retract rows can be dropped: nothing older than the output remains that they could retract.
 
     Java ``MergeTreeCompactManager.triggerCompaction``. A level-0 output may have older level-0 files beside it.
     """

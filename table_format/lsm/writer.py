@@ -17,7 +17,7 @@ from typing import Final, Literal
 import numpy as np
 import pyarrow as pa
 
-from table_format.errors import MissingFile
+from table_format.errors import InvalidInputError, MissingFile
 from table_format.formats.batch_rows import MAX_BATCH_ROWS
 from table_format.formats.bucket_files import BucketFiles
 from table_format.kernels.aggregates import initial_values
@@ -29,6 +29,7 @@ from table_format.lsm.bucket_deletion_vectors import BucketDeletions
 from table_format.lsm.buffer import WriteBuffer
 from table_format.lsm.commit_increment import CommitIncrement, CompactResult
 from table_format.lsm.compact import bucket_vectors, due_compaction, run_compaction, whole_compaction
+from table_format.lsm.flushed_rows import FlushedRows
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.levels import levels_of, replace_files
 from table_format.lsm.merge_spec import merge_spec
@@ -39,6 +40,7 @@ from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
 from table_format.options.stream import ChangelogProducer
+from table_format.options.values import MAX_LONG
 
 _MAX_BUFFER_BYTES: Final = 1024 * MIB
 """Beyond this, one flush could have more bytes of text than an Arrow string column holds."""
@@ -52,6 +54,7 @@ class MergeTreeWriter:
     for each key, and are written as they are. With an ``executor`` compactions run there while the writer goes on,
     unless the options want a commit to wait for them. A compaction that misses a file of which ``is_replaced`` says
     that others have replaced it is given up, and so are those after it: the writer knows a bucket of the past.
+    ``sequence_numbers`` are those of this writer beside others, counted from where the bucket goes on.
     """
 
     buffers_rows: Final = True
@@ -66,6 +69,7 @@ class MergeTreeWriter:
         are_results: bool = False,
         executor: Executor | None = None,
         is_replaced: Callable[[MissingFile], bool] | None = None,
+        sequence_numbers: range | None = None,
     ) -> None:
         self._are_results = are_results
         self._bucket = bucket
@@ -74,10 +78,13 @@ class MergeTreeWriter:
         self._spec = replace(merge_spec(schema, options), by_sequence_number=False)
         self._key_range = key_ranges(schema)
         self._levels = levels_of(existing, options.compaction.num_levels, self._key_range)
-        self._next_sequence = max((file.max_sequence_number for file in existing), default=-1) + 1
+        goes_on = max((file.max_sequence_number for file in existing), default=-1) + 1
+        self._numbers = range(goes_on, MAX_LONG) if sequence_numbers is None else _shifted(sequence_numbers, goes_on)
+        self._next_sequence = self._numbers.start
         self._buffer = WriteBuffer(min(options.write.buffer_size, _MAX_BUFFER_BYTES))
         self._changes = CommitIncrement(self._bucket)
         self._deletion_vectors = bucket_vectors(self._bucket, deletions)
+        self._flushed: FlushedRows | None = None
         self._executor = executor
         self._running: RunningCompaction | None = None
         self._is_replaced = is_replaced
@@ -96,11 +103,19 @@ class MergeTreeWriter:
         Raises:
             RetractNotSupported: a row takes back what the merge engine cannot.
             CorruptionError: a file to be compacted is missing or damaged.
+            InvalidInputError: the writer has no more sequence numbers of its own.
         """
         if self._spec.ignore_delete:
             batch = batch.filter(is_add(batch.column(VALUE_KIND.name)))
         elif self._spec.engine is not None:
             check_retracts(batch, self._spec.engine)
+        if self._next_sequence + batch.num_rows > self._numbers.stop:
+            where = f"{self._bucket.partition_text or 'the table'}, bucket {self._bucket.bucket}"
+            message = (
+                f"{where}: a task has more rows than the {len(self._numbers)} sequence numbers of its own; write "
+                "them with another 'spark.write.exchange'"
+            )
+            raise InvalidInputError(message)
         numbers = np.arange(self._next_sequence, self._next_sequence + batch.num_rows, dtype=np.int64)
         self._next_sequence += batch.num_rows
         rows = batch.append_column(SEQUENCE_NUMBER.name, pa.array(numbers))
@@ -110,6 +125,7 @@ class MergeTreeWriter:
                 self._flush()
                 if not self._bucket.options.compaction.write_only and self._waits(self._stop_trigger):
                     self._compact_due()
+                self._flushed = None
 
     def prepare(self, *, compact: bool | Literal["full"]) -> CommitMessage:
         """Flush, compact what is due (or everything), and hand over all changes since the last call.
@@ -123,6 +139,7 @@ class MergeTreeWriter:
             self._compact(lambda: whole_compaction(self._bucket, self._levels, self._deletion_vectors))
         elif compact and self._waits(self._stop_trigger + 1):
             self._compact_due()
+        self._flushed = None
         return self._drain()
 
     def begin_compaction(self) -> None:
@@ -197,7 +214,9 @@ class MergeTreeWriter:
         if self._bucket.changelog_producer is ChangelogProducer.INPUT:
             changelog = self._written(sort_versions(rows, self._spec), changelog=True)
         with self._bucket.deleting_on_failure(changelog):
-            files = self._written(sort_and_merge(self._with_initial_values(rows), self._spec))
+            merged = sort_and_merge(self._with_initial_values(rows), self._spec)
+            files = self._written(merged)
+        self._flushed = FlushedRows.of(self._bucket, files, merged)
         self._changes.flushed(files, changelog)
         self._levels = replace_files(self._levels, (), files, self._key_range)
 
@@ -232,7 +251,8 @@ class MergeTreeWriter:
         with self._giving_up_if_replaced():
             unit = pick()
             if unit is not None:
-                self._compacted(run_compaction(self._bucket, self._levels, unit, self._deletion_vectors))
+                vectors, flushed = self._deletion_vectors, self._flushed
+                self._compacted(run_compaction(self._bucket, self._levels, unit, vectors, flushed))
 
     @contextmanager
     def _giving_up_if_replaced(self) -> Iterator[None]:
@@ -252,3 +272,7 @@ class MergeTreeWriter:
     def _compacted(self, result: CompactResult) -> None:
         self._changes.compacted(result)
         self._levels = replace_files(self._levels, result.before, result.after, self._key_range)
+
+
+def _shifted(numbers: range, by: int) -> range:
+    return range(numbers.start + by, numbers.stop + by)

@@ -51,7 +51,7 @@ class NumberedFiles(Generic[N]):
         return file_exists(self.store.io, self.path(number))
 
     def find(self, number: int) -> N | None:
-        """What the file of the number holds; ``None`` when there is none.
+        """Return the content of the file of a number; ``None`` if it does not exist.
 
         Raises:
             CorruptionError: the file does not hold what its name says.
@@ -76,5 +76,5 @@ class NumberedFiles(Generic[N]):
         create_new(self.store, self.path(number), data, what=f"{self.kind} {number}", give_up_after_ms=give_up_after_ms)
 
     def delete(self, number: int) -> None:
-        """Delete the file of the number; nothing happens when there is none."""
+        """Delete the file of the number; do nothing if it does not exist."""
         self.store.io.delete(self.path(number))

@@ -1,4 +1,4 @@
-"""What callers hand in, checked once at the edge: a value of another kind is refused by the name of its argument.
+"""Checks the arguments of public calls: a value of the wrong type is refused, with the name of its argument.
 
 The format's numbers are integers of 64 bits and its texts are UTF-8. Whatever counts as an integer (``__index__``, as
 integers of NumPy have) is taken for one; a bool, a float or a text is not.

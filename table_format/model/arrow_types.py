@@ -1,4 +1,4 @@
-"""How types of the format and types of Arrow stand for each other.
+"""The mapping between types of the format and Arrow types.
 
 Every value column in memory is an Arrow array of exactly ``arrow_type(type)``. TIMESTAMP(p) is ``timestamp[s]`` for
 p = 0, ``[ms]`` up to 3, ``[us]`` up to 6, ``[ns]`` up to 9; with local time zone it carries ``UTC``.

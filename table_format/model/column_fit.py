@@ -1,4 +1,4 @@
-"""Whether columns of one schema hold every value that columns of another schema of the same table may hold.
+"""Checks whether the columns of one schema can hold every value of another schema of the same table.
 
 A table opened under an older schema meets files written under a newer one. To read them is safe as far as each column
 that is shown holds every value of the file. To write the rows back is safe only if nothing of the file is left out.

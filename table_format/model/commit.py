@@ -1,4 +1,6 @@
-"""What writers hand to the commit (format chapter 10, section 1; Java ``CommitMessage``, ``ManifestCommittable``)."""
+"""Commit messages and committables, the input of a commit (format chapter 10, section 1; Java ``CommitMessage``,
+``ManifestCommittable``).
+"""
 
 from __future__ import annotations
 

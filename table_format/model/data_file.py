@@ -34,7 +34,7 @@ EMPTY_STATS: Final = SimpleStats(EMPTY_ROW, EMPTY_ROW, ())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFileMeta:
-    """What a manifest says about one data or changelog file.
+    """The metadata of one data or changelog file in a manifest.
 
     ``min_key`` and ``max_key`` are serialised BinaryRows of the trimmed primary key. ``creation_time`` is the writer's
     local wall clock in milliseconds, as if UTC. ``delete_row_count`` of ``None`` means unknown.

@@ -1,4 +1,4 @@
-"""What can be in a file index: which types of it have names, and which values they take (format chapter 09)."""
+"""File indexes: the names of their types, and the values that they accept (format chapter 09)."""
 
 from __future__ import annotations
 

@@ -54,6 +54,15 @@ def _problem_of(name: str) -> str | None:
     return None
 
 
+def branch_suffix(branch: str) -> str:
+    """Return the suffix of a table name that names a branch.
+
+    >>> branch_suffix("b1"), branch_suffix("main")
+    ('$branch_b1', '')
+    """
+    return "" if branch == MAIN_BRANCH else f"${_BRANCH_PREFIX}{branch}"
+
+
 @dataclass(frozen=True, slots=True)
 class Identifier:
     """A parsed table name."""
@@ -95,6 +104,5 @@ class Identifier:
         return cls(database, table, branch, system_table)
 
     def __str__(self) -> str:
-        branch = "" if self.branch == MAIN_BRANCH else f"${_BRANCH_PREFIX}{self.branch}"
         system = f"${self.system_table}" if self.system_table else ""
-        return f"{self.database}.{self.table}{branch}{system}"
+        return f"{self.database}.{self.table}{branch_suffix(self.branch)}{system}"

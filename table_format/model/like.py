@@ -13,7 +13,7 @@ from table_format.errors import InvalidFilter
 
 
 class Wildcard(Enum):
-    """What stands for other text in a LIKE pattern."""
+    """The wildcards of a LIKE pattern."""
 
     ANY_TEXT = "%"
     ANY_CHARACTER = "_"

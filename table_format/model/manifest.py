@@ -41,7 +41,7 @@ class ManifestEntry:
 
     @property
     def identifier(self) -> FileIdentifier:
-        """What an ADD and a DELETE of the same file have in common; the level is part of it."""
+        """The identifier that an ADD and a DELETE of the same file share; it includes the level."""
         file = self.file
         return (
             self.partition,
@@ -56,7 +56,7 @@ class ManifestEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestFileMeta:
-    """What a manifest list says about one manifest. ``file_size`` is bytes."""
+    """The metadata of one manifest in a manifest list. ``file_size`` is in bytes."""
 
     file_name: str
     file_size: int
@@ -74,7 +74,7 @@ class ManifestFileMeta:
 
 @dataclass(frozen=True, slots=True)
 class DeletionVectorRange:
-    """Where the deletion vector of one data file lies in an index file; offset and length in bytes."""
+    """The position of the deletion vector of one data file in an index file; offset and length in bytes."""
 
     data_file: str
     offset: int

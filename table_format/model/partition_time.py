@@ -1,4 +1,4 @@
-"""The time that the values of a partition stand for (Java ``PartitionTimeExtractor``).
+"""The time of a partition, from its values (Java ``PartitionTimeExtractor``).
 
 A pattern makes one text of the values, a formatter reads it. Both are those of the reference. Of the letters that
 Java's ``DateTimeFormatter`` knows, those for digits are supported.
@@ -35,7 +35,7 @@ def check_formatter(formatter: str) -> None:
 
 @dataclass(frozen=True)
 class PartitionTimes:
-    """Reads times off partition values; ``None`` stands for the defaults of the reference.
+    """Reads times from partition values; ``None`` means the defaults of the reference.
 
     >>> times = PartitionTimes(pattern="$day $hour:00:00")
     >>> times.time_of({"day": "2026-01-02", "hour": "10"})

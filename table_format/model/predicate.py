@@ -15,7 +15,7 @@ from table_format.model.types import InternalValue
 
 
 class CompareOp(StrEnum):
-    """How a column is compared with a value; the last three are for texts and bytes."""
+    """The comparison of a column with a value; the last three are for text and bytes."""
 
     EQ = "="
     NE = "<>"

@@ -5,26 +5,32 @@ Format chapter 02; Java ``org.apache.paimon.schema.TableSchema``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
 import pyarrow as pa
 
-from table_format.errors import ColumnNotFound
 from table_format.model import arguments
 from table_format.model.arrow_types import fields_from_arrow
+from table_format.model.column_names import no_such_column
 from table_format.model.types import BigIntType, DataField, TinyIntType
 from table_format.secrets import masked_repr, redact, shown_options
 
 CURRENT_SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION_OF_0_7: Final = 1
+"""The schemas of version 0.7 and older releases."""
 FIRST_SCHEMA_ID: Final = 0
 
 SYSTEM_FIELD_ID_START: Final = 1_073_741_823
 KEY_FIELD_PREFIX: Final = "_KEY_"
 SEQUENCE_NUMBER: Final = DataField(2_147_483_646, "_SEQUENCE_NUMBER", BigIntType(nullable=False))
 VALUE_KIND: Final = DataField(2_147_483_645, "_VALUE_KIND", TinyIntType(nullable=False))
+ROW_ID: Final = DataField(2_147_483_642, "_ROW_ID", BigIntType(nullable=False))
+ROW_TRACKING: Final = tuple(DataField(f.id, f.name, f.type.with_nullable(True)) for f in (ROW_ID, SEQUENCE_NUMBER))
+"""Columns that files of an append table with row tracking may have; where they lack one, or it is null, the file's
+metadata has the value."""
 SYSTEM_FIELD_NAMES: Final = frozenset({"_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "_ROW_ID"})
 
 
@@ -100,8 +106,7 @@ class TableSchema:
         for candidate in self.fields:
             if candidate.name == name:
                 return candidate
-        message = f"column '{name}' does not exist; the columns are {', '.join(self.field_names)}"
-        raise ColumnNotFound(message)
+        raise no_such_column(name, self.field_names)
 
     def select(self, names: Sequence[str]) -> tuple[DataField, ...]:
         """The columns of those names, in that order."""
@@ -127,6 +132,17 @@ class TableSchema:
             return self.fields
         return (*self.key_fields, SEQUENCE_NUMBER, VALUE_KIND, *self.fields)
 
+    def written_fields(self, names: Collection[str]) -> tuple[DataField, ...]:
+        """The columns of those names, in that order, as the metadata of a data file lists them.
+
+        Files of tables with row tracking also have the columns ``ROW_TRACKING``.
+
+        Raises:
+            ColumnNotFound: the schema has no such column.
+        """
+        tracking = {f.name: f for f in ROW_TRACKING}
+        return tuple(tracking[name] if name in tracking else self.field(name) for name in names)
+
     @property
     def thin_fields(self) -> tuple[DataField, ...]:
         """The columns of a data file in thin mode: keys are among the values only."""
@@ -135,7 +151,7 @@ class TableSchema:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Schema:
-    """What a caller asks for when creating a table; ids are given at creation."""
+    """The schema of a new table. Field ids are assigned when the table is created."""
 
     fields: tuple[DataField, ...]
     partition_keys: tuple[str, ...] = ()

@@ -1,6 +1,7 @@
 """Changes of a schema that a caller may ask for (format chapter 02, sections 3 and 6; Java ``SchemaChange``).
 
-A column is named by its name, or by a tuple of names that leads through ROW types: ``("address", "city")``.
+A column is named by its name, or by a tuple of names that leads through nested types: ``("address", "city")``. What
+an array holds is its ``element``, and what a map holds its ``value``: ``("orders", "element", "price")``.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class RenameColumn:
 
 @dataclass(frozen=True, slots=True)
 class AlterColumnType:
-    """Widen a column's type. Its nullability stays."""
+    """Give a column another type, to which its values are cast when they are read. Its nullability stays."""
 
     name: ColumnPath
     type: DataType
@@ -50,7 +51,7 @@ class AlterColumnType:
 
 @dataclass(frozen=True, slots=True)
 class SetNullability:
-    """Allow nulls; to forbid them is refused, since files may hold some."""
+    """Allow nulls; to forbid them is refused, since files may hold some, unless an option of the table allows it."""
 
     name: ColumnPath
     nullable: bool
@@ -62,6 +63,14 @@ class SetColumnComment:
 
     name: ColumnPath
     comment: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SetColumnDefault:
+    """Set or, with ``None``, remove the default value of a column: a literal. Rows already written stay as they are."""
+
+    name: ColumnPath
+    default: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +114,7 @@ SchemaChange: TypeAlias = (
     | AlterColumnType
     | SetNullability
     | SetColumnComment
+    | SetColumnDefault
     | MoveColumn
     | SetComment
     | SetOption

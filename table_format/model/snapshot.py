@@ -19,7 +19,7 @@ NO_WATERMARK: Final = -(1 << 63)
 
 
 class CommitKind(StrEnum):
-    """What a commit did to the table; the values stand in snapshot files."""
+    """The kind of a commit; the values are stored in snapshot files."""
 
     APPEND = "APPEND"
     COMPACT = "COMPACT"

@@ -21,7 +21,7 @@ class DeletionFile:
 
 
 class SplitContent(StrEnum):
-    """What the files of a split hold, and so how they are read."""
+    """The contents of the files of a split, which decide how they are read."""
 
     STATE = "state"
     """Versions of rows, of which the newest counts."""

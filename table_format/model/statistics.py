@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnStatistics:
-    """What is known of one column; ``None`` is unknown. Lengths are bytes, of text characters.
+    """The statistics of one column; ``None`` means unknown. Lengths are in bytes, of text in characters.
 
     ``minimum`` and ``maximum`` are texts that stand for values of the column's type.
     """

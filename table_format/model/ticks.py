@@ -47,7 +47,7 @@ NANOSECONDS_OF_UNIT: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a literal lies among the values of a column: at ``tick``, or between it and the next one."""
+    """The position of a literal among the values of a column: at ``tick``, or between it and the next one."""
 
     tick: int
     is_exact: bool

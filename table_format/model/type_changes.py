@@ -1,7 +1,7 @@
-"""Which types a column may change into (format chapter 02, section 6; Java ``DataTypeCasts``).
+"""The allowed type changes of a column (format chapter 02, section 6; Java ``DataTypeCasts``).
 
-Allowed is what loses nothing but the precision a float has: values already written stay readable by a cast, and a
-filter on the new type still fits the statistics of the old.
+ALTER allows what Java casts (``may_cast``). A change that a frame asks for, without an ALTER, must lose nothing but the
+precision a float has (``can_widen``).
 """
 
 from __future__ import annotations
@@ -9,11 +9,16 @@ from __future__ import annotations
 from typing import Final
 
 from table_format.model.types import (
+    AnyTimestampType,
     BigIntType,
+    BinaryType,
+    BooleanType,
     BytesType,
     DataType,
+    DateType,
     DecimalType,
     DoubleType,
+    FloatingType,
     FloatType,
     IntegerType,
     IntType,
@@ -21,6 +26,7 @@ from table_format.model.types import (
     SmallIntType,
     TextType,
     TimestampType,
+    TimeType,
     TinyIntType,
     VarBinaryType,
     VarCharType,
@@ -34,6 +40,60 @@ _NUMERIC_ORDER: Final[tuple[type[DataType], ...]] = (
     FloatType,
     DoubleType,
 )
+
+_EXACT_NUMERIC: Final = (IntegerType, DecimalType)
+_NUMERIC: Final = (*_EXACT_NUMERIC, FloatingType)
+
+
+def may_cast(old: DataType, new: DataType, *, explicit: bool) -> bool:
+    """Whether Java casts values of the old type to the new one, nullability aside.
+
+    ``explicit`` adds the casts that a user has to ask for. That a cast is allowed does not mean that there is one.
+
+    >>> may_cast(IntType(), BigIntType(), explicit=False), may_cast(BigIntType(), IntType(), explicit=False)
+    (True, False)
+    >>> may_cast(BigIntType(), IntType(), explicit=True), may_cast(DateType(), IntType(), explicit=True)
+    (True, False)
+    """
+    return _casts_implicitly(old, new) or (explicit and _casts_explicitly(old, new))
+
+
+def _casts_implicitly(old: DataType, new: DataType) -> bool:
+    match new:
+        case VarCharType():
+            return isinstance(old, TextType)
+        case VarBinaryType():
+            return isinstance(old, BytesType)
+        case DecimalType() | DoubleType():
+            return isinstance(old, _NUMERIC)
+        case FloatType():
+            return isinstance(old, (*_EXACT_NUMERIC, FloatType))
+        case IntegerType():
+            return isinstance(old, IntegerType) and old.bits <= new.bits
+        case DateType() | TimeType():
+            return isinstance(old, (type(new), TimestampType))
+        case AnyTimestampType():
+            return isinstance(old, AnyTimestampType)
+    return type(old) is type(new)
+
+
+def _casts_explicitly(old: DataType, new: DataType) -> bool:
+    match new:
+        case TextType():
+            return True
+        case BooleanType():
+            return isinstance(old, TextType | IntegerType)
+        case BinaryType():
+            return isinstance(old, TextType | VarBinaryType)
+        case BytesType():
+            return isinstance(old, TextType)
+        case IntegerType() | FloatingType() | DecimalType():
+            return isinstance(old, (*_NUMERIC, TextType, BooleanType, AnyTimestampType))
+        case DateType() | TimeType():
+            return isinstance(old, AnyTimestampType | TextType)
+        case AnyTimestampType():
+            return isinstance(old, (*_NUMERIC, TextType, DateType, TimeType))
+    return False
 
 
 def can_widen(old: DataType, new: DataType) -> bool:

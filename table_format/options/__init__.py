@@ -1,1 +1,1 @@
-"""Options of tables and catalogs: declared once, typed, gathered in frozen groups (format chapter 13)."""
+"""Options of tables and catalogs: declared once, typed, and grouped in frozen dataclasses (format chapter 13)."""

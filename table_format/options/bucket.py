@@ -1,12 +1,12 @@
-"""How rows are spread over buckets (format chapter 11; Java ``BucketMode``)."""
+"""How rows are distributed to buckets (format chapter 11; Java ``BucketMode``)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from table_format.limits import MAX_BUCKETS
-from table_format.options.declare import WRITES, Option, unsupported
+from table_format.options.declare import Option
 from table_format.options.values import boolean, choice, duration, integer, names, optional
 
 DYNAMIC_OR_UNAWARE: Final = -1
@@ -17,85 +17,90 @@ BUCKET = Option(
     "bucket",
     integer(POSTPONED, MAX_BUCKETS),
     DYNAMIC_OR_UNAWARE,
-    "Number of buckets of each partition. -1 is one bucket without order on an append table; on a primary key table it "
-    "means dynamic buckets, as many as 'dynamic-bucket.target-row-num' asks for. -2 (postpone) puts rows of a primary "
-    "key table aside until a compaction gives them their buckets. May change only between positive numbers; partitions "
-    "keep theirs until they are overwritten or rescaled.",
+    "Number of buckets per partition. -1 means one unordered bucket on an append table, and dynamic buckets on a "
+    "primary-key table, as many as 'dynamic-bucket.target-row-num' requires. -2 (postpone) defers the bucket "
+    "assignment of a primary-key table to a compaction. The value can change only between positive numbers; a "
+    "partition keeps its number until it is overwritten or rescaled.",
 )
 BUCKET_KEY = Option(
     "bucket-key",
     names,
     (),
-    "Columns whose hash picks the bucket; the primary key without partition columns when absent. Required for an "
-    "append table with a positive number of buckets.",
+    "Columns whose hash determines the bucket; by default the primary key without the partition columns. Required for "
+    "an append table with a positive number of buckets.",
     immutable=True,
 )
 BUCKET_FUNCTION = Option(
     "bucket-function.type",
     choice("default", "mod", "hive"),
     "default",
-    "How the bucket follows from the bucket key: the hash of the format, the remainder of a single INT or BIGINT, or "
-    "the hash of Hive.",
+    "How the bucket is computed from the bucket key: with the hash function of the format, as the remainder of a "
+    "single INT or BIGINT, or with the hash function of Hive.",
     immutable=True,
 )
 APPEND_ORDERED = Option(
     "bucket-append-ordered",
     boolean,
     True,
-    "Keep the order of rows inside a bucket of an append table. 'false' would allow compaction to reorder; this "
-    "version always keeps the order, which satisfies both.",
+    "Keep the order of rows inside a bucket of an append table. 'false' allows compaction to reorder rows, but this "
+    "version always keeps the order.",
+    hint=True,
 )
 TARGET_ROWS = Option(
     "dynamic-bucket.target-row-num",
     integer(1),
     2_000_000,
-    "Keys after which a dynamic bucket is full and a new key goes to another.",
+    "Number of keys at which a dynamic bucket is full. Further new keys go to another bucket.",
 )
 INITIAL_BUCKETS = Option(
     "dynamic-bucket.initial-buckets",
     optional(integer(1, MAX_BUCKETS - 1)),
     None,
-    "Dynamic buckets that are filled side by side from the start; with them, assigners at most.",
+    "Number of dynamic buckets that are filled in parallel from the start; also the maximum number of assigners.",
     immutable=True,
 )
+_LIMIT: Final = integer(-1, MAX_BUCKETS)
 MAX_DYNAMIC = Option(
     "dynamic-bucket.max-buckets",
-    integer(-1, MAX_BUCKETS),
+    replace(_LIMIT, stored=lambda text: str(_LIMIT(text) or -1)),
     -1,
-    "Dynamic buckets of a partition at most; beyond it full buckets take more keys. -1 and 0 mean no limit.",
+    "Maximum number of dynamic buckets of a partition. When all are full, further keys go to any of them. -1 means no "
+    "limit, and so does 0, which is stored as -1.",
 )
 ASSIGNER_PARALLELISM = Option(
     "dynamic-bucket.assigner-parallelism",
     optional(integer(1)),
     None,
-    "Tasks of a Spark job that give keys their buckets; each owns the hashes that leave its number as remainder.",
+    "Number of Spark tasks that assign buckets to keys, at most the maximum number of buckets. Each task owns the keys "
+    "whose hash modulo this number equals its own number.",
+    honoured=range(1, MAX_BUCKETS + 1),
 )
 INDEX_TTL = Option(
     "cross-partition-upsert.index-ttl",
     optional(duration),
     None,
-    "How long after it was last written a key is still looked up in other partitions, where the primary key lacks "
-    "partition columns. A key that comes later is taken for a new one, and its old row stays where it is: a duplicate.",
+    "How long after its last write a key is still looked up in other partitions, if the primary key lacks partition "
+    "columns. A key that arrives later is treated as new, and its old row remains as a duplicate.",
 )
 BOOTSTRAP_PARALLELISM = Option(
     "cross-partition-upsert.bootstrap-parallelism",
     integer(1),
     10,
-    "Splits read side by side when the local index of such a table is built.",
+    "Number of splits that are read in parallel when the local key index is built.",
 )
-INDEX_IN_DATA_FILE_DIR = unsupported(
+INDEX_IN_DATA_FILE_DIR = Option(
     "index-file-in-data-file-dir",
     boolean,
     False,
-    "Put index files beside the data files.",
-    *WRITES,
+    "Store deletion vectors and hash indexes next to the data files of their bucket instead of in the directory "
+    "'index'. Readers of version 0.9 do not find them there.",
     immutable=True,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class BucketOptions:
-    """How rows find their bucket."""
+    """How rows get their bucket."""
 
     count: int = BUCKET.field()
     key: tuple[str, ...] = BUCKET_KEY.field()

@@ -1,8 +1,8 @@
-"""How a table spreads its rows over buckets, as a type that callers match exhaustively (Java ``BucketMode``).
+"""How a table distributes its rows to buckets, as a type that callers match exhaustively (Java ``BucketMode``).
 
 The option ``bucket`` is a number with two special values whose meaning depends on the primary key. Only this module
-reads it so; everything else matches the mode, with ``assert_never`` behind the last case, so that the type checker
-finds every place that a new mode needs.
+interprets it. All other code matches the mode, with ``assert_never`` after the last case, so that the type checker
+finds every place that a new mode affects.
 """
 
 from __future__ import annotations
@@ -29,30 +29,32 @@ class Dynamic:
 
 @dataclass(frozen=True, slots=True)
 class Unaware:
-    """An append table without buckets: rows of a partition have no order, and writers do not meet."""
+    """An append table without buckets: rows of a partition have no order, and writers do not conflict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Postponed:
-    """Rows of a primary-key table wait in the postpone bucket until a compaction gives them their buckets."""
+    """Rows of a primary key table stay in the postpone bucket until a compaction assigns their buckets."""
 
 
 @dataclass(frozen=True, slots=True)
 class CrossPartition:
-    """The primary key lacks partition columns: a key has one partition and bucket, which an index of all keys knows."""
+    """The primary key lacks partition columns: each key has one partition and bucket, which an index of all keys
+    records.
+    """
 
 
 BucketMode: TypeAlias = Fixed | Dynamic | Unaware | Postponed | CrossPartition
 
 
 def bucket_mode(schema: TableSchema, options: BucketOptions) -> BucketMode:
-    """The bucket mode of a table.
+    """Return the bucket mode of a table.
 
     >>> bucket_mode(TableSchema(id=0, fields=(), highest_field_id=-1), BucketOptions(count=4))
     Fixed(count=4)
 
     Raises:
-        InvalidOption: ``bucket`` is 0, which is no number of buckets.
+        InvalidOption: ``bucket`` is 0.
     """
     count = options.count
     if count == POSTPONED:
@@ -67,10 +69,10 @@ def bucket_mode(schema: TableSchema, options: BucketOptions) -> BucketMode:
 
 
 def check_cross_partition_mode(schema: TableSchema, options: BucketOptions) -> None:
-    """Refuse a primary key that lacks partition columns where buckets are fixed or postponed.
+    """Refuse fixed or postponed buckets if the primary key lacks partition columns.
 
     Raises:
-        InvalidOption: names the partition columns and the value of ``bucket`` that such a key takes.
+        InvalidOption: names the partition columns and the value of ``bucket`` that such a key requires.
     """
     if schema.is_cross_partition and options.count != DYNAMIC_OR_UNAWARE:
         outside = ", ".join(key for key in schema.partition_keys if key not in schema.primary_keys)
@@ -83,7 +85,7 @@ def check_cross_partition_mode(schema: TableSchema, options: BucketOptions) -> N
 
 
 def total_buckets(mode: BucketMode) -> int:
-    """The number of buckets that manifests record for files written in this mode."""
+    """Return the number of buckets that manifests record for files written in this mode."""
     match mode:
         case Fixed(count):
             return count
@@ -95,7 +97,7 @@ def total_buckets(mode: BucketMode) -> int:
 
 
 def is_bucketed(mode: BucketMode) -> bool:
-    """Whether the bucket of a row matters: a bucket has an order of its own, and two writers may conflict in it."""
+    """Return whether the bucket of a row matters: buckets have their own order, and two writers may conflict in one."""
     match mode:
         case Fixed() | Dynamic() | Postponed() | CrossPartition():
             return True
@@ -105,7 +107,7 @@ def is_bucketed(mode: BucketMode) -> bool:
 
 
 def extends_buckets(mode: BucketMode) -> bool:
-    """Whether a writer has to know what its bucket holds: sequence numbers go on from there, and it may compact."""
+    """Return whether a writer must know the contents of its bucket, for sequence numbers and compaction."""
     match mode:
         case Fixed() | Dynamic() | CrossPartition():
             return True

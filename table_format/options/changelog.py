@@ -1,4 +1,4 @@
-"""What changelog files look like and which changes go into them (format chapter 07, section 6)."""
+"""The format of changelog files, and which changes they hold (format chapter 07, section 6)."""
 
 from __future__ import annotations
 
@@ -9,37 +9,38 @@ from table_format.options.file_formats import FILE_FORMATS
 from table_format.options.files import CODEC_ALIASES, FileOptions
 from table_format.options.values import boolean, names, optional, stats_mode, text, word
 
-PREFIX = Option("changelog-file.prefix", text, "changelog-", "What the names of changelog files begin with.")
+PREFIX = Option("changelog-file.prefix", text, "changelog-", "Prefix of the names of changelog files.")
 FORMAT = Option(
     "changelog-file.format",
     optional(word()),
     None,
-    "Format of changelog files; that of data files of the same level when absent.",
+    "File format of changelog files; by default that of data files on the same level.",
     honoured=FILE_FORMATS,
 )
 COMPRESSION = Option(
     "changelog-file.compression",
     optional(word(**CODEC_ALIASES)),
     None,
-    "Compression of changelog files; that of data files of the same level when absent.",
+    "Compression of changelog files; by default that of data files on the same level.",
 )
 STATS_MODE = Option(
     "changelog-file.stats-mode",
     optional(stats_mode),
     None,
-    "Statistics of changelog files; metadata.stats-mode when absent.",
+    "Statistics mode of changelog files; by default 'metadata.stats-mode'.",
 )
 ROW_DEDUPLICATE = Option(
     "changelog-producer.row-deduplicate",
     boolean,
     False,
-    "Leave out an update that changes no column; changelog-producer is full-compaction or lookup.",
+    "Omit updates that change no column from the changelog. Requires that 'changelog-producer' is full-compaction or "
+    "lookup.",
 )
 IGNORED_FIELDS = Option(
     "changelog-producer.row-deduplicate-ignore-fields",
     optional(names),
     None,
-    "Columns whose change does not count for changelog-producer.row-deduplicate.",
+    "Columns whose changes 'changelog-producer.row-deduplicate' ignores.",
 )
 
 

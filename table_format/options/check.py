@@ -1,18 +1,18 @@
-"""Which options a table may be created with, which may change, and which operations they forbid.
+"""Which options a new table may have, which may change, and which operations they prevent.
 
-At CREATE and ALTER an option that is unknown, malformed or without its effect is refused by name. A table that exists
-loads whatever it holds; only the operation whose result would be wrong is refused (``require``).
+CREATE and ALTER refuse options that are unknown, malformed or without effect. An existing table loads with any
+options; only operations whose result would be wrong are refused (``require``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from difflib import get_close_matches
-from typing import assert_never
+from collections.abc import Collection, Mapping
+from typing import Any, assert_never
 
 from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.model.arguments import options_by_key
 from table_format.model.schema import TableSchema
+from table_format.nearest_names import did_you_mean
 from table_format.options.bucket import BUCKET, BUCKET_KEY
 from table_format.options.bucket_mode import (
     CrossPartition,
@@ -25,6 +25,7 @@ from table_format.options.bucket_mode import (
 )
 from table_format.options.check_file_index import check_file_index, is_file_index_key
 from table_format.options.check_files import FILE_KEYS, check_files
+from table_format.options.check_levels import LEVEL_KEYS, check_levels
 from table_format.options.check_merge import check_merge_options
 from table_format.options.check_secrets import refuse_secret
 from table_format.options.check_stream import STREAM_KEYS, check_stream
@@ -37,7 +38,7 @@ from table_format.options.expire import (
     NUM_RETAINED_MIN,
 )
 from table_format.options.file_formats import FILE_FORMATS
-from table_format.options.files import COLUMN_STATS_MODE
+from table_format.options.files import COLUMN_STATS_MODE, PARTITION_NAME_OPTIONS
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
 from table_format.options.merge import (
     IGNORE_DELETE,
@@ -47,6 +48,7 @@ from table_format.options.merge import (
     ROWKIND_FIELD,
     SEQUENCE_FIELDS,
 )
+from table_format.options.preconditions import is_default, refuse_without_effect, without_effect
 from table_format.options.registry import BY_KEY, find
 from table_format.options.startup import given_starting_points, startup_mode
 from table_format.options.table_options import TableOptions
@@ -59,11 +61,12 @@ _ONE_WAY = (IGNORE_DELETE, IGNORE_UPDATE_BEFORE)
 
 
 def check_options(options: Mapping[str, str]) -> None:
-    """Refuse options that are unknown, malformed, hold a secret, or have an effect this version lacks.
+    """Refuse options that are unknown or malformed, hold a secret, or have an effect that this version does not
+    support.
 
     Raises:
         InvalidOption: a key is unknown, a value malformed or a secret.
-        UnsupportedFeature: a value has an effect that this version lacks.
+        UnsupportedFeature: a value has an effect that this version does not support.
     """
     for key, value in options_by_key(options, "options").items():
         refuse_secret(key, value)
@@ -84,7 +87,7 @@ def check_creatable(schema: TableSchema) -> None:
 
     Raises:
         InvalidOption: a key is unknown, a value malformed, or two options contradict each other or the columns.
-        UnsupportedFeature: an option has an effect that this version lacks.
+        UnsupportedFeature: an option has an effect that this version does not support.
     """
     check_options(schema.options)
     options = TableOptions.parse(schema.options)
@@ -98,25 +101,27 @@ def check_creatable(schema: TableSchema) -> None:
     _check_retention(options)
     _check_tags(options)
     _check_columns(schema, options)
-    check_files(schema, options.files)
+    check_files(schema, options)
     check_file_index(schema, options.file_index)
-    check_stream(schema, options.stream, options.deletion_vectors)
+    check_stream(schema, options)
+    check_levels(options)
+    refuse_without_effect(schema, options)
 
 
-def check_alterable(old: TableSchema, new: TableSchema) -> None:
-    """Refuse a change of options from one schema to another.
+def check_alterable(old: TableSchema, new: TableSchema, *, has_snapshots: bool = True) -> None:
+    """Refuse a change of options from one schema to another; before the first snapshot the merge engine may change.
 
     Raises:
         InvalidOption: as for ``check_creatable``, or the option may not change.
-        UnsupportedFeature: an option has an effect that this version lacks.
+        UnsupportedFeature: an option has an effect that this version does not support.
     """
     changed = {k: v for k, v in new.options.items() if old.options.get(k) != v}
     touched = {*changed, *(k for k in old.options if k not in new.options)}
     check_options(changed)
     for key in sorted(touched):
         if not _follows_renames(key, old, new):
-            _check_change(key, old.options.get(key), new.options.get(key))
-    # What a table written by others held before is not judged again.
+            _check_change(key, old.options.get(key), new.options.get(key), has_snapshots=has_snapshots)
+    # Options that another program has set before are not checked again.
     options = TableOptions.parse(new.options)
     if touched & {BUCKET.key, BUCKET_KEY.key}:
         _check_bucket(new, options)
@@ -128,30 +133,45 @@ def check_alterable(old: TableSchema, new: TableSchema) -> None:
     if touched or old.fields != new.fields:
         _check_columns(new, options)
     if touched & FILE_KEYS or (old.fields != new.fields and options.files.format in FILE_FORMATS):
-        check_files(new, options.files)
+        check_files(new, options)
     if old.fields != new.fields or any(map(is_file_index_key, touched)):
         check_file_index(new, options.file_index)
     if touched & STREAM_KEYS:
-        check_stream(new, options.stream, options.deletion_vectors)
+        check_stream(new, options)
+    if touched & LEVEL_KEYS:
+        check_levels(options)
+    # Refuse options that lose their effect because another option changes, but not those that had none before.
+    before = {key for key, _ in without_effect(old, TableOptions.parse(old.options))}
+    refuse_without_effect(new, options, unless=frozenset(before - changed.keys()))
 
 
 def check_dynamic(schema: TableSchema, options: Mapping[str, str]) -> None:
-    """Refuse options given for one call on top of those of the table.
+    """Refuse dynamic options of one call that are unknown, malformed or immutable.
 
     Raises:
         InvalidOption: a key is unknown, a value malformed, or the option may not change.
-        UnsupportedFeature: an option has an effect that this version lacks.
+        UnsupportedFeature: an option has an effect that this version does not support.
     """
     check_options(options)
     for key, value in options.items():
-        if schema.options.get(key) == value:
+        option = find(key)
+        if option is None or schema.options.get(key) == value:
             continue
+        if option.hint and not is_default(option, key, value):
+            message = f"tunes other engines, which do not see options of one call ({option.doc.rstrip('.')})"
+            raise InvalidOption(key, message)
         if key == ENABLED.key and ENABLED.read(schema.options) != ENABLED.read(options):
-            raise InvalidOption(key, "says how the files of a table are read, which one call cannot change; alter it")
-        _check_change(key, schema.options.get(key), value)
-        if find(key) is BUCKET and BUCKET.read(schema.options) != BUCKET.read(options):
+            raise InvalidOption(
+                key, "says how the files of a table are read, which one call cannot change; alter the table"
+            )
+        if option in PARTITION_NAME_OPTIONS and schema.partition_keys:
+            raise InvalidOption(key, "says where the files of a table are, which one call cannot change")
+        _check_change(key, schema.options.get(key), value, has_snapshots=True)
+        if option is BUCKET and BUCKET.read(schema.options) != BUCKET.read(options):
             message = "may not change for one call; alter the table, and overwrite or rescale its partitions"
             raise InvalidOption(key, message)
+    together = TableOptions.parse({**schema.options, **options})
+    refuse_without_effect(schema, together, unless=frozenset(schema.options.keys() - options.keys()))
 
 
 def require(schema: TableSchema, options: TableOptions, operation: Operation) -> None:
@@ -180,8 +200,7 @@ def _has_its_effect(option: AnyOption, value: object) -> bool:
 def _unsupported(option: AnyOption, key: str, value: str, purpose: str = "") -> UnsupportedFeature:
     honoured = ""
     if isinstance(option, Option) and option.honoured:
-        shown = [option.parser.show(v) for v in option.honoured if v is not None]
-        honoured = f"; this version carries out {', '.join(map(repr, shown))}" if shown else ""
+        honoured = _shown_honoured(option, option.honoured)
     shown_value = shown_option(key, value)
     message = (
         f"option '{key}' = {shown_value!r} is not supported by this version{purpose} "
@@ -190,10 +209,16 @@ def _unsupported(option: AnyOption, key: str, value: str, purpose: str = "") -> 
     return UnsupportedFeature(f"{key}={shown_value}", message)
 
 
+def _shown_honoured(option: Option[Any], honoured: Collection[Any]) -> str:
+    if isinstance(honoured, range):
+        least, most = (option.parser.show(value) for value in (honoured[0], honoured[-1]))
+        return f"; this version supports {least} to {most}"
+    shown = [option.parser.show(value) for value in honoured if value is not None]
+    return f"; this version supports {', '.join(map(repr, shown))}" if shown else ""
+
+
 def _unknown(key: str) -> str:
-    close = get_close_matches(key, BY_KEY, n=3, cutoff=0.75)
-    advice = f"; did you mean {' or '.join(repr(match) for match in close)}?" if close else ""
-    return f"is not known{advice}"
+    return f"is not known{did_you_mean(key, BY_KEY, show=repr, cutoff=0.75)}"
 
 
 def _follows_renames(key: str, old: TableSchema, new: TableSchema) -> bool:
@@ -206,8 +231,10 @@ def _follows_renames(key: str, old: TableSchema, new: TableSchema) -> bool:
     return [renamed.get(name.strip()) for name in before.split(",")] == [name.strip() for name in after.split(",")]
 
 
-def _check_change(key: str, old: str | None, new: str | None) -> None:
+def _check_change(key: str, old: str | None, new: str | None, *, has_snapshots: bool) -> None:
     option = find(key)
+    if option is MERGE_ENGINE and not has_snapshots:
+        return
     if option is not None and (option.immutable or option in (PATH,)):
         before, after = (None if value is None else shown_option(key, value) for value in (old, new))
         raise InvalidOption(key, f"may not change after the table was created (from {before!r} to {after!r})")
@@ -217,7 +244,7 @@ def _check_change(key: str, old: str | None, new: str | None) -> None:
         if count != wanted and (count <= 0 or wanted <= 0):
             raise InvalidOption(key, f"may change only between positive numbers, not from {count} to {wanted}")
     if option in _ONE_WAY and _is_true(old) and not _is_true(new):
-        raise InvalidOption(key, "may not change from true to false: what was dropped cannot come back")
+        raise InvalidOption(key, "may not change from true to false: dropped rows cannot come back")
 
 
 def _is_true(value: str | None) -> bool:
@@ -232,7 +259,7 @@ def _check_columns(schema: TableSchema, options: TableOptions) -> None:
     if options.merge.rowkind_field is not None:
         _check_column(schema, ROWKIND_FIELD.key, options.merge.rowkind_field)
     if options.merge.sequence_fields and not schema.primary_keys:
-        raise InvalidOption(SEQUENCE_FIELDS.key, "orders rows of one key, and the table has no primary key")
+        raise InvalidOption(SEQUENCE_FIELDS.key, "orders rows of one key, but the table has no primary key")
     check_merge_options(schema, options)
 
 
@@ -262,7 +289,7 @@ def _check_retention(options: TableOptions) -> None:
         raise InvalidOption(NUM_RETAINED_MIN.key, message)
     minimum, maximum = options.expire.changelog_num_retained_min, options.expire.changelog_num_retained_max
     if minimum > maximum:
-        message = f"changes of {minimum} commits at least are more than of {maximum} at most"
+        message = f"the minimum of {minimum} commits is more than the maximum of {maximum}"
         raise InvalidOption(CHANGELOG_NUM_RETAINED_MIN.key, message)
 
 

@@ -16,7 +16,7 @@ def is_file_index_key(key: str) -> bool:
 
 
 def check_file_index(schema: TableSchema, options: FileIndexOptions) -> None:
-    """Refuse indexes over columns that are not there or whose type cannot have one, and settings of others.
+    """Refuse indexes of columns that do not exist or whose type cannot have one, and settings without an index.
 
     Raises:
         InvalidOption: names the option, the column and its type.
@@ -45,13 +45,19 @@ def _check_settings(options: FileIndexOptions, declared: IndexDeclaration, colum
             if column not in columns:
                 message = f"is a setting of a column that '{declared.columns_key}' does not name; add it there"
                 raise InvalidOption(declared.setting_key(setting.name, column), message)
+            if setting.needs is None:
+                continue
+            name, value = setting.needs
+            if options.settings_of(declared.identifier, column)[name] != value:
+                message = f"would have no effect: it needs '{declared.setting_key(name, column)}' = {value}"
+                raise InvalidOption(declared.setting_key(setting.name, column), message)
 
 
 def indexed_type(schema: TableSchema, column: str, key: str) -> DataType:
-    """The type of the values that an index of a column, or of a key of a map column, is over.
+    """Return the type of the indexed values of a column, or of a key of a map column.
 
     Raises:
-        InvalidOption: there is no such column, or it is not a map with text as keys.
+        InvalidOption: the column does not exist, or is not a map with text keys.
     """
     name = column_of(column)
     if name not in schema.field_names:

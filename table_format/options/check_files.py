@@ -1,4 +1,4 @@
-"""Whether new data files can be what the options ask for: known formats, their compressions, the types they hold.
+"""Checks the options of new data files: known formats, their compressions, and the types they can hold.
 
 Format chapter 06, section 3; Java ``FileFormat.validateDataFields``.
 """
@@ -6,39 +6,111 @@ Format chapter 06, section 3; Java ``FileFormat.validateDataFields``.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from table_format.errors import UnsupportedFeature
+from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.model.schema import TableSchema
 from table_format.model.types import (
     AnyTimestampType,
+    CharType,
     TimeType,
     types_in,
 )
-from table_format.options.file_formats import FILE_FORMATS, FileFormatFacts
-from table_format.options.files import COMPRESSION, COMPRESSION_PER_LEVEL, FORMAT, FORMAT_PER_LEVEL, FileOptions
+from table_format.options import changelog as changelog_options
+from table_format.options.bucket import BUCKET, POSTPONED
+from table_format.options.changelog import PREFIX
+from table_format.options.file_formats import AVRO, FILE_FORMATS, FileFormatFacts
+from table_format.options.files import (
+    AVRO_COMPRESSION,
+    COMPRESSION,
+    COMPRESSION_PER_LEVEL,
+    EXTERNAL_KEYS,
+    EXTERNAL_PATHS,
+    EXTERNAL_PATHS_SPECIFIC_FS,
+    FORMAT,
+    FORMAT_PER_LEVEL,
+    ORC_COMPRESSION,
+)
+from table_format.options.stored_text import uncompressed_word
+from table_format.options.stream import CHANGELOG_PRODUCER, ChangelogProducer
+from table_format.options.table_options import TableOptions
 
 FILE_KEYS = frozenset(
-    {FORMAT.key, FORMAT_PER_LEVEL.key, COMPRESSION.key, COMPRESSION_PER_LEVEL.key, "orc.compress", "avro.codec"}
+    {
+        FORMAT.key,
+        FORMAT_PER_LEVEL.key,
+        COMPRESSION.key,
+        COMPRESSION_PER_LEVEL.key,
+        ORC_COMPRESSION.key,
+        AVRO_COMPRESSION.key,
+        BUCKET.key,
+        CHANGELOG_PRODUCER.key,
+        PREFIX.key,
+        changelog_options.FORMAT.key,
+        changelog_options.COMPRESSION.key,
+        *EXTERNAL_KEYS,
+    }
 )
 """Options that decide what new files are."""
 
 
-def check_files(schema: TableSchema, files: FileOptions) -> None:
-    """Refuse formats and compressions that are not written by this version, and types that a format cannot hold.
+def check_files(schema: TableSchema, options: TableOptions) -> None:
+    """Refuse formats and compressions that this version cannot write, and types that a format cannot hold.
 
     Raises:
         UnsupportedFeature: names the option and its value, or the column and its type.
+        InvalidOption: no engine accepts a file name or a compression.
     """
+    files, changelog = options.files, options.changelog
+    if files.external_paths and files.external_paths_strategy != "none" and not files.external_paths_in_use:
+        message = f"is {files.external_paths_specific_fs!r}; name the scheme of one of '{EXTERNAL_PATHS.key}'"
+        raise InvalidOption(EXTERNAL_PATHS_SPECIFIC_FS.key, message)
     levels = {level for level, _ in (*files.format_per_level, *files.compression_per_level)}
-    for options in (files, *(files.at_level(level) for level in sorted(levels))):
-        facts = FILE_FORMATS.get(options.format)
+    written = [files, *(files.at_level(level) for level in sorted(levels))]
+    if options.stream.changelog_producer is not ChangelogProducer.NONE:
+        if "/" in changelog.prefix:
+            raise InvalidOption(PREFIX.key, f"{changelog.prefix!r} has a '/'; the name of a file begins with it")
+        written += [changelog.files_like(at) for at in written]
+    if _postpones_in_avro(schema, options):
+        written += [replace(at, format=AVRO.name) for at in (files, files.at_level(0))]
+    for at in written:
+        facts = FILE_FORMATS.get(at.format)
         if facts is None:
             raise _unsupported(FORMAT_PER_LEVEL.key, FORMAT_PER_LEVEL.parser.show(files.format_per_level), FILE_FORMATS)
-        codec = options.codec_of(facts.name)
+        codec = at.codec_of(facts.name)
         if codec not in facts.codecs:
             key = f"compression of {facts.name} files"
             raise _unsupported(key, codec, facts.codecs)
         check_columns(schema, facts)
+    _check_word_for_no_compression(schema, options)
+
+
+def can_hold(schema: TableSchema, facts: FileFormatFacts) -> bool:
+    """Return whether files of a format can hold all columns."""
+    try:
+        check_columns(schema, facts)
+    except UnsupportedFeature:
+        return False
+    return True
+
+
+def _postpones_in_avro(schema: TableSchema, options: TableOptions) -> bool:
+    return options.bucket.count == POSTPONED and can_hold(schema, AVRO)
+
+
+def _check_word_for_no_compression(schema: TableSchema, options: TableOptions) -> None:
+    """Each format has its own word for it, and the engines in Java know no other."""
+    files = options.files
+    formats = {files.format, *(name.lower() for _, name in files.format_per_level)}
+    if _postpones_in_avro(schema, options):
+        formats.add(AVRO.name)
+    words = {name: uncompressed_word(name) for name in sorted(formats) if files.own_codec_of(name) is None}
+    if files.compression == "none" and len(words) > 1:
+        message = (
+            f"files of {' and '.join(words)} have different words for no compression ({', '.join(words.values())}), so "
+            f"one value cannot stand for both; set '{COMPRESSION_PER_LEVEL.key}', 'orc.compress' or 'avro.codec'"
+        )
+        raise InvalidOption(COMPRESSION.key, message)
 
 
 def check_columns(schema: TableSchema, facts: FileFormatFacts) -> None:
@@ -49,6 +121,13 @@ def check_columns(schema: TableSchema, facts: FileFormatFacts) -> None:
     """
     for field in schema.fields:
         for data_type in types_in(field.type):
+            if isinstance(data_type, CharType) and data_type.length > facts.char_length:
+                feature = f"{data_type.with_nullable(True)} in {facts.title} files"
+                message = (
+                    f"column '{field.name}': {feature} is not supported: each value is padded to that length; take at "
+                    f"most CHAR({facts.char_length}), or VARCHAR or STRING"
+                )
+                raise UnsupportedFeature(feature, message)
             if not isinstance(data_type, TimeType | AnyTimestampType):
                 continue
             limit = facts.time_precision if isinstance(data_type, TimeType) else facts.timestamp_precision

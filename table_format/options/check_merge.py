@@ -1,4 +1,4 @@
-"""Which merge engine options fit together and fit the columns (format chapter 12).
+"""Checks that the options of merge engines fit each other and the columns (format chapter 12).
 
 Java ``SchemaValidation``, ``PartialUpdateMergeFunction.Factory`` and ``FieldAggregatorFactory``; which types a function
 takes is known where the functions are.
@@ -80,7 +80,7 @@ def _check_first_row(merge: MergeOptions, options: TableOptions) -> None:
         message = f"'{producer}' does not go with {MERGE_ENGINE.key} = first-row; it takes none or lookup"
         raise InvalidOption(_CHANGELOG_PRODUCER, message)
     if options.deletion_vectors.enabled:
-        message = f"does not go with {MERGE_ENGINE.key} = first-row, which never takes a row away"
+        message = f"does not go with {MERGE_ENGINE.key} = first-row, which never deletes a row"
         raise InvalidOption(ENABLED.key, message)
 
 
@@ -88,12 +88,14 @@ def _check_sequence_fields(merge: MergeOptions) -> None:
     if not merge.sequence_fields:
         return
     if merge.engine is MergeEngine.FIRST_ROW:
-        message = f"has no meaning with {MERGE_ENGINE.key} = first-row, where the row that arrived first stands"
+        message = f"has no meaning with {MERGE_ENGINE.key} = first-row, which keeps the row that arrived first"
         raise InvalidOption(SEQUENCE_FIELDS.key, message)
     for column in merge.sequence_fields:
         if column in merge.aggregates:
             key = AGGREGATE_FUNCTION.key.replace("<column>", column)
-            raise InvalidOption(key, f"column '{column}' is in '{SEQUENCE_FIELDS.key}', whose last value always stands")
+            raise InvalidOption(
+                key, f"column '{column}' is in '{SEQUENCE_FIELDS.key}', whose last value is always used"
+            )
 
 
 def _check_groups(schema: TableSchema, merge: MergeOptions) -> None:
@@ -132,7 +134,9 @@ def _check_removal(merge: MergeOptions) -> None:
 
 
 def _check_functions_of_members(schema: TableSchema, merge: MergeOptions) -> None:
-    """Outside the sequence groups of a partial update only ``last_non_null_value`` is what happens anyway."""
+    """Outside of sequence groups, a partial update only allows ``last_non_null_value``, which is its behaviour
+    anyway.
+    """
     ordering = {name.strip() for columns in merge.sequence_groups for name in columns.split(",")}
     members = {name for names in merge.sequence_groups.values() for name in names}
     for column in schema.field_names:

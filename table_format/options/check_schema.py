@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Final
 
-from table_format.errors import InvalidOption, InvalidSchema, UnsupportedFeature
+from table_format.errors import InvalidOption, InvalidSchema
 from table_format.limits import MAX_COLUMNS, MAX_NAME_BYTES
+from table_format.model.default_values import default_of
 from table_format.model.row_kind import ROW_KIND_COLUMN
 from table_format.model.schema import KEY_FIELD_PREFIX, SYSTEM_FIELD_NAMES, TableSchema
 from table_format.model.types import (
     NESTED,
     AnyTimestampType,
     BigIntType,
+    BytesType,
     DataField,
     IntType,
     RowType,
@@ -23,9 +26,13 @@ from table_format.model.types import (
     types_in,
 )
 from table_format.options.bucket import BUCKET_FUNCTION, BUCKET_KEY
-from table_format.options.bucket_mode import Fixed, bucket_mode, check_cross_partition_mode
+from table_format.options.bucket_mode import Fixed, Postponed, bucket_mode, check_cross_partition_mode
+from table_format.options.files import PARTITION_LEGACY_NAME
 from table_format.options.merge import ROWKIND_FIELD, SEQUENCE_FIELDS
 from table_format.options.table_options import TableOptions
+
+_KIND_LENGTH: Final = 2
+"""Of +I, -U, +U and -D."""
 
 
 def check_schema(schema: TableSchema) -> None:
@@ -34,12 +41,13 @@ def check_schema(schema: TableSchema) -> None:
     Raises:
         InvalidSchema: names the column or key and what is wrong with it.
         InvalidOption: an option names columns that do not fit.
-        UnsupportedFeature: the table would need a feature that this version lacks.
+        UnsupportedFeature: the table needs a feature that this version does not support.
     """
     _check_columns(schema.fields)
-    _check_partition(schema)
+    options = TableOptions.parse(schema.options)
+    _check_partition(schema, options)
     _check_primary_key(schema)
-    _check_column_options(schema, TableOptions.parse(schema.options))
+    _check_column_options(schema, options)
 
 
 def _check_columns(fields: Sequence[DataField]) -> None:
@@ -51,10 +59,7 @@ def _check_columns(fields: Sequence[DataField]) -> None:
         raise InvalidSchema(message)
     for field in fields:
         _check_name(field.name)
-        if field.default_value is not None:
-            feature = "column default value"
-            message = f"column '{field.name}': default values are not supported by this version"
-            raise UnsupportedFeature(feature, message)
+        default_of(field)
         for part in types_in(field.type):
             if isinstance(part, RowType):
                 _check_unique((f.name for f in part.fields), f"ROW of column '{field.name}'")
@@ -70,9 +75,9 @@ def _check_name(name: str) -> None:
     elif any(ord(c) < 32 or 0xD800 <= ord(c) < 0xE000 for c in name):
         problem = "it holds a control character"
     elif name in SYSTEM_FIELD_NAMES or name == ROW_KIND_COLUMN:
-        problem = "the format uses this name itself"
+        problem = "the format reserves this name"
     elif name.startswith(KEY_FIELD_PREFIX):
-        problem = f"names beginning with {KEY_FIELD_PREFIX} belong to the format"
+        problem = f"names beginning with {KEY_FIELD_PREFIX} are reserved by the format"
     if problem:
         message = f"column name {name!r} is not legal: {problem}"
         raise InvalidSchema(message)
@@ -96,8 +101,16 @@ def _check_members(schema: TableSchema, keys: Sequence[str], what: str) -> None:
             raise InvalidSchema(message)
 
 
-def _check_partition(schema: TableSchema) -> None:
+def _check_partition(schema: TableSchema, options: TableOptions) -> None:
     _check_members(schema, schema.partition_keys, "partition")
+    for key in schema.partition_keys:
+        if isinstance(schema.field(key).type, BytesType) and options.files.partition_legacy_name:
+            message = (
+                f"partition column '{key}' is {schema.field(key).type}, whose directories get a different name in "
+                f"each process of the reference; set '{PARTITION_LEGACY_NAME.key}' = 'false' to name them by "
+                "their bytes"
+            )
+            raise InvalidSchema(message)
     if schema.partition_keys and len(schema.partition_keys) == len(schema.fields):
         message = "every column is a partition column; a table needs a column besides them"
         raise InvalidSchema(message)
@@ -125,8 +138,8 @@ def _check_cross_partition(schema: TableSchema, options: TableOptions) -> None:
     check_cross_partition_mode(schema, options.bucket)
     if options.merge.sequence_fields:
         message = (
-            "does not go with a primary key that lacks partition columns: of two rows in different partitions the "
-            "later one stands, whatever their sequence"
+            "does not work with a primary key that lacks partition columns: of two rows in different partitions, "
+            "the later one always wins"
         )
         raise InvalidOption(SEQUENCE_FIELDS.key, message)
 
@@ -141,13 +154,19 @@ def _check_column_options(schema: TableSchema, options: TableOptions) -> None:
             message = f"column '{column}' is {schema.field(column).type}, which has no order"
             raise InvalidOption(SEQUENCE_FIELDS.key, message)
     rowkind = options.merge.rowkind_field
-    if rowkind is not None and not isinstance(schema.field(rowkind).type, TextType):
-        message = f"column '{rowkind}' is {schema.field(rowkind).type}; it takes a STRING column"
+    if rowkind is None:
+        return
+    kinds = schema.field(rowkind).type
+    if not isinstance(kinds, TextType):
+        message = f"column '{rowkind}' is {kinds}; it takes a STRING column"
+        raise InvalidOption(ROWKIND_FIELD.key, message)
+    if kinds.length < _KIND_LENGTH:
+        message = f"column '{rowkind}' is {kinds}, which no row kind fits into: they have {_KIND_LENGTH} characters"
         raise InvalidOption(ROWKIND_FIELD.key, message)
 
 
 def _check_bucket_function(schema: TableSchema, options: TableOptions) -> None:
-    if not isinstance(bucket_mode(schema, options.bucket), Fixed) or options.bucket.function == "default":
+    if not isinstance(bucket_mode(schema, options.bucket), Fixed | Postponed) or options.bucket.function == "default":
         return
     fields = schema.select(schema.bucket_keys)
     shown = ", ".join(f"'{f.name}' {f.type}" for f in fields)

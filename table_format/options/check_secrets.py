@@ -1,4 +1,4 @@
-"""No secret enters what a table stores for every reader: its options, its comments, the properties of its snapshots."""
+"""Keeps secrets out of what a table stores for every reader: options, comments and snapshot properties."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from table_format.model.schema import TableSchema
 from table_format.model.types import ArrayType, DataField, DataType, MapType, MultisetType, RowType
 from table_format.secrets import Secret, holds_secret, is_secret_key
 
-_OUT_OF_PLACE = "which the schema of a table would show to every reader; give it to the process by its environment"
+_OUT_OF_PLACE = "which the schema of a table shows to every reader; pass it in the environment of the process"
 
 
 def refuse_secret(key: str, value: object) -> None:
-    """Refuse an option of a table that holds a secret, by its key or in its value.
+    """Refuse a table option whose key or value indicates a secret.
 
     Raises:
-        InvalidOption: names the key and not the value.
+        InvalidOption: names the key but not the value.
     """
     if isinstance(value, Secret) or is_secret_key(key):
         raise InvalidOption(key, f"names a secret, {_OUT_OF_PLACE}")
@@ -25,7 +25,7 @@ def refuse_secret(key: str, value: object) -> None:
 
 
 def refuse_secret_comments(schema: TableSchema, before: TableSchema | None = None) -> None:
-    """Refuse comments that hold a secret; those a table had ``before`` are not judged again.
+    """Refuse comments that hold a secret. Comments in ``before`` are not checked again.
 
     Raises:
         InvalidSchema: names the column, or the table.
@@ -41,14 +41,12 @@ def refuse_secret_properties(properties: Mapping[str, str]) -> None:
     """Refuse properties of a snapshot that hold a secret. A number under such a key is an id or a count.
 
     Raises:
-        InvalidInputError: names the key and not the value.
+        InvalidInputError: names the key but not the value.
     """
     for key, value in properties.items():
         is_number = isinstance(value, str) and value.isdecimal() and len(value) < 20
         if (is_secret_key(key) and not is_number) or (isinstance(value, str) and holds_secret(value)):
-            message = (
-                f"the property '{key}' holds a secret, which the snapshot would show to every reader; leave it out"
-            )
+            message = f"the property '{key}' holds a secret, which the snapshot shows to every reader; remove it"
             raise InvalidInputError(message)
 
 

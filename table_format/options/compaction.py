@@ -3,125 +3,151 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from table_format.options.declare import AnyOption, Option, unsupported
 from table_format.options.values import boolean, choice, duration, integer, optional, ratio, size
+
+MAX_LEVELS: Final = 10_000
+"""Limit of levels: writers in Java hold a list of all levels of each bucket."""
 
 WRITE_ONLY = Option(
     "write-only",
     boolean,
     False,
-    "Writers neither compact nor expire; a job of its own does.",
+    "Writers neither compact nor expire snapshots; a separate job does.",
     fallback_keys=("write.compaction-skip",),
 )
 TRIGGER = Option(
-    "num-sorted-run.compaction-trigger", integer(1), 5, "Number of sorted runs of a bucket at which it is compacted."
+    "num-sorted-run.compaction-trigger",
+    integer(1),
+    5,
+    "Number of sorted runs of a bucket at which it is compacted. A value of 10000 or more requires 'num-levels', whose "
+    "default depends on it.",
 )
 STOP_TRIGGER = Option(
     "num-sorted-run.stop-trigger",
     optional(integer(1)),
     None,
-    "Number of sorted runs at which a writer waits for compaction; the trigger plus 3 when absent.",
+    "Number of sorted runs at which a writer waits for compaction; by default the compaction trigger plus 3.",
 )
-NUM_LEVELS = Option("num-levels", optional(integer(2)), None, "Levels of the LSM tree; the trigger plus 1 when absent.")
+NUM_LEVELS = Option(
+    "num-levels",
+    optional(integer(2)),
+    None,
+    "Number of levels of the LSM tree, at most 10000; by default the compaction trigger plus 1.",
+    honoured=range(2, MAX_LEVELS + 1),
+)
 MAX_SIZE_AMPLIFICATION = Option(
     "compaction.max-size-amplification-percent",
     integer(0),
     200,
-    "Size of all newer runs, in percent of the oldest, at which everything is compacted.",
+    "Total size of all newer runs, in percent of the oldest run, at which all runs are compacted.",
 )
 SIZE_RATIO = Option(
-    "compaction.size-ratio", integer(0), 1, "Percentage by which a run may be larger and still join the newer ones."
+    "compaction.size-ratio",
+    integer(0),
+    1,
+    "Percentage by which a run may be larger than the newer runs and still be compacted with them.",
 )
 SMALL_FILE_RATIO = Option(
     "compaction.small-file-ratio",
     ratio(0.0, 1.0),
     0.7,
-    "A file of an append table below this share of target-file-size is small.",
+    "Share of 'target-file-size' below which a file of an append table is small.",
 )
 MIN_FILE_NUM = Option(
-    "compaction.min.file-num", integer(1), 5, "Number of small files of an append table at which they are compacted."
+    "compaction.min.file-num", integer(1), 5, "Number of small files at which an append table compacts them."
 )
 DELETE_RATIO = Option(
     "compaction.delete-ratio-threshold",
     ratio(0.0, 1.0),
     0.2,
-    "A file of an append table of whose rows a larger share is marked as deleted is compacted whatever its size.",
+    "Share of deleted rows above which a file of an append table is compacted, whatever its size.",
 )
 ZORDER_TEXT_BYTES = Option(
     "zorder.var-length-contribution",
     integer(1, 256),
     8,
-    "Bytes that a string or binary column contributes to the z-order of a sort compaction, behind what all share.",
+    "Number of bytes, after the common prefix, that a string or binary column contributes to the z-order of a sort "
+    "compaction.",
 )
-FORCE_COMPACT = Option(
-    "commit.force-compact", boolean, False, "A commit waits for the compaction that is due, however it would run else."
-)
+FORCE_COMPACT = Option("commit.force-compact", boolean, False, "A commit always waits for the compaction that is due.")
 FULL_COMPACTION_DELTA_COMMITS = Option(
     "full-compaction.delta-commits",
     optional(integer(1)),
     None,
-    "Of so many commits one compacts fully what they wrote, within the commit; commits are counted in the table, so it "
-    "does not matter which writer makes them.",
+    "Every Nth commit runs a full compaction of the buckets that these N commits wrote, during the commit. Commits are "
+    "counted in the table, whichever writer makes them.",
 )
 OPTIMIZATION_INTERVAL = Option(
     "compaction.optimization-interval",
     optional(duration),
     None,
-    "Time after which a bucket with more than one sorted run is compacted fully, when it is written to or by the "
-    "compaction job. The last time is that of the youngest file on the highest level.",
+    "Interval after which a bucket with more than one sorted run is fully compacted, by a write to it or by the "
+    "compaction job. The last full compaction has the time of the newest file on the highest level.",
 )
 TOTAL_SIZE_THRESHOLD = Option(
-    "compaction.total-size-threshold", optional(size()), None, "A bucket smaller than this is always compacted fully."
+    "compaction.total-size-threshold", optional(size()), None, "Size below which a bucket is always fully compacted."
 )
 INCREMENTAL_SIZE_THRESHOLD = Option(
     "compaction.incremental-size-threshold",
     optional(size()),
     None,
-    "Size of what lies below the highest level of a bucket above which it is compacted fully.",
+    "Total size of all files below the highest level of a bucket above which the bucket is fully compacted.",
 )
 FORCE_UP_LEVEL_0 = Option(
-    "compaction.force-up-level-0", boolean, False, "Every compaction moves level 0 up, whatever the number of runs."
+    "compaction.force-up-level-0",
+    boolean,
+    False,
+    "Every compaction moves level 0 up, whatever the number of sorted runs.",
 )
 FORCE_REWRITE_ALL_FILES = Option(
-    "compaction.force-rewrite-all-files", boolean, False, "Compaction also rewrites files that need no rewrite."
+    "compaction.force-rewrite-all-files", boolean, False, "Compaction also rewrites files that do not need it."
 )
 OFFPEAK_START_HOUR = Option(
-    "compaction.offpeak.start.hour", integer(-1, 23), -1, "First of the quiet hours, of local time; -1 for none."
+    "compaction.offpeak.start.hour",
+    integer(-1, 23),
+    -1,
+    "First hour of the off-peak period, in local time; -1 for none.",
 )
 OFFPEAK_END_HOUR = Option(
-    "compaction.offpeak.end.hour", integer(-1, 23), -1, "The hour at which the quiet hours end; -1 for none."
+    "compaction.offpeak.end.hour", integer(-1, 23), -1, "Hour at which the off-peak period ends; -1 for none."
 )
 OFFPEAK_RATIO = Option(
-    "compaction.offpeak-ratio", integer(0, 100), 0, "What is added to compaction.size-ratio in the quiet hours."
+    "compaction.offpeak-ratio",
+    integer(0, 100),
+    0,
+    "Value that is added to 'compaction.size-ratio' during the off-peak period.",
 )
 LOOKUP_WAIT = Option(
     "lookup-wait",
     boolean,
     True,
-    "A commit waits for its compaction where that looks rows up (deletion vectors, first-row, force-lookup, changelog "
-    "by lookup). Without, rows and changelog are seen once a later commit or the compaction job has compacted them; a "
-    "commit waits only when the runs are more than num-sorted-run.stop-trigger and one.",
+    "A commit waits for its compaction on a lookup table (deletion vectors, first-row, force-lookup, lookup "
+    "changelog). With 'false', rows and changelog become visible after a later commit or the compaction job has "
+    "compacted them, and a commit waits only if there are more than 'num-sorted-run.stop-trigger' + 1 sorted runs.",
     fallback_keys=("changelog-producer.lookup-wait",),
 )
 LOOKUP_COMPACT = Option(
     "lookup-compact",
     choice("radical", "gentle"),
     "radical",
-    "Whether a table that compacts by lookup moves level 0 up with each compaction, or when enough has gathered.",
+    "Whether a lookup table moves level 0 up with each compaction ('radical'), or only when enough files have "
+    "accumulated ('gentle').",
 )
 LOOKUP_COMPACT_MAX_INTERVAL = Option(
     "lookup-compact.max-interval",
     optional(integer(1)),
     None,
-    "Number of level-0 files at which a gentle compaction moves them up; never below the trigger, and twice that when "
-    "absent.",
+    "Number of level-0 files at which a gentle compaction moves them up; at least the compaction trigger, by default "
+    "twice the trigger.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionOptions:
-    """When a bucket is compacted, and how much of it."""
+    """When a bucket is compacted, and how much."""
 
     write_only: bool = WRITE_ONLY.field()
     trigger: int = TRIGGER.field()
@@ -149,7 +175,7 @@ class CompactionOptions:
 
     @property
     def stop_trigger(self) -> int:
-        """Never below the trigger.
+        """The stop trigger; at least the trigger.
 
         >>> CompactionOptions().stop_trigger, CompactionOptions().num_levels
         (8, 6)
@@ -159,12 +185,13 @@ class CompactionOptions:
 
     @property
     def num_levels(self) -> int:
-        """Levels 0 to this minus 1."""
+        """The number of levels, which are 0 to this minus 1."""
         return self.trigger + 1 if self.explicit_num_levels is None else self.explicit_num_levels
 
     @property
     def lookup_max_interval(self) -> int | None:
-        """Level-0 files at which a gentle compaction by lookup moves them up; ``None`` when each one does.
+        """The number of level-0 files at which a gentle compaction by lookup takes them; ``None`` if every
+        compaction does.
 
         >>> CompactionOptions().lookup_max_interval, CompactionOptions(lookup_compact="gentle").lookup_max_interval
         (None, 10)
@@ -175,7 +202,7 @@ class CompactionOptions:
         return max(self.trigger, 2 * self.trigger if given is None else given)
 
     def size_ratio_at(self, hour: int) -> int:
-        """The size ratio at an hour of the day (Java ``OffPeakHours``).
+        """Return the size ratio at an hour of the day (Java ``OffPeakHours``).
 
         >>> night = CompactionOptions(offpeak_start_hour=22, offpeak_end_hour=6, offpeak_ratio=20)
         >>> [night.size_ratio_at(hour) for hour in (21, 22, 0, 5, 6)]
@@ -189,7 +216,12 @@ class CompactionOptions:
 
 
 REFUSED: tuple[AnyOption, ...] = (
-    unsupported("compaction.max.file-num", optional(integer(1)), None, "Small files at which 0.9 compacts."),
-    unsupported("compaction.file-num-limit", integer(1), 100_000, "Files of one compaction."),
+    unsupported(
+        "compaction.max.file-num",
+        optional(integer(1)),
+        None,
+        "Maximum number of small files before version 0.9 compacts.",
+    ),
+    unsupported("compaction.file-num-limit", integer(1), 100_000, "Maximum number of files of one compaction."),
     unsupported("compaction.skip-expired-partitions", boolean, False, "Do not compact expired partitions."),
 )

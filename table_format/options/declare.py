@@ -1,8 +1,8 @@
-"""Declarations: every option is a value, declared once, typed where it is declared, and gathered in frozen groups.
+"""Declarations of options: each option is a value, declared once with its type, and belongs to a frozen group.
 
-An option is *honoured* for all its values, or only for some (``honoured``); under any other value the operations named
-by ``blocks`` would give a wrong result and are refused. A ``hint`` is kept and tunes only the Java engine. Reading a
-group parses nothing but its own keys, so a table written by others loads whatever its options hold.
+This version honours all values of an option, or only some (``honoured``). With any other value, the operations in
+``blocks`` would return wrong results and are refused. A ``hint`` is stored and tunes only the Java engine. Reading a
+group parses only its own keys, so a table written by others loads with any options.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _METADATA = "option"
 
 
 class Operation(StrEnum):
-    """What one does with a table."""
+    """An operation on a table."""
 
     READ = "read"
     WRITE = "write"
@@ -38,11 +38,10 @@ WRITES = (Operation.WRITE, Operation.COMPACT)
 
 @dataclass(frozen=True, slots=True)
 class Option(Generic[T]):
-    """One key: its values, its default, and what this version makes of it.
+    """One option: its key, values and default, and which values this version honours.
 
-    ``honoured`` of ``None`` means every legal value; otherwise the values that have their effect. ``None``, which is an
-    option that is absent, always has its effect. An option whose key
-    names a secret is parsed by ``values.secret``; to declare it otherwise is an error.
+    ``honoured`` lists the supported values; ``None`` means all. An absent option is always honoured. An option whose
+    key indicates a secret must use the parser ``values.secret``.
     """
 
     key: str
@@ -67,14 +66,14 @@ class Option(Generic[T]):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The key and the keys that stand for it in older tables."""
+        """The key and its names in older tables."""
         return (self.key, *self.fallback_keys)
 
     def read(self, options: Mapping[str, str | Secret]) -> T:
-        """The value in these options, or the default.
+        """Return the value in these options, or the default.
 
         Raises:
-            InvalidOption: the text is not a legal value.
+            InvalidOption: the text is not a valid value.
         """
         for key in self.keys:
             if key in options:
@@ -82,11 +81,11 @@ class Option(Generic[T]):
         return self.default
 
     def is_honoured(self, value: T) -> bool:
-        """Whether this version gives the value its effect."""
+        """Return whether this version honours the value."""
         return self.honoured is None or value is None or value in self.honoured
 
     def field(self) -> T:
-        """The member of a group that holds the value."""
+        """Return the dataclass field of a group that holds the value."""
         return dataclasses.field(default=self.default, metadata={_METADATA: self})
 
 
@@ -109,12 +108,12 @@ class OptionPattern(Generic[T]):
         return re.compile("(.+?)".join(map(re.escape, parts)), re.DOTALL)
 
     def matches(self, key: str) -> str | None:
-        """The variable part, when the key belongs to the family."""
+        """Return the variable part if the key belongs to the family."""
         match = self.regex.fullmatch(key)
         return match[1] if match else None
 
     def read(self, options: Mapping[str, str | Secret]) -> dict[str, T]:
-        """The values by variable part."""
+        """Return the values by variable part."""
         return {
             part: parse_value(key, self.parser, options[key])
             for key in sorted(options)
@@ -122,7 +121,7 @@ class OptionPattern(Generic[T]):
         }
 
     def field(self) -> Mapping[str, T]:
-        """The member of a group that holds the values by variable part."""
+        """Return the dataclass field of a group that holds the values by variable part."""
         return cast("Mapping[str, T]", dataclasses.field(default_factory=dict, metadata={_METADATA: self}))
 
 
@@ -131,12 +130,12 @@ AnyOption = Option[Any] | OptionPattern[Any]
 
 @dataclass(frozen=True, slots=True)
 class OptionFamily:
-    """Options that one member of a group holds by key, because a registry and not the group declares them."""
+    """Options that one field of a group holds by key, because a registry declares them instead of the group."""
 
     options: tuple[AnyOption, ...]
 
     def read(self, options: Mapping[str, str | Secret]) -> dict[str, object]:
-        """The values in these options by key; of an absent one the default."""
+        """Return the values in these options by key; absent options have their default."""
         return {option.key: option.read(options) for option in self.options}
 
     def field(self) -> Mapping[str, object]:
@@ -148,25 +147,25 @@ def parse_value(key: str, parser: Parser[T], value: str | Secret) -> T:
     """Parse one value.
 
     Raises:
-        InvalidOption: the text is not a legal value; the message says what is, and shows no secret.
+        InvalidOption: the text is not a valid value; the message says what is valid, and shows no secret.
     """
     try:
         return parser(value.reveal() if isinstance(value, Secret) else value)
     except (ValueError, TypeError, AttributeError):
         shown = shown_option(key, value) if isinstance(value, str | Secret) else value
-    # Raised out here: the parser's own error holds the value, and would be shown as the context of this one.
+    # Raised outside of the handler: the parser's error holds the value, and would be shown as the context of this one.
     raise InvalidOption(key, f"{shown!r} is not a legal value; it takes {parser.accepts}")
 
 
 def unsupported(
     key: str, parser: Parser[T], default: T, doc: str, *blocks: Operation, immutable: bool = False
 ) -> Option[T]:
-    """An option of the format that this version knows and does not carry out: only its default is accepted."""
+    """Declare an option of the format that this version does not support: only its default is accepted."""
     return Option(key, parser, default, doc, immutable=immutable, honoured=(default,), blocks=blocks)
 
 
 def hint(key: str, parser: Parser[T], default: T, doc: str) -> Option[T]:
-    """An option that is kept and tunes only the Java engine."""
+    """Declare an option that is stored and tunes only the Java engine."""
     return Option(key, parser, default, doc, hint=True)
 
 

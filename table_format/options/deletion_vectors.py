@@ -12,28 +12,29 @@ ENABLED = Option(
     "deletion-vectors.enabled",
     boolean,
     False,
-    "Mark deleted rows by position, so that readers need not merge.",
+    "Mark deleted rows by position, so that readers do not have to merge.",
 )
 MODIFIABLE = Option(
     "deletion-vectors.modifiable",
     boolean,
     False,
-    "deletion-vectors.enabled may be altered whatever files the table has; otherwise only while no rows have to be "
-    "merged on read and none are marked, as after a full compaction.",
+    "Allow changes of 'deletion-vectors.enabled' at any time. With 'false', it can change only while no rows must be "
+    "merged on read and none are marked as deleted, as after a full compaction.",
 )
 BITMAP64 = Option("deletion-vectors.bitmap64", boolean, False, "Write 64-bit deletion vectors.")
 MERGE_ON_READ = Option(
     "deletion-vectors.merge-on-read",
     boolean,
     False,
-    "Readers of a primary-key table with deletion vectors merge level 0 as well. Without, rows are seen once they are "
-    "compacted.",
+    "Readers of a primary-key table with deletion vectors also merge level 0. With 'false', rows become visible when "
+    "they are compacted.",
 )
 INDEX_FILE_TARGET_SIZE = Option(
     "deletion-vector.index-file.target-size",
     size(1),
     2 * MIB,
-    "Size at which another file with deletion vectors is begun, in tables without buckets; a bucket has one.",
+    "Size at which a new file with deletion vectors is started, in tables without buckets. A bucket always has one "
+    "such file.",
 )
 
 

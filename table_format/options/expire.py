@@ -7,28 +7,46 @@ from dataclasses import dataclass
 from table_format.options.declare import Option
 from table_format.options.values import MAX_INT, boolean, duration, integer, optional
 
-NUM_RETAINED_MIN = Option("snapshot.num-retained.min", integer(1), 10, "Snapshots kept whatever their age.")
-NUM_RETAINED_MAX = Option("snapshot.num-retained.max", integer(1), MAX_INT, "Snapshots kept at most.")
+NUM_RETAINED_MIN = Option(
+    "snapshot.num-retained.min", integer(1), 10, "Minimum number of snapshots to keep, whatever their age."
+)
+NUM_RETAINED_MAX = Option(
+    "snapshot.num-retained.max",
+    integer(1),
+    MAX_INT,
+    "Maximum number of snapshots to keep. Further snapshots stay while they are younger than the age below which no "
+    "snapshot expires, by default 15 minutes (see 'snapshot.time-retained'). The report of an expiry counts them, and "
+    "a warning is logged.",
+)
 TIME_RETAINED = Option(
     "snapshot.time-retained",
     duration,
     3_600_000,
-    "Age from which a snapshot may be expired. Whatever this says, nothing younger than two and a half times "
-    "commit.attempt-timeout and commit.request-timeout together goes.",
+    "Age at which a snapshot can expire. Whatever this value, a snapshot never expires before two and a half times the "
+    "sum of 'commit.attempt-timeout' and 'commit.request-timeout' (by default 15 minutes), because a writer may still "
+    "build on it.",
 )
-LIMIT = Option("snapshot.expire.limit", integer(1), 50, "Snapshots expired in one go.")
+DELETE_THREADS = Option(
+    "file-operation.thread-num",
+    optional(integer(1)),
+    None,
+    "Number of files that expiry and the deletion of tags and branches delete in parallel, at most 64; by default one "
+    "after another.",
+    fallback_keys=("delete-file.thread-num",),
+)
+LIMIT = Option("snapshot.expire.limit", integer(1), 50, "Maximum number of snapshots that one expiry removes.")
 CLEAN_EMPTY_DIRECTORIES = Option(
     "snapshot.clean-empty-directories",
     boolean,
     False,
-    "Delete partition and bucket directories that expiry leaves empty.",
+    "Delete the partition and bucket directories that an expiry leaves empty.",
     fallback_keys=("snapshot.expire.clean-empty-directories",),
 )
 CONSUMER_EXPIRATION_TIME = Option(
     "consumer.expiration-time",
     optional(duration),
     None,
-    "Consumers that have recorded no progress for that long are forgotten, so that they keep nothing from expiry.",
+    "Time after which a consumer without progress is deleted, so that it no longer protects snapshots from expiry.",
 )
 
 
@@ -36,37 +54,40 @@ CHANGELOG_NUM_RETAINED_MIN = Option(
     "changelog.num-retained.min",
     optional(integer(1)),
     None,
-    "Commits whose changes are kept whatever their age; without a value as many as snapshots. More than that, and "
-    "changes outlive their snapshots as long-lived changelogs.",
+    "Minimum number of commits whose changes are kept, whatever their age; by default the number of snapshots. With a "
+    "higher number, changes are kept as long-lived changelogs after their snapshots expire.",
 )
 CHANGELOG_NUM_RETAINED_MAX = Option(
     "changelog.num-retained.max",
     optional(integer(1)),
     None,
-    "Commits whose changes are kept at most, those of the snapshots included; without a value as many as snapshots.",
+    "Maximum number of commits whose changes are kept, including those of snapshots; by default the number of "
+    "snapshots.",
 )
 CHANGELOG_TIME_RETAINED = Option(
     "changelog.time-retained",
     optional(duration),
     None,
-    "Age from which the changes of a commit may be expired; without a value that of snapshots.",
+    "Age at which the changes of a commit can expire; by default the age of snapshots.",
 )
 CONSUMER_CHANGELOG_ONLY = Option(
     "consumer.changelog-only",
     boolean,
     False,
-    "Consumers keep only changes from expiry, not snapshots; where changes do not outlive snapshots it has no effect.",
+    "Consumers protect only changes from expiry, not snapshots. It has no effect unless changes are kept longer than "
+    "snapshots.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ExpireOptions:
-    """Which snapshots are kept, and how many go at once."""
+    """Which snapshots are kept, and how many expire at once."""
 
     num_retained_min: int = NUM_RETAINED_MIN.field()
     num_retained_max: int = NUM_RETAINED_MAX.field()
     time_retained_ms: int = TIME_RETAINED.field()
     limit: int = LIMIT.field()
+    delete_threads: int | None = DELETE_THREADS.field()
     clean_empty_directories: bool = CLEAN_EMPTY_DIRECTORIES.field()
     consumer_retained_ms: int | None = CONSUMER_EXPIRATION_TIME.field()
     own_changelog_min: int | None = CHANGELOG_NUM_RETAINED_MIN.field()
@@ -76,17 +97,17 @@ class ExpireOptions:
 
     @property
     def changelog_num_retained_min(self) -> int:
-        """Commits whose changes are kept whatever their age."""
+        """The minimum number of commits whose changes are kept."""
         return self.num_retained_min if self.own_changelog_min is None else self.own_changelog_min
 
     @property
     def changelog_num_retained_max(self) -> int:
-        """Commits whose changes are kept at most."""
+        """The maximum number of commits whose changes are kept."""
         return self.num_retained_max if self.own_changelog_max is None else self.own_changelog_max
 
     @property
     def changelog_retained_ms(self) -> int:
-        """Age from which changes may be expired."""
+        """The age at which changes may expire."""
         return self.time_retained_ms if self.own_changelog_ms is None else self.own_changelog_ms
 
     @property

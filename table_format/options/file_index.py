@@ -15,7 +15,8 @@ IN_MANIFEST_THRESHOLD = Option(
     "file-index.in-manifest-threshold",
     size(),
     500,
-    "The indexes of a data file lie in the manifest up to this size together, otherwise in a file beside it.",
+    "Maximum total size at which the indexes of a data file are stored in the manifest. Larger indexes are stored in a "
+    "file next to the data file.",
 )
 READ_ENABLED = Option("file-index.read.enabled", boolean, True, "Use file indexes to skip files.")
 INDEX_OPTIONS = OptionFamily(tuple(option for declared in DECLARED_INDEXES.values() for option in declared.options))

@@ -1,4 +1,4 @@
-"""Options that are no options once the table exists: they become part of its schema or of its place."""
+"""Options that only exist at CREATE: they become part of the schema or the location of the table."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ PRIMARY_KEY = Option(
 PARTITION = Option(
     "partition", names, (), "Partition columns; moved to the schema when the table is created.", immutable=True
 )
-PATH = Option("path", optional(text), None, "Place of the table; decided by the catalog and never stored.")
+PATH = Option("path", optional(text), None, "Location of the table. The catalog determines it; it is never stored.")

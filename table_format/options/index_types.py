@@ -1,4 +1,4 @@
-"""What each type of file index declares: its name, the columns that can have it, and its settings.
+"""The declarations of file index types: name, supported columns and settings.
 
 The options ``file-index.<type>.columns`` and ``file-index.<type>.<column>.<setting>`` are made of these declarations,
 and so are the checks of CREATE and ALTER and the reference in docs/options.md.
@@ -33,12 +33,16 @@ PREFIX: Final = "file-index."
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting of the index of a column; ``default`` is what a builder takes when it is absent."""
+    """One setting of the index of a column. A builder uses ``default`` if it is absent.
+
+    ``needs`` is another setting with the value that this one requires.
+    """
 
     name: str
     parser: Parser[Any]
     default: object
     doc: str
+    needs: tuple[str, object] | None = None
 
 
 def _nothing_to_check(settings: Mapping[str, object]) -> None:
@@ -92,21 +96,21 @@ def _check_bloom_size(settings: Mapping[str, object]) -> None:
 BLOOM_FILTERS: Final = IndexDeclaration(
     BLOOM_FILTER,
     "a bloom filter",
-    "Columns with a bloom filter in each new data file: a filter with = or IN skips files that do not have the value. "
-    "m[key] is the value that the column m, a MAP with text as keys, has for one key.",
+    "Columns with a bloom filter in each new data file. A filter with = or IN skips files that do not contain the "
+    "value. m[key] stands for the values of one key of the column m, a MAP with text keys.",
     has_fast_hash,
     (
         Setting(
             "fpp",
             probability,
             DEFAULT_FPP,
-            "Share of the files without a value that may be read for it nevertheless; 0.1 when absent.",
+            "False-positive rate: the share of files without the value that are read nevertheless; by default 0.1.",
         ),
         Setting(
             "items",
             integer(1, MAX_INT),
             DEFAULT_ITEMS,
-            "Distinct values in a file that the filter is made for; 1000000 when absent.",
+            "Number of distinct values per file for which the filter is sized; by default 1000000.",
         ),
     ),
     _check_bloom_size,
@@ -115,21 +119,23 @@ BLOOM_FILTERS: Final = IndexDeclaration(
 BITMAPS: Final = IndexDeclaration(
     BITMAP,
     "a bitmap index",
-    "Columns with a bitmap of rows for each value in each new data file: for columns of few values. Filters of any "
-    "comparison skip files and select rows.",
+    "Columns with a bitmap of rows for each value in each new data file, for columns with few distinct values. Filters "
+    "with any comparison skip files and select rows.",
     has_bitmap,
     (
         Setting(
             "version",
             integer(1, 2),
             2,
-            "1 is the version that Paimon 0.9 reads, 2 has blocks of which a reader needs one; 2 when absent.",
+            "Version of the index: 1 can be read by Paimon 0.9, 2 has blocks of which a reader needs only one; by "
+            "default 2.",
         ),
         Setting(
             "index-block-size",
             size(1),
             16_384,
-            "Bytes of a block of values in version 2; 16 kb when absent.",
+            "Size of a block of values in version 2; by default 16 kb.",
+            needs=("version", 2),
         ),
     ),
 )
@@ -137,23 +143,23 @@ BITMAPS: Final = IndexDeclaration(
 BIT_SLICES: Final = IndexDeclaration(
     BSI,
     "a bit-slice index",
-    "Columns of whole numbers, dates, times or DECIMAL with a bit-slice index in each new data file: for columns of "
-    "many values. Filters of any comparison skip files and select rows.",
+    "Integer, date, time or DECIMAL columns with a bit-slice index in each new data file, for columns with many "
+    "distinct values. Filters with any comparison skip files and select rows.",
     has_bit_slices,
 )
 
 RANGE_BITMAPS: Final = IndexDeclaration(
     RANGE_BITMAP,
     "a range bitmap",
-    "Columns with bit slices of the ranks of their values in each new data file: for columns of many values of any "
-    "comparable type. Filters of any comparison skip files and select rows.",
+    "Columns with bit slices of the ranks of their values in each new data file, for columns with many distinct values "
+    "of any comparable type. Filters with any comparison skip files and select rows.",
     has_range_bitmap,
     (
         Setting(
             "chunk-size",
             size(),
             None,
-            "Bytes of a chunk of the dictionary of values; 16 kb when absent, and one value for BOOLEAN, TINYINT and "
+            "Size of a chunk of the dictionary of values; by default 16 kb, and one value for BOOLEAN, TINYINT and "
             "SMALLINT.",
         ),
     ),

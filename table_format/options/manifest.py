@@ -16,15 +16,15 @@ COMPRESSION = Option(
     honoured=("zstd", "snappy", "deflate", "none"),
     blocks=WRITES,
 )
-TARGET_FILE_SIZE = Option("manifest.target-file-size", size(1), 8 * MIB, "Size at which a manifest is closed.")
+TARGET_FILE_SIZE = Option("manifest.target-file-size", size(1), 8 * MIB, "Size at which a manifest file is closed.")
 MERGE_MIN_COUNT = Option(
-    "manifest.merge-min-count", integer(1), 30, "Number of small manifests at which they are merged into one."
+    "manifest.merge-min-count", integer(1), 30, "Number of small manifests at which they are merged."
 )
 FULL_COMPACTION_THRESHOLD = Option(
     "manifest.full-compaction-threshold-size",
     size(1),
     16 * MIB,
-    "Size of changed manifests at which all manifests are rewritten without deleted entries.",
+    "Total size of changed manifests at which all manifests are rewritten without deleted entries.",
 )
 
 
@@ -40,7 +40,11 @@ class ManifestOptions:
 
 REFUSED: tuple[AnyOption, ...] = (
     unsupported(
-        "manifest.format", choice("avro", "parquet", "orc"), "avro", "Format of manifests; all are read.", *WRITES
+        "manifest.format",
+        choice("avro", "parquet", "orc"),
+        "avro",
+        "File format of manifests. All formats can be read.",
+        *WRITES,
     ),
     unsupported("manifest.delete-file-drop-stats", boolean, False, "Drop statistics of deleted files."),
     unsupported("manifest-sort.enabled", boolean, False, "Sort manifest entries by partition."),

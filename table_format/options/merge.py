@@ -1,8 +1,8 @@
-"""How rows of one primary key become one row (format chapter 12)."""
+"""How rows with the same primary key become one row (format chapter 12)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -30,19 +30,22 @@ MERGE_ENGINE = Option(
     "merge-engine",
     one_of(MergeEngine),
     MergeEngine.DEDUPLICATE,
-    "How rows of one primary key become one row; with 'deduplicate' the last row wins.",
+    "How rows with the same primary key are merged into one row. With 'deduplicate', the last row wins.",
     immutable=True,
 )
 IGNORE_DELETE = Option(
     "ignore-delete",
     boolean,
     False,
-    "Drop -D and -U rows instead of deleting.",
+    "Ignore -D and -U rows instead of deleting.",
     fallback_keys=("first-row.ignore-delete", "deduplicate.ignore-delete", "partial-update.ignore-delete"),
 )
-IGNORE_UPDATE_BEFORE = Option("ignore-update-before", boolean, False, "Drop -U rows on writing.")
+IGNORE_UPDATE_BEFORE = Option("ignore-update-before", boolean, False, "Drop -U rows when they are written.")
 SEQUENCE_FIELDS = Option(
-    "sequence.field", names, (), "Columns that order the rows of one key, before the order of arrival."
+    "sequence.field",
+    names,
+    (),
+    "Columns that order the rows of one key. They take precedence over the order of arrival.",
 )
 SEQUENCE_ORDER = Option(
     "sequence.field.sort-order",
@@ -54,7 +57,7 @@ ROWKIND_FIELD = Option(
     "rowkind.field",
     optional(text),
     None,
-    "STRING column that says +I, -U, +U or -D of its row.",
+    "STRING column that contains the row kind: +I, -U, +U or -D.",
     immutable=True,
 )
 
@@ -62,52 +65,66 @@ REMOVE_ON_DELETE = Option(
     "partial-update.remove-record-on-delete",
     boolean,
     False,
-    "-D removes the row of a partial update.",
+    "A -D row removes the whole row of a partial update.",
     immutable=True,
 )
 REMOVE_ON_SEQUENCE_GROUP = Option(
     "partial-update.remove-record-on-sequence-group",
     names,
     (),
-    "Sequence columns whose group removes the row of a partial update by a -D that is not older.",
+    "Sequence columns of the groups in which a -D row that is not older removes the whole row of a partial update.",
     immutable=True,
 )
 AGGREGATION_REMOVE_ON_DELETE = Option(
-    "aggregation.remove-record-on-delete", boolean, False, "-D removes the row of an aggregation.", immutable=True
+    "aggregation.remove-record-on-delete",
+    boolean,
+    False,
+    "A -D row removes the whole row of an aggregation.",
+    immutable=True,
 )
 DEFAULT_AGGREGATE = Option(
-    "fields.default-aggregate-function", optional(text), None, "Aggregate function of columns without their own."
+    "fields.default-aggregate-function",
+    optional(text),
+    None,
+    "Aggregate function of columns that have none of their own.",
 )
 AGGREGATE_FUNCTION = OptionPattern("fields.<column>.aggregate-function", text, "Aggregate function of the column.")
 IGNORE_RETRACT = OptionPattern("fields.<column>.ignore-retract", boolean, "The aggregate ignores -U and -D rows.")
-LIST_AGG_DELIMITER = OptionPattern("fields.<column>.list-agg-delimiter", verbatim, "Separator of listagg; a comma.")
+LIST_AGG_DELIMITER = OptionPattern(
+    "fields.<column>.list-agg-delimiter", verbatim, "Separator of listagg; by default a comma."
+)
 DISTINCT = OptionPattern("fields.<column>.distinct", boolean, "collect and listagg keep one of equal values.")
 NESTED_KEY = OptionPattern("fields.<column>.nested-key", names, "Key of a nested table.")
 NESTED_KEY_NULL_STRATEGY = OptionPattern(
     "fields.<column>.nested-key-null-strategy",
     choice("merge", "ignore", "error"),
-    "What a null in the key of a nested table means.",
+    "How a null in the key of a nested table is handled.",
 )
 NESTED_SEQUENCE = OptionPattern(
     "fields.<column>.nested-sequence-field", names, "Columns that order the rows of one key of a nested table."
 )
-COUNT_LIMIT = OptionPattern("fields.<column>.count-limit", integer(), "Rows a nested table holds at most.")
-TIMESTAMP_FIELD = OptionPattern("fields.<column>.ts-field", text, "Field with the time of a merge_map_with_keytime.")
+COUNT_LIMIT = OptionPattern("fields.<column>.count-limit", integer(), "Maximum number of rows of a nested table.")
+TIMESTAMP_FIELD = OptionPattern(
+    "fields.<column>.ts-field", text, "Field that contains the time for merge_map_with_keytime."
+)
 SEQUENCE_GROUP = OptionPattern(
-    "fields.<columns>.sequence-group", names, "Columns of a partial update that these columns order."
+    "fields.<columns>.sequence-group",
+    names,
+    "Columns of a partial update that are ordered by the columns in the key of this option.",
 )
 FORCE_LOOKUP = Option(
     "force-lookup",
     boolean,
     False,
-    "Compaction moves level 0 up at once and looks up what higher levels hold of its keys, though nothing needs it.",
+    "Compaction immediately moves level 0 up and looks up its keys in higher levels, even if no other option requires "
+    "it.",
     immutable=True,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class MergeOptions:
-    """How rows of one key become one row."""
+    """How rows with the same key become one row."""
 
     engine: MergeEngine = MERGE_ENGINE.field()  # noqa: RUF009 - a field, and the default in it is frozen
     ignore_delete: bool = IGNORE_DELETE.field()
@@ -133,17 +150,42 @@ class MergeOptions:
 
     @property
     def sequence_descending(self) -> bool:
-        """Whether of two rows the one with the smaller sequence fields wins."""
+        """Whether the row with the smaller sequence fields wins."""
         return self.sequence_order == "descending"
 
     @property
     def computes_values(self) -> bool:
-        """Whether a merged row may hold what no stored row holds: then stored values tell nothing about merged ones."""
+        """Whether a merged row may have values that no stored row has; then stored values say nothing about merged
+        ones.
+        """
         return self.engine in (MergeEngine.PARTIAL_UPDATE, MergeEngine.AGGREGATION)
+
+    def function_of(self, column: str, primary_keys: Collection[str]) -> str | None:
+        """Return the aggregate function of a column; ``None`` if it has none.
+
+        A partial update supports functions only for members of sequence groups; other columns keep their last
+        non-null value.
+
+        >>> options = MergeOptions(engine=MergeEngine.AGGREGATION, aggregates={"a": "sum"})
+        >>> options.function_of("a", ["k"]), options.function_of("b", ["k"]), options.function_of("k", ["k"])
+        ('sum', 'last_non_null_value', None)
+        """
+        if column in primary_keys:
+            return None
+        own = self.aggregates.get(column, self.default_aggregate)
+        match self.engine:
+            case MergeEngine.AGGREGATION:
+                return LAST_VALUE if column in self.sequence_fields else own or LAST_NON_NULL_VALUE
+            case MergeEngine.PARTIAL_UPDATE:
+                ordering = {name.strip() for columns in self.sequence_groups for name in columns.split(",")}
+                members = {name for names in self.sequence_groups.values() for name in names}
+                return own if column in members - ordering else None
+            case _:
+                return None
 
     @property
     def obstacle_to_delete(self) -> str | None:
-        """Why writing a row as -D would not remove it, and what to do about it; ``None`` if it would."""
+        """Return why a -D row would not delete its key, and what to do; ``None`` if it would."""
         if self.ignore_delete:
             return f"{IGNORE_DELETE.key}=true drops -D rows"
         with_engine = f"-D rows remove no row with {MERGE_ENGINE.key}={self.engine}"
@@ -159,17 +201,19 @@ class MergeOptions:
 
 
 REFUSED: tuple[AnyOption, ...] = (
-    unsupported("sequence.snapshot-ordering", boolean, False, "Order by snapshot.", *READ_AND_WRITE, immutable=True),
+    unsupported(
+        "sequence.snapshot-ordering", boolean, False, "Order rows by snapshot.", *READ_AND_WRITE, immutable=True
+    ),
     *(
         OptionPattern(f"fields.<column>.{suffix}", text, doc, supported=False)
         for suffix, doc in (
-            ("default-value", "Value shown for null."),
+            ("default-value", "Value that is returned for null."),
             ("map.storage-layout", "Layout of a map."),
             ("map.shared-shredding.max-columns", "Layout of a map."),
             ("map.shared-shredding.column-placement-policy", "Layout of a map."),
         )
     ),
-    unsupported("record-level.expire-time", optional(text), None, "Age at which a row disappears.", *WRITES),
+    unsupported("record-level.expire-time", optional(text), None, "Age at which a row is no longer returned.", *WRITES),
     unsupported("record-level.time-field", optional(text), None, "Column with the time of a row."),
     unsupported("record-level.time-field-type", optional(text), None, "Unit of the time of a row."),
     unsupported("primary-key.nullable", boolean, False, "Nullable key columns.", *READ_AND_WRITE, immutable=True),

@@ -17,48 +17,54 @@ def _parse_formatter(value: str) -> str:
     return value
 
 
-_formatter: Final = Parser("a pattern of y, u, M, d, H, m, s, S and quoted text, such as 'yyyyMMdd'", _parse_formatter)
+_formatter: Final = Parser(
+    "a pattern of y, u, M, d, H, m, s, S and quoted text, such as 'yyyyMMdd'", _parse_formatter, edges=("yyyyMMdd",)
+)
 
 EXPIRATION_TIME = Option(
     "partition.expiration-time",
     optional(duration),
     None,
-    "Age from which a partition is dropped by expire_partitions. Commits do not drop partitions.",
+    "Age at which expire_partitions drops a partition. Commits do not drop partitions.",
 )
 EXPIRATION_STRATEGY = Option(
     "partition.expiration-strategy",
     choice("values-time", "update-time"),
     "values-time",
-    "Whether the age of a partition is that of the time in its values, or of its youngest file.",
+    "Whether the age of a partition is computed from its values or from its newest file.",
 )
-EXPIRATION_MAX_NUM = Option("partition.expiration-max-num", integer(1), 100, "Partitions that are dropped at most.")
+EXPIRATION_MAX_NUM = Option("partition.expiration-max-num", integer(1), 100, "Maximum number of partitions to drop.")
 EXPIRATION_BATCH_SIZE = Option(
-    "partition.expiration-batch-size", optional(integer(1)), None, "Partitions dropped in one commit; all without."
+    "partition.expiration-batch-size",
+    optional(integer(1)),
+    None,
+    "Number of partitions to drop per commit; by default all.",
 )
 TIMESTAMP_FORMATTER = Option(
     "partition.timestamp-formatter",
     optional(_formatter),
     None,
-    "How times are written in partition values. Without it: yyyy-MM-dd, or yyyy-MM-dd HH:mm:ss.",
+    "Format of the times in partition values; by default yyyy-MM-dd or yyyy-MM-dd HH:mm:ss.",
 )
 TIMESTAMP_PATTERN = Option(
     "partition.timestamp-pattern",
     optional(verbatim),
     None,
-    "How a time is made of partition values, such as '$year-$month-$day $hour:00:00'; by default the first is one.",
+    "How a time is composed from partition values, such as '$year-$month-$day $hour:00:00'; by default the first "
+    "partition value is the time.",
 )
 MARK_DONE_ACTION = Option(
     "partition.mark-done-action",
     names,
     (SUCCESS_FILE,),
-    "What mark_partition_done does: success-file writes a file _SUCCESS into the directory of the partition.",
+    "Actions of mark_partition_done: 'success-file' writes a file _SUCCESS into the directory of the partition.",
     honoured=((SUCCESS_FILE,),),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionOptions:
-    """Which partitions are dropped for their age, and how one is marked as complete."""
+    """Which partitions expire, and how a partition is marked as complete."""
 
     expiration_time_ms: int | None = EXPIRATION_TIME.field()
     expiration_strategy: str = EXPIRATION_STRATEGY.field()

@@ -1,4 +1,4 @@
-"""Postponed buckets: how many real buckets compaction makes of them (Java ``PostponeUtils``; format chapter 11, 4)."""
+"""Postponed buckets: how many real buckets compaction creates (Java ``PostponeUtils``; format chapter 11, 4)."""
 
 from __future__ import annotations
 
@@ -12,33 +12,34 @@ DEFAULT_BUCKET_NUM = Option(
     "postpone.default-bucket-num",
     optional(integer(1, MAX_BUCKETS)),
     None,
-    "Buckets of a partition whose rows are given their buckets for the first time, by a compaction of a table with "
-    "'bucket' = '-2'. Without it the number follows from how much is postponed. A partition keeps the number it has.",
+    "Number of buckets of a partition when a compaction of a table with 'bucket' = '-2' assigns them for the first "
+    "time. Without it, the number is computed from the postponed rows. A partition keeps its number.",
 )
 TARGET_ROWS = Option(
     "postpone.target-row-num-per-bucket",
     optional(integer(1, MAX_LONG)),
     None,
-    "Postponed rows for each bucket, where 'postpone.default-bucket-num' is not given.",
+    "Number of postponed rows per bucket, if 'postpone.default-bucket-num' is not set.",
 )
 TARGET_SIZE = Option(
     "postpone.target-size-per-bucket",
     size(1),
     1024 * MIB,
-    "Size of postponed files for each bucket, where neither of the two is given.",
+    "Size of postponed files per bucket, if neither of these two options is set.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class PostponeOptions:
-    """How many buckets a compaction of postponed rows makes."""
+    """How many buckets a compaction of postponed rows creates."""
 
     default_bucket_num: int | None = DEFAULT_BUCKET_NUM.field()
     target_rows: int | None = TARGET_ROWS.field()
     target_size: int = TARGET_SIZE.field()
 
     def buckets_for(self, rows: int, file_bytes: int) -> int:
-        """Real buckets of a partition that has none yet, for so many postponed rows in files of so many bytes.
+        """Return the number of real buckets of a new partition, for a number of postponed rows and bytes of their
+        files.
 
         >>> o = PostponeOptions(target_rows=10)
         >>> o.buckets_for(0, 0), o.buckets_for(10, 1), o.buckets_for(11, 1), PostponeOptions().buckets_for(11, 1)
@@ -57,9 +58,9 @@ REFUSED = (
         "postpone.batch-write-fixed-bucket",
         boolean,
         False,
-        "Write batches straight to real buckets, as Java engines do by default. Here all rows are postponed.",
+        "Write batches directly to real buckets, as Java engines do by default. This library postpones all rows.",
     ),
     unsupported(
-        "postpone.merge-on-read", boolean, False, "Show postponed rows before they are compacted.", Operation.READ
+        "postpone.merge-on-read", boolean, False, "Return postponed rows before they are compacted.", Operation.READ
     ),
 )

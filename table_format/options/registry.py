@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from table_format.errors import AlreadyExistsError
+from table_format.options.alter import AlterOptions
 from table_format.options.bucket import BucketOptions
 from table_format.options.changelog import ChangelogOptions
 from table_format.options.commit import CommitOptions
@@ -23,6 +24,8 @@ from table_format.options.partitions import PartitionOptions
 from table_format.options.postpone import PostponeOptions
 from table_format.options.refused import REFUSED
 from table_format.options.scan import ScanOptions
+from table_format.options.spark_read import SparkReadOptions
+from table_format.options.spark_stream import SparkStreamOptions
 from table_format.options.stream import StreamOptions
 from table_format.options.tags import TagOptions
 from table_format.options.write import WriteOptions
@@ -42,9 +45,12 @@ GROUPS: Final[tuple[type[object], ...]] = (
     ExpireOptions,
     PartitionOptions,
     ScanOptions,
+    SparkReadOptions,
+    SparkStreamOptions,
     StreamOptions,
     ChangelogOptions,
     TagOptions,
+    AlterOptions,
 )
 
 
@@ -63,7 +69,7 @@ PATTERNS: Final = tuple(o for o in TABLE_OPTIONS if isinstance(o, OptionPattern)
 
 
 def find(key: str) -> AnyOption | None:
-    """The option a key belongs to; an exact key goes before a family.
+    """Return the option of a key. An exact key takes precedence over a family.
 
     >>> find("bucket").key, find("fields.amount.stats-mode").key, find("bukket")
     ('bucket', 'fields.<column>.stats-mode', None)
@@ -75,10 +81,10 @@ def find(key: str) -> AnyOption | None:
 
 
 def register_pattern(pattern: OptionPattern[Any]) -> None:
-    """Let tables have options of a family, in this process.
+    """Register a family of table options in this process.
 
     Raises:
-        AlreadyExistsError: there is one with those keys.
+        AlreadyExistsError: a family with these keys exists.
     """
     if any(known.key == pattern.key for known in PATTERNS):
         message = f"option '{pattern.key}' exists already; choose another name"

@@ -1,4 +1,4 @@
-"""What a scan reads and how it is cut into splits (format chapter 13, "Scan")."""
+"""What a scan reads and how it is divided into splits (format chapter 13, "Scan")."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ MODE = Option(
         "incremental",
     ),
     "default",
-    "Where the scan starts; without it that follows from the other scan options. A batch scan reads one state, or with "
-    "'incremental' changes. A stream begins with such a state; with 'latest', 'from-timestamp' and 'from-snapshot' "
-    "without one.",
+    "Where the scan starts; by default the other scan options determine it. A batch scan reads one state, or changes "
+    "with 'incremental'. A stream starts with such a state, except with 'latest', 'from-timestamp' and "
+    "'from-snapshot'.",
     fallback_keys=("log.scan",),
 )
 SNAPSHOT_ID = Option("scan.snapshot-id", optional(integer(1, MAX_LONG)), None, "Read this snapshot.")
@@ -35,20 +35,20 @@ TIMESTAMP_MILLIS = Option(
     "scan.timestamp-millis",
     optional(integer(0, MAX_LONG)),
     None,
-    "Read the latest snapshot committed at or before this time, in milliseconds since the epoch.",
+    "Read the latest snapshot committed at or before this time, in milliseconds since 1970.",
     fallback_keys=("log.scan.timestamp-millis",),
 )
 TIMESTAMP = Option(
     "scan.timestamp",
     optional(text),
     None,
-    "The same as a local date and time, such as '2026-01-31 12:00:00'.",
+    "The same time as 'scan.timestamp-millis', as a local date and time, such as '2026-01-31 12:00:00'.",
 )
 VERSION = Option(
     "scan.version",
     optional(text),
     None,
-    "Read the tag of this name, the snapshot of this id, or with 'watermark-<n>' the one of this watermark.",
+    "Read the tag with this name, the snapshot with this id, or with 'watermark-<n>' the snapshot of this watermark.",
 )
 WATERMARK = Option(
     "scan.watermark", optional(integer(0, MAX_LONG)), None, "Read the first snapshot whose watermark is at least this."
@@ -57,62 +57,72 @@ FILE_CREATION_TIME_MILLIS = Option(
     "scan.file-creation-time-millis",
     optional(integer(0, MAX_LONG)),
     None,
-    "Read of the latest snapshot only the files made at or after this time; compaction makes new files.",
+    "Read only the files of the latest snapshot that were created at or after this time. Compaction creates new files.",
 )
 CREATION_TIME_MILLIS = Option(
     "scan.creation-time-millis",
     optional(integer(0, MAX_LONG)),
     None,
-    "Read the first snapshot committed at or after this time; without one that follows an earlier one, the files made "
-    "since.",
+    "Read the first snapshot committed at or after this time. If it does not follow an earlier snapshot, read the "
+    "files created since this time.",
 )
 INCREMENTAL_BETWEEN = Option(
     "incremental-between",
     optional(text),
     None,
-    "Read the changes between two snapshots ('1,3' are those of 2 and 3), or the difference between two tags.",
+    "Read the changes between two snapshots ('1,3' selects the changes of 2 and 3), or the difference between two "
+    "tags.",
 )
 INCREMENTAL_BETWEEN_TIMESTAMP = Option(
     "incremental-between-timestamp",
     optional(text),
     None,
-    "Read the changes committed after one time and until another, in milliseconds since the epoch or as local times.",
+    "Read the changes committed after one time and up to another, in milliseconds since the epoch or as local times.",
 )
 INCREMENTAL_SCAN_MODE = Option(
     "incremental-between-scan-mode",
     choice("auto", "delta", "changelog", "diff"),
     "auto",
-    "What changes are: the rows that commits wrote ('delta'), the changelog files, or what differs between the two "
-    "states ('diff'); 'auto' takes changelogs where the table has a changelog-producer, else deltas.",
+    "Which changes to read: the rows that commits wrote ('delta'), the changelog files ('changelog'), or the "
+    "difference between the two states ('diff'). 'auto' reads changelogs if the table has a changelog-producer, and "
+    "deltas otherwise.",
 )
 INCREMENTAL_TAG_TO_SNAPSHOT = Option(
     "incremental-between-tag-to-snapshot",
     boolean,
     False,
-    "Read between two tags as between their snapshots, instead of comparing them.",
+    "Read the changes between the snapshots of two tags, instead of comparing the tags.",
 )
 FALLBACK_BRANCH = Option(
     "scan.fallback-branch",
     optional(text),
     None,
-    "A batch reads partitions that the table has not from this branch; it is an error when there is none. Changes and "
-    "streams are those of the table itself.",
+    "A batch read takes partitions that the table lacks from this branch, which must exist. Reads of changes and "
+    "streams use only the table itself.",
 )
 FALLBACK_READ_FAIL_FAST = Option(
     "scan.fallback-branch.read-fail-fast",
     boolean,
     False,
-    "Whether the Java engine reports files of the fallback branch that it cannot read; here that is always an error.",
+    "Whether the Java engine reports files of the fallback branch that it cannot read. In this library, such a file is "
+    "always an error.",
+    hint=True,
 )
-SPLIT_TARGET_SIZE = Option("source.split.target-size", size(1), 128 * MIB, "Bytes of files read by one split.")
+MANIFEST_PARALLELISM = Option(
+    "scan.manifest.parallelism",
+    optional(integer(1)),
+    None,
+    "Number of manifests that a plan reads in parallel, at most 64; by default one after another.",
+)
+SPLIT_TARGET_SIZE = Option("source.split.target-size", size(1), 128 * MIB, "Target size of the files of one split.")
 SPLIT_OPEN_FILE_COST = Option(
-    "source.split.open-file-cost", size(), 4 * MIB, "A file counts at least this many bytes towards a split."
+    "source.split.open-file-cost", size(), 4 * MIB, "Minimum size that a file counts towards a split."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ScanOptions:
-    """What is read: from where on, up to where, and how it is split."""
+    """What a scan reads, and how it is divided into splits."""
 
     mode: str = MODE.field()
     snapshot_id: int | None = SNAPSHOT_ID.field()
@@ -129,6 +139,7 @@ class ScanOptions:
     incremental_tag_to_snapshot: bool = INCREMENTAL_TAG_TO_SNAPSHOT.field()
     fallback_branch: str | None = FALLBACK_BRANCH.field()
     fallback_read_fail_fast: bool = FALLBACK_READ_FAIL_FAST.field()
+    manifest_parallelism: int | None = MANIFEST_PARALLELISM.field()
     split_target_size: int = SPLIT_TARGET_SIZE.field()
     split_open_file_cost: int = SPLIT_OPEN_FILE_COST.field()
 

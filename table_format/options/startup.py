@@ -1,7 +1,7 @@
-"""Where a scan starts: one mode out of the options that name a starting point (Java ``CoreOptions.startupMode``).
+"""The start mode of a scan, from the options that name a starting point (Java ``CoreOptions.startupMode``).
 
-The reference lets some contradicting options pass and then ignores one of them; here every option that is given decides
-or is refused.
+The reference accepts some contradictory options and ignores one of them. This library uses every given option or
+refuses it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from table_format.options.scan import (
 
 
 class StartupMode(StrEnum):
-    """Where a read begins; the values stand in the option ``scan.mode``."""
+    """Where a read begins; the values of the option ``scan.mode``."""
 
     LATEST_FULL = "latest-full"
     LATEST = "latest"
@@ -53,14 +53,14 @@ _NEEDED: Final[dict[StartupMode, tuple[AnyOption, ...]]] = {
 
 
 def startup_mode(options: Mapping[str, str]) -> StartupMode:
-    """The mode the options name, or the one that follows from the starting point that is given.
+    """Return the mode that the options name, or the one of the given starting point.
 
     >>> startup_mode({}), startup_mode({"scan.tag-name": "t"}), startup_mode({"scan.mode": "full"})
     (<StartupMode.LATEST_FULL: 'latest-full'>, <StartupMode.FROM_SNAPSHOT: 'from-snapshot'>, \
 <StartupMode.LATEST_FULL: 'latest-full'>)
 
     Raises:
-        InvalidOption: there are several starting points, or one that the mode does not start from, or it needs one.
+        InvalidOption: there are several starting points, the mode does not allow the given one, or it needs one.
     """
     given = given_starting_points(options)
     if len(given) > 1:

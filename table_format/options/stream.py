@@ -10,7 +10,7 @@ from table_format.options.values import MAX_LONG, boolean, choice, duration, int
 
 
 class ChangelogProducer(StrEnum):
-    """How changelog files are made; the values stand in the option ``changelog-producer``."""
+    """How changelog files are produced; the values of the option ``changelog-producer``."""
 
     NONE = "none"
     INPUT = "input"
@@ -22,50 +22,56 @@ CHANGELOG_PRODUCER = Option(
     "changelog-producer",
     one_of(ChangelogProducer),
     ChangelogProducer.NONE,
-    "How changelog files are made: none, of the rows as they are written (input), or of what a compaction changes: any "
-    "that takes in level 0 (lookup), or a full one (full-compaction). Readers follow them however they were made.",
+    "What writes changelog files: nothing ('none'), the writer from its input rows ('input'), each compaction of level "
+    "0 ('lookup'), or each full compaction ('full-compaction'). Readers use the changelog files, whatever wrote them. "
+    "Without changelog files, a reader of changes gets the rows as commits wrote them, unmerged, for every merge "
+    "engine.",
 )
 OVERWRITE = Option(
     "streaming-read-overwrite",
     boolean,
     False,
-    "A stream of a primary key table shows what an overwrite removed and added.",
+    "A stream of a primary-key table returns the rows that an overwrite removed and added.",
 )
 APPEND_OVERWRITE = Option(
     "streaming-read-append-overwrite",
     boolean,
     False,
-    "A stream of an append table shows what an overwrite added.",
+    "A stream of an append table returns the rows that an overwrite added.",
 )
 DELAY = Option(
-    "streaming.read.snapshot.delay", optional(duration), None, "A stream leaves out snapshots younger than this."
+    "streaming.read.snapshot.delay", optional(duration), None, "A stream does not read snapshots younger than this."
 )
 BOUNDED_WATERMARK = Option(
     "scan.bounded.watermark",
     optional(integer(0, MAX_LONG)),
     None,
-    "A stream ends at the first snapshot whose watermark is above this.",
+    "Watermark at which a stream ends: at the first snapshot with a higher watermark.",
 )
 CONSUMER_ID = Option(
     "consumer-id",
     optional(text),
     None,
-    "The name under which a stream records how far it has read; expiry keeps what it has still to read.",
+    "Name under which a stream records its progress. Expiry keeps the snapshots that the stream has not read.",
 )
 CONSUMER_MODE = Option(
     "consumer.mode",
     choice("exactly-once", "at-least-once"),
     "exactly-once",
-    "Progress is recorded when the reader acknowledges a checkpoint, or also whenever it asks for the next plan.",
+    "When progress is recorded: when the reader acknowledges a checkpoint ('exactly-once'), or also whenever it "
+    "requests the next plan ('at-least-once').",
 )
 IGNORE_PROGRESS = Option(
-    "consumer.ignore-progress", boolean, False, "A stream starts by its scan options though its consumer has progress."
+    "consumer.ignore-progress",
+    boolean,
+    False,
+    "A stream starts according to its scan options, even if its consumer has recorded progress.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """How changes are made and read."""
+    """How changes are produced and read."""
 
     changelog_producer: ChangelogProducer = CHANGELOG_PRODUCER.field()  # noqa: RUF009 - a field, and its default is frozen
     overwrite: bool = OVERWRITE.field()

@@ -1,7 +1,7 @@
-"""The options of one table, typed, as one frozen value that travels between processes.
+"""The typed options of one table, as a frozen value that can be pickled.
 
-A group is parsed when it is first used: a malformed or unknown value of a table written by others is an error of the
-operation that needs it, and of no other.
+A group is parsed on first use: a malformed or unknown value in a table written by others fails only the operation
+that needs it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from table_format.options.alter import AlterOptions
 from table_format.options.bucket import BucketOptions
 from table_format.options.changelog import ChangelogOptions
 from table_format.options.commit import CommitOptions
@@ -24,6 +25,8 @@ from table_format.options.merge import MergeEngine, MergeOptions
 from table_format.options.partitions import PartitionOptions
 from table_format.options.postpone import PostponeOptions
 from table_format.options.scan import ScanOptions
+from table_format.options.spark_read import SparkReadOptions
+from table_format.options.spark_stream import SparkStreamOptions
 from table_format.options.stream import ChangelogProducer, StreamOptions
 from table_format.options.tags import TagOptions
 from table_format.options.write import WriteOptions
@@ -32,7 +35,7 @@ from table_format.secrets import masked_repr, shown_options
 
 @dataclass(frozen=True, repr=False)
 class TableOptions:
-    """``raw`` is what the schema stores, with the options of this call on top.
+    """``raw`` holds the options of the schema, overridden by those of this call.
 
     >>> TableOptions.parse({"bucket": "4", "target-file-size": "1 mb"}).files.target_file_size
     1048576
@@ -44,7 +47,7 @@ class TableOptions:
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> TableOptions:
-        """The options of a table; nothing is refused here."""
+        """Return the options of a table; nothing is refused here."""
         return cls(dict(options))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -52,7 +55,7 @@ class TableOptions:
         return (TableOptions, (shown_options(self.raw),))
 
     def with_options(self, options: Mapping[str, str]) -> TableOptions:
-        """These options with others on top."""
+        """Return these options, overridden by others."""
         return TableOptions({**self.raw, **options})
 
     @cached_property
@@ -84,7 +87,7 @@ class TableOptions:
 
     @cached_property
     def file_index(self) -> FileIndexOptions:
-        """Which columns have indexes in files.
+        """Which columns have file indexes.
 
         Raises:
             InvalidOption: a value cannot be parsed.
@@ -129,21 +132,20 @@ class TableOptions:
 
     @property
     def merges_on_write(self) -> bool:
-        """Whether above level 0 each key is live in one file at most, so that nothing is left to merge."""
+        """Whether each key above level 0 is live in at most one file, so that nothing needs merging."""
         return self.deletion_vectors.enabled or self.merge.engine is MergeEngine.FIRST_ROW
 
     @property
     def compacts_by_lookup(self) -> bool:
-        """Whether compaction takes in what higher levels hold of a key, which is not taken away there.
-
-        Of the versions above level 0 the one on the lowest level then stands for all (Java ``needLookup``).
+        """Whether compaction looks up keys in higher levels without removing them there. Of the versions above level
+        0, only the one on the lowest level then counts (Java ``needLookup``).
         """
         by_lookup = self.stream.changelog_producer is ChangelogProducer.LOOKUP or self.merge.force_lookup
         return by_lookup or self.merges_on_write
 
     @property
     def skips_level_0(self) -> bool:
-        """Whether batch scans of a primary-key table read compacted files only (Java ``batchScanSkipLevel0``)."""
+        """Whether batch scans of a primary key table read only compacted files (Java ``batchScanSkipLevel0``)."""
         vectors = self.deletion_vectors
         return self.merges_on_write and not (vectors.enabled and vectors.merge_on_read)
 
@@ -158,7 +160,7 @@ class TableOptions:
 
     @cached_property
     def commit(self) -> CommitOptions:
-        """How often a commit is tried.
+        """How often a commit is retried.
 
         Raises:
             InvalidOption: a value cannot be parsed.
@@ -176,7 +178,7 @@ class TableOptions:
 
     @cached_property
     def partitions(self) -> PartitionOptions:
-        """Which partitions are dropped for their age.
+        """Which partitions expire.
 
         Raises:
             InvalidOption: a value cannot be parsed.
@@ -193,6 +195,24 @@ class TableOptions:
         return parse_group(ScanOptions, self.raw)
 
     @cached_property
+    def spark_read(self) -> SparkReadOptions:
+        """How Spark reads the table.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
+        return parse_group(SparkReadOptions, self.raw)
+
+    @cached_property
+    def spark_stream(self) -> SparkStreamOptions:
+        """How Spark's streaming queries read the table.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
+        return parse_group(SparkStreamOptions, self.raw)
+
+    @cached_property
     def tags(self) -> TagOptions:
         """Which tags are created automatically.
 
@@ -202,8 +222,17 @@ class TableOptions:
         return parse_group(TagOptions, self.raw)
 
     @cached_property
+    def alter(self) -> AlterOptions:
+        """Which changes of columns are allowed.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
+        return parse_group(AlterOptions, self.raw)
+
+    @cached_property
     def stream(self) -> StreamOptions:
-        """How changes are made and read.
+        """How changes are produced and read.
 
         Raises:
             InvalidOption: a value cannot be parsed.
@@ -212,7 +241,7 @@ class TableOptions:
 
     @cached_property
     def changelog(self) -> ChangelogOptions:
-        """How changelogs are written and kept.
+        """How changelogs are written and retained.
 
         Raises:
             InvalidOption: a value cannot be parsed.

@@ -1,4 +1,4 @@
-"""Tags that commits make by themselves, and how long tags live (format chapters 10, section 10, and 13)."""
+"""Tags that commits create automatically, and how long tags are retained (format chapters 10, section 10, and 13)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from table_format.options.declare import Option
-from table_format.options.values import Parser, boolean, choice, duration, integer, optional, text
+from table_format.options.values import Parser, boolean, choice, duration, duration_within, integer, optional, text
 from table_format.options.zones import zone_of
 
 
@@ -19,7 +19,7 @@ def _exactly(*values: str) -> Parser[str]:
             raise ValueError(value)
         return lowered
 
-    return Parser(f"one of {', '.join(values)}", parse)
+    return Parser(f"one of {', '.join(values)}", parse, edges=values)
 
 
 def _parse_zone(value: str) -> str:
@@ -27,50 +27,67 @@ def _parse_zone(value: str) -> str:
     return value.strip()
 
 
-_zone: Final = Parser("a time zone such as 'Europe/Berlin', 'UTC' or 'GMT-08:00'", _parse_zone)
+_zone: Final = Parser(
+    "a time zone such as 'Europe/Berlin', 'UTC' or 'GMT-08:00'", _parse_zone, edges=("UTC", "GMT-08:00", "Asia/Kolkata")
+)
+
+_CENTURY_MS: Final = 36_525 * 86_400_000
 
 AUTOMATIC_CREATION = Option(
     "tag.automatic-creation",
     choice("none", "process-time", "watermark", "batch"),
     "none",
-    "Which tags commits make: one for each period of time that has passed by the clock or by the watermark, or with "
-    "'batch' one for the day of each commit of rows.",
+    "Which tags commits create: one for each period that has passed by the clock ('process-time') or by the watermark "
+    "('watermark'), or one for the day of each commit of rows ('batch').",
 )
 CREATION_PERIOD = Option(
-    "tag.creation-period", choice("daily", "hourly", "two-hours"), "daily", "The period one tag stands for."
+    "tag.creation-period", choice("daily", "hourly", "two-hours"), "daily", "Period that one tag covers."
 )
+CREATION_PERIOD = Option("tag.creation-period", choice("daily", "hourly", "two-hours"), "daily", "Period of one tag.")
 CREATION_PERIOD_DURATION = Option(
     "tag.creation-period-duration",
-    optional(duration),
+    optional(duration_within(1, _CENTURY_MS)),
     None,
-    "The same as a length of time, which goes before it; names are then to the minute.",
+    "Period that one tag covers, as a duration. It takes precedence over 'tag.creation-period'; tag names then include "
+    "the minute.",
 )
 CREATION_DELAY = Option(
-    "tag.creation-delay", duration, 0, "How long after its end the tag of a period is made, for rows that come late."
+    "tag.creation-delay",
+    duration,
+    0,
+    "Delay after the end of a period before its tag is created, to allow for late rows.",
 )
 PERIOD_FORMATTER = Option(
     "tag.period-formatter",
     _exactly("with_dashes", "without_dashes", "without_dashes_and_spaces"),
     "with_dashes",
-    "How periods are written as names of tags.",
+    "Format of the period in tag names.",
 )
 NUM_RETAINED_MAX = Option(
-    "tag.num-retained-max", optional(integer(1)), None, "Tags kept at most of those that commits have made."
+    "tag.num-retained-max", optional(integer(1)), None, "Maximum number of automatically created tags to keep."
 )
 DEFAULT_TIME_RETAINED = Option(
-    "tag.default-time-retained", optional(duration), None, "How long a new tag lives when nothing else is said."
+    "tag.default-time-retained",
+    optional(duration_within()),
+    None,
+    "Default retention time of a new tag.",
 )
 AUTOMATIC_COMPLETION = Option(
-    "tag.automatic-completion", boolean, False, "Periods without a commit get a tag as well, later."
+    "tag.automatic-completion", boolean, False, "Create tags for periods without a commit too, at a later commit."
 )
 BATCH_CUSTOMIZED_NAME = Option(
-    "tag.batch.customized-name", optional(text), None, "Name of the tag that 'batch' makes, instead of the day."
+    "tag.batch.customized-name", optional(text), None, "Name of the tag that 'batch' creates, instead of the day."
 )
-TIME_EXPIRE_ENABLED = Option("tag.time-expire-enabled", boolean, True, "Commits delete the tags whose time is over.")
+TIME_EXPIRE_ENABLED = Option(
+    "tag.time-expire-enabled", boolean, True, "Commits delete tags whose retention time has passed."
+)
 PROCESS_TIME_ZONE = Option(
-    "sink.process-time-zone", optional(_zone), None, "Zone of the clock that names tags; without, that of the machine."
+    "sink.process-time-zone",
+    optional(_zone),
+    None,
+    "Time zone of the clock for tag names; by default that of the machine.",
 )
-WATERMARK_TIME_ZONE = Option("sink.watermark-time-zone", _zone, "UTC", "Zone of the watermark that names tags.")
+WATERMARK_TIME_ZONE = Option("sink.watermark-time-zone", _zone, "UTC", "Time zone of the watermark for tag names.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +109,7 @@ class TagOptions:
 
     @property
     def period_ms(self) -> int:
-        """The length of the period one tag stands for."""
+        """The length of the period of one tag."""
         if self.creation_period_duration_ms is not None:
             return self.creation_period_duration_ms
         return {"daily": 86_400_000, "hourly": 3_600_000, "two-hours": 7_200_000}[self.creation_period]

@@ -1,7 +1,7 @@
-"""The text forms of option values and what they mean (format chapter 13; Java ``TimeUtils``, ``MemorySize``).
+"""Parsers of option values (format chapter 13; Java ``TimeUtils``, ``MemorySize``).
 
-A parser turns text into a value or raises ``ValueError``; ``accepts`` says in words what it takes, for error messages
-and for the documentation. Durations become milliseconds, sizes become bytes.
+A parser turns text into a value or raises ``ValueError``. ``accepts`` describes the accepted texts for error messages
+and the documentation. Durations become milliseconds, sizes become bytes.
 """
 
 from __future__ import annotations
@@ -23,14 +23,19 @@ MAX_LONG: Final = 9_223_372_036_854_775_807
 
 @dataclass(frozen=True, slots=True)
 class Parser(Generic[T]):
-    """How one kind of value is read, and how it is shown."""
+    """How one kind of value is parsed, shown, and stored as text that readers in Java can parse.
+
+    ``edges`` are accepted texts at the limits, in several spellings; empty for open sets of texts.
+    """
 
     accepts: str
     parse: Callable[[str], T]
     show: Callable[[T], str] = str
+    stored: Callable[[str], str] = str.strip
+    edges: tuple[str, ...] = ()
 
     def __call__(self, value: str) -> T:
-        """The value that a text stands for; raises ``ValueError`` where it is none that is accepted."""
+        """Return the value of a text; raises ``ValueError`` if it is not accepted."""
         return self.parse(value)
 
 
@@ -41,7 +46,9 @@ def _parse_boolean(value: str) -> bool:
     return lowered == "true"
 
 
-boolean: Final = Parser("true or false", _parse_boolean, lambda value: str(value).lower())
+boolean: Final = Parser(
+    "true or false", _parse_boolean, lambda value: str(value).lower(), edges=("true", "false", " TRUE ")
+)
 
 
 def integer(minimum: int = 0, maximum: int = MAX_INT) -> Parser[int]:
@@ -60,7 +67,8 @@ def integer(minimum: int = 0, maximum: int = MAX_INT) -> Parser[int]:
         return number
 
     bounds = f"at least {minimum}" if maximum in (MAX_INT, MAX_LONG) else f"from {minimum} to {maximum}"
-    return Parser(f"a whole number, {bounds}", parse)
+    edges = (str(minimum), str(minimum + 1), f" {maximum} ")
+    return Parser(f"a whole number, {bounds}", parse, edges=edges)
 
 
 def ratio(minimum: float, maximum: float) -> Parser[float]:
@@ -72,7 +80,7 @@ def ratio(minimum: float, maximum: float) -> Parser[float]:
             raise ValueError(value)
         return number
 
-    return Parser(f"a number from {minimum:g} to {maximum:g}", parse)
+    return Parser(f"a number from {minimum:g} to {maximum:g}", parse, edges=(f"{minimum:g}", f"{maximum:g}"))
 
 
 def _parse_probability(value: str) -> float:
@@ -82,7 +90,7 @@ def _parse_probability(value: str) -> float:
     return number
 
 
-probability: Final = Parser("a number between 0 and 1, which it may not be itself", _parse_probability)
+probability: Final = Parser("a number between 0 and 1, exclusive", _parse_probability, edges=("1e-9", "0.999999"))
 
 
 def _parse_text(value: str) -> str:
@@ -93,7 +101,7 @@ def _parse_text(value: str) -> str:
 
 text: Final = Parser("a text that is not blank", _parse_text)
 
-verbatim: Final = Parser("a text", str)
+verbatim: Final = Parser("a text", str, stored=str)
 
 secret: Final = Parser("a secret", lambda value: Secret(_parse_text(value)))
 
@@ -105,7 +113,29 @@ def _parse_names(value: str) -> tuple[str, ...]:
     return names
 
 
-names: Final = Parser("names separated by commas, none of them twice", _parse_names, ",".join)
+names: Final = Parser(
+    "names separated by commas, none of them twice",
+    _parse_names,
+    ",".join,
+    stored=lambda value: ",".join(_parse_names(value)),
+)
+
+_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/[^,?#\0]*")
+
+
+def _parse_uris(value: str) -> tuple[str, ...]:
+    found = _parse_names(value)
+    if not all(_URI.fullmatch(uri) for uri in found):
+        raise ValueError(value)
+    return found
+
+
+uris: Final = Parser(
+    "URIs with their scheme, such as 'file:/data', separated by commas, none of them twice",
+    _parse_uris,
+    ",".join,
+    stored=lambda value: ",".join(_parse_uris(value)),
+)
 
 _MILLISECONDS: Final = {
     **dict.fromkeys(("d", "day", "days"), 86_400_000.0),
@@ -147,7 +177,41 @@ def _show_duration(milliseconds: int) -> str:
     return f"{milliseconds} ms"
 
 
-duration: Final = Parser("a duration such as '1 h', '5 d', '30 s' or 'PT1H'", _parse_duration, _show_duration)
+def _stored_duration(value: str) -> str:
+    stripped = value.strip()
+    return _show_duration(_parse_duration(stripped)) if stripped[:1] in ("P", "p") else stripped
+
+
+duration: Final = Parser(
+    "a duration such as '1 h', '5 d', '30 s' or 'PT1H'",
+    _parse_duration,
+    _show_duration,
+    _stored_duration,
+    edges=("0 ms", "1 ns", "P1DT2S", "36500 d", "9223372036854775807 ms"),
+)
+
+MAX_RETAINED_MS: Final = 366 * 10_000 * 86_400_000
+"""The longest duration that a reader in Java can add to a date: ten thousand years."""
+
+
+def duration_within(minimum: int = 0, maximum: int = MAX_RETAINED_MS) -> Parser[int]:
+    """Durations in a range of milliseconds.
+
+    >>> duration_within(1_000)("2 s")
+    2000
+    """
+
+    def parse(value: str) -> int:
+        milliseconds = _parse_duration(value)
+        if not minimum <= milliseconds <= maximum:
+            raise ValueError(value)
+        return milliseconds
+
+    least = f", at least {_show_duration(minimum)}" if minimum else ""
+    most = f", at most {_show_duration(maximum)}"
+    edges = (_show_duration(minimum), f"{minimum + 1} ms", f"{maximum} ms")
+    return Parser(f"{duration.accepts}{least}{most}", parse, _show_duration, _stored_duration, edges)
+
 
 _BYTES: Final = {
     **dict.fromkeys(("", "b", "bytes"), 1),
@@ -186,7 +250,8 @@ def size(minimum: int = 0) -> Parser[int]:
         return amount
 
     at_least = f", at least {_show_size(minimum)}" if minimum else ""
-    return Parser(f"a size such as '128 mb' or '500 b'{at_least}", parse, _show_size)
+    edges = (f"{minimum} b", "1 kb", "9223372036854775807 b")
+    return Parser(f"a size such as '128 mb' or '500 b'{at_least}", parse, _show_size, edges=edges)
 
 
 def one_of(values: type[E]) -> Parser[E]:
@@ -199,7 +264,8 @@ def one_of(values: type[E]) -> Parser[E]:
             raise ValueError(value)
         return found
 
-    return Parser(f"one of {', '.join(members)}", parse, lambda member: member.value)
+    show, edges = (lambda member: member.value), _ways_to_write(*members)
+    return Parser(f"one of {', '.join(members)}", parse, show, _stored_choice, edges)
 
 
 def choice(*values: str) -> Parser[str]:
@@ -211,11 +277,19 @@ def choice(*values: str) -> Parser[str]:
             raise ValueError(value)
         return lowered
 
-    return Parser(f"one of {', '.join(values)}", parse)
+    return Parser(f"one of {', '.join(values)}", parse, stored=_stored_choice, edges=_ways_to_write(*values))
+
+
+def _ways_to_write(*values: str) -> tuple[str, ...]:
+    return (*values, f" {values[-1].upper().replace('-', '_')} ")
+
+
+def _stored_choice(value: str) -> str:
+    return value.strip().replace("_", "-")
 
 
 def word(**aliases: str) -> Parser[str]:
-    """A word in any case, whichever; for options whose values come from an open set. Some words have aliases.
+    """Any word, in any case, for options with an open set of values. Some words have aliases.
 
     >>> word(uncompressed="none")("UNCOMPRESSED"), word()("xz")
     ('none', 'xz')
@@ -236,7 +310,11 @@ def _parse_stats_mode(value: str) -> str:
     raise ValueError(value)
 
 
-stats_mode: Final = Parser("none, counts, full or truncate(<length>)", _parse_stats_mode)
+stats_mode: Final = Parser(
+    "none, counts, full or truncate(<length>)",
+    _parse_stats_mode,
+    edges=("none", "counts", "full", "truncate(1)", "truncate(999999999)", " FULL "),
+)
 
 
 def _parse_levels(value: str) -> tuple[tuple[int, str], ...]:
@@ -249,13 +327,37 @@ def _parse_levels(value: str) -> tuple[tuple[int, str], ...]:
     return tuple(pairs)
 
 
+def _show_levels(pairs: tuple[tuple[int, str], ...]) -> str:
+    return ",".join(f"{level}:{word}" for level, word in pairs)
+
+
 levels: Final = Parser(
     "levels with words, such as '0:avro,5:parquet'",
     _parse_levels,
-    lambda pairs: ",".join(f"{level}:{word}" for level, word in pairs),
+    _show_levels,
+    lambda value: _show_levels(_parse_levels(value)),
+)
+
+
+def _parse_stats_levels(value: str) -> tuple[tuple[int, str], ...]:
+    return tuple((level, _parse_stats_mode(mode)) for level, mode in _parse_levels(value))
+
+
+stats_levels: Final = Parser(
+    "levels with statistics modes, such as '0:none,5:full'",
+    _parse_stats_levels,
+    _show_levels,
+    lambda value: _show_levels(_parse_stats_levels(value)),
+    edges=("0:none,5:full", " 1:truncate(3) "),
 )
 
 
 def optional(parser: Parser[T]) -> Parser[T | None]:
     """The same values; for options that may be absent."""
-    return Parser(parser.accepts, parser.parse, lambda value: "none" if value is None else parser.show(value))
+    return Parser(
+        parser.accepts,
+        parser.parse,
+        lambda value: "none" if value is None else parser.show(value),
+        parser.stored,
+        parser.edges,
+    )

@@ -1,4 +1,4 @@
-"""Names of time zones as options hold them: regions, and distances from Greenwich (Java ``ZoneId.of``)."""
+"""Time zone names in options: regions, and offsets from UTC (Java ``ZoneId.of``)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def zone_of(name: str) -> tzinfo:
-    """The zone of that name.
+    """Return the zone with this name.
 
     >>> zone_of("GMT-08:00"), zone_of("UTC")
     (datetime.timezone(datetime.timedelta(days=-1, seconds=57600)), datetime.timezone.utc)
 
     Raises:
-        ValueError: there is none.
+        ValueError: the zone does not exist.
     """
     if name in _GREENWICH:
         return UTC
@@ -36,7 +36,7 @@ def zone_of(name: str) -> tzinfo:
 
 
 def local_ms(epoch_ms: int, zone: tzinfo | None) -> int:
-    """The wall clock of a zone (``None``: of this machine) at an instant, read as if it were UTC.
+    """Return the wall-clock time of a zone (``None``: of this machine) at an instant, counted as if it were UTC.
 
     >>> local_ms(1_704_067_200_000, zone_of("+02:00")) - 1_704_067_200_000
     7200000

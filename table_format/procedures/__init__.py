@@ -1,5 +1,7 @@
-"""Procedures: what one does to a table or a catalog by name, with arguments that may be text, and rows as a result.
+"""Procedures: operations on a table or a catalog that are called by name, with arguments as values or text, and
+return rows.
 
-The list is the same for ``CALL sys.<name>(...)``, a command line and jobs. ``registry`` has it; each module beside it
-declares a family; ``run`` checks the arguments and calls one; ``operations`` is what an engine does in its own way.
+``CALL sys.<name>(...)``, command lines and jobs use the same list. ``registry`` has the list; the other modules
+declare procedures by topic; ``run`` checks the arguments and calls a procedure; ``operations`` are the parts that
+engines implement themselves.
 """

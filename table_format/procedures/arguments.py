@@ -1,4 +1,4 @@
-"""The types of arguments of procedures: each takes a value or its text, as ``CALL`` and a command line have it."""
+"""The types of procedure arguments. Each accepts a value or its text, as in ``CALL`` or on a command line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from table_format.options.values import duration
 
 @dataclass(frozen=True, slots=True)
 class ArgumentType:
-    """What values an argument takes; ``convert`` raises an error of ``NOT_CONVERTED`` for any other."""
+    """The accepted values of an argument. ``convert`` raises an error of ``NOT_CONVERTED`` for other values."""
 
     words: str
     convert: Callable[[Any], Any]
@@ -24,7 +24,7 @@ class ArgumentType:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument of a procedure. One that is not ``required`` and not given has the ``default``."""
+    """One argument of a procedure. An omitted argument that is not ``required`` has the ``default``."""
 
     name: str
     type: ArgumentType
@@ -34,7 +34,7 @@ class Argument:
 
 
 def required(name: str, argument_type: ArgumentType, help_text: str) -> Argument:
-    """An argument that has to be given."""
+    """Declare a required argument."""
     return Argument(name, argument_type, help_text, required=True)
 
 
@@ -69,7 +69,7 @@ def _instant(value: object) -> int:
     if isinstance(value, datetime):
         return int(value.timestamp() * 1000)
     if isinstance(value, str) and not value.strip().isdigit():
-        # Without a zone it is the local wall clock's.
+        # Without a zone, it is local time.
         return int(datetime.fromisoformat(value.strip()).timestamp() * 1000)
     return _whole(value)
 
@@ -147,4 +147,4 @@ def choice(*values: str) -> ArgumentType:
 
 
 NOT_CONVERTED: Final = (ValueError, KeyError, TypeError, OverflowError, InvalidInputError, InvalidOption, re.error)
-"""What a conversion raises for a value of another type."""
+"""The errors of a conversion."""

@@ -1,4 +1,4 @@
-"""Procedures that rewrite files: compaction, another number of buckets, indexes of files, statistics."""
+"""Procedures for compaction, rescaling, file indexes, statistics and dropping partitions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from table_format.procedures.arguments import COUNT, NAMES, NUMBERS, OPTIONS, PA
 from table_format.procedures.declare import TABLE, Call, Procedure, Row, done
 
 _NO_ORDER: Final = "none"
-_PARTITIONS: Final = Argument("partitions", PARTITIONS, "Only these partitions; all without.")
+_PARTITIONS: Final = Argument("partitions", PARTITIONS, "Only these partitions; by default all.")
 
 
 def _compact(call: Call) -> None:
@@ -31,7 +31,7 @@ def _compact(call: Call) -> None:
         message = f"procedure 'compact': order_strategy '{strategy}' needs the argument 'order_by'"
         raise InvalidInputError(message)
     if call["buckets"] is not None:
-        message = "procedure 'compact': rows are put in order in all buckets of a partition; leave 'buckets' out"
+        message = "procedure 'compact': sorting covers all buckets of a partition; remove 'buckets'"
         raise InvalidInputError(message)
     call.operations.sort_compact(
         table, order_by=order_by, order_strategy=strategy or OrderStrategy.ORDER, partitions=call["partitions"]
@@ -40,22 +40,28 @@ def _compact(call: Call) -> None:
 
 COMPACT: Final = Procedure(
     "compact",
-    "Merge the files of a table, or put its rows in order.",
+    "Merge the files of a table, or sort its rows.",
     (
         TABLE,
         _PARTITIONS,
-        Argument("compact_strategy", choice("full", "minor"), "Everything, or what is due only.", default="full"),
-        Argument("order_strategy", choice(*OrderStrategy, _NO_ORDER), "How rows are put in order; 'order' by default."),
-        Argument("order_by", NAMES, "Columns to put the rows in order by."),
+        Argument(
+            "compact_strategy", choice("full", "minor"), "Compact everything, or only what is due.", default="full"
+        ),
+        Argument("order_strategy", choice(*OrderStrategy, _NO_ORDER), "How rows are sorted; by default 'order'."),
+        Argument("order_by", NAMES, "Columns to sort the rows by."),
         Argument("options", OPTIONS, "Dynamic options of the table."),
-        Argument("buckets", NUMBERS, "Only these buckets; all without."),
+        Argument("buckets", NUMBERS, "Only these buckets; by default all."),
     ),
     done(_compact),
 )
 RESCALE: Final = Procedure(
     "rescale",
-    "Give partitions another number of buckets; without partitions the option of the table changes too.",
-    (TABLE, Argument("bucket_num", COUNT, "Buckets of each partition; without it the table's option."), _PARTITIONS),
+    "Change the number of buckets of partitions. Without partitions, also change the option of the table.",
+    (
+        TABLE,
+        Argument("bucket_num", COUNT, "Number of buckets per partition; by default the table's option."),
+        _PARTITIONS,
+    ),
     done(lambda call: call.operations.rescale(call.table(), call["bucket_num"], partitions=call["partitions"])),
 )
 
@@ -67,20 +73,20 @@ def _rewrite_file_index(call: Call) -> Iterable[Row]:
 
 REWRITE_FILE_INDEX: Final = Procedure(
     "rewrite_file_index",
-    "Give data files the indexes that the options of the table declare now.",
+    "Add the file indexes that the table options currently declare to data files.",
     (TABLE, _PARTITIONS),
     _rewrite_file_index,
     pa.schema([("written_partitions", pa.int32()), ("written_indexes", pa.int32())]),
 )
 ANALYZE: Final = Procedure(
     "analyze",
-    "Count the rows of a table, and for columns distinct values, nulls, bounds and lengths.",
-    (TABLE, Argument("columns", NAMES, "Columns to look at.")),
+    "Compute the row count of a table, and for columns the distinct values, nulls, bounds and lengths.",
+    (TABLE, Argument("columns", NAMES, "Columns to analyze.")),
     done(lambda call: call.table().analyze(call["columns"])),
 )
 DROP_PARTITION: Final = Procedure(
     "drop_partition",
-    "Remove all rows of partitions.",
-    (TABLE, required("partitions", PARTITIONS, "The partitions, by all or some of their columns.")),
+    "Delete all rows of partitions.",
+    (TABLE, required("partitions", PARTITIONS, "The partitions, by some or all partition columns.")),
     done(lambda call: call.table().drop_partitions(call["partitions"])),
 )

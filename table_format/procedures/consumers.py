@@ -1,4 +1,4 @@
-"""Procedures on consumers: how far others have read."""
+"""Procedures on consumers."""
 
 from __future__ import annotations
 
@@ -25,21 +25,23 @@ def _clear(call: Call) -> None:
 
 RESET_CONSUMER: Final = Procedure(
     "reset_consumer",
-    "Let a consumer go on with a snapshot, or forget it.",
+    "Set the next snapshot of a consumer, or delete the consumer.",
     (
         TABLE,
         required("consumerId", TEXT, "The name of the consumer."),
-        Argument("nextSnapshotId", WHOLE, "The snapshot it reads next; without it the consumer is forgotten."),
+        Argument(
+            "nextSnapshotId", WHOLE, "The snapshot that the consumer reads next; without it, the consumer is deleted."
+        ),
     ),
     done(_reset),
 )
 CLEAR_CONSUMERS: Final = Procedure(
     "clear_consumers",
-    "Forget consumers.",
+    "Delete consumers.",
     (
         TABLE,
-        Argument("includingConsumers", PATTERN, "Those whose whole name matches; all without."),
-        Argument("excludingConsumers", PATTERN, "But not those whose whole name matches."),
+        Argument("includingConsumers", PATTERN, "Only consumers whose whole name matches; by default all."),
+        Argument("excludingConsumers", PATTERN, "Except consumers whose whole name matches."),
     ),
     done(_clear),
 )

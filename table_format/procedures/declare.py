@@ -1,4 +1,4 @@
-"""What a procedure is: its name, arguments and result columns, and the function that does the work."""
+"""The declaration of a procedure: its name, arguments and result columns, and the function that does the work."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ TABLE: Final = required("table", TEXT, "The table, as database.table or database
 """The first argument of nearly every procedure."""
 
 DONE: Final = pa.schema([pa.field("result", pa.bool_())])
-"""The result of a procedure that has nothing more to say."""
+"""The result column of a procedure without other results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: its converted arguments by name, and where the work runs."""
+    """One call: the converted arguments by name, and where the work runs."""
 
     procedure: str
     arguments: Mapping[str, Any]
@@ -41,23 +41,23 @@ class Call:
         return self.operations.catalog
 
     def table(self, name: str | None = None, options: Mapping[str, str] | None = None) -> Table:
-        """The table of the argument ``table``, or of a name, with dynamic options.
+        """Return the table of the argument ``table``, or of a name, with dynamic options.
 
         Raises:
-            TableNotFound: there is none.
-            InvalidInputError: it is a system table.
+            TableNotFound: the table does not exist.
+            InvalidInputError: the table is a system table.
         """
         wanted: str = self["table"] if name is None else name
-        opened = self.catalog.load_table(wanted)
+        opened = self.catalog.load_any(wanted)
         if isinstance(opened, SystemTable):
-            message = f"procedure '{self.procedure}': '{wanted}' is a system table, which can only be read"
+            message = f"procedure '{self.procedure}': '{wanted}' is a system table, which is read-only"
             raise InvalidInputError(message)
         return opened.copy(options) if options else opened
 
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """One procedure; ``run`` gives the rows of its result, with a value for each of ``columns``."""
+    """One procedure. ``run`` returns the rows of its result, with a value for each of ``columns``."""
 
     name: str
     summary: str
@@ -67,7 +67,7 @@ class Procedure:
 
 
 def done(action: Callable[[Call], object]) -> Callable[[Call], Iterable[Row]]:
-    """The rows of a procedure that has nothing more to say than that it is done."""
+    """Return the result of a procedure without other results."""
 
     def run(call: Call) -> Iterable[Row]:
         action(call)

@@ -1,4 +1,4 @@
-"""Procedures that delete what is old or belongs to nothing."""
+"""Procedures that delete old snapshots, changelogs and tags, and orphan files."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import pyarrow as pa
 from table_format.procedures.arguments import COUNT, DURATION, FLAG, INSTANT, OPTIONS, TEXT, Argument, required
 from table_format.procedures.declare import TABLE, Call, Procedure, Row
 
-_DRY_RUN: Final = Argument("dry_run", FLAG, "Only tell what would be deleted.", default=False)
-_RETAIN_MAX: Final = Argument("retain_max", COUNT, "What exceeds this number is deleted, regardless of its age.")
-_RETAIN_MIN: Final = Argument("retain_min", COUNT, "At least so many stay.")
-_OLDER_THAN: Final = Argument("older_than", INSTANT, "Only what is older goes.")
-_MAX_DELETES: Final = Argument("max_deletes", COUNT, "How many go at most.")
+_DRY_RUN: Final = Argument("dry_run", FLAG, "Only report what would be deleted.", default=False)
+_RETAIN_MAX: Final = Argument(
+    "retain_max", COUNT, "Maximum number to keep; the excess is deleted, regardless of its age."
+)
+_RETAIN_MIN: Final = Argument("retain_min", COUNT, "Minimum number to keep.")
+_OLDER_THAN: Final = Argument("older_than", INSTANT, "Delete only what is older than this time.")
+_MAX_DELETES: Final = Argument("max_deletes", COUNT, "Maximum number to delete.")
 
 
 def _expire_snapshots(call: Call) -> Iterable[Row]:
@@ -60,7 +62,7 @@ def _remove_orphan_files(call: Call) -> Iterable[Row]:
 
 EXPIRE_SNAPSHOTS: Final = Procedure(
     "expire_snapshots",
-    "Delete old snapshots and the files that only they need, by the table's options or the arguments.",
+    "Delete old snapshots and the files that only they need, according to the table's options or the arguments.",
     (
         TABLE,
         _RETAIN_MAX,
@@ -69,7 +71,11 @@ EXPIRE_SNAPSHOTS: Final = Procedure(
         _MAX_DELETES,
         Argument("options", OPTIONS, "Dynamic options of the table."),
         _DRY_RUN,
-        Argument("retain_floor", DURATION, "Nothing younger is deleted; '0 s' only when there is no other writer."),
+        Argument(
+            "retain_floor",
+            DURATION,
+            "Nothing younger than this is deleted. Use '0 s' only if there is no other writer.",
+        ),
     ),
     _expire_snapshots,
     pa.schema([pa.field("deleted_snapshots_count", pa.int32(), nullable=False)]),
@@ -83,7 +89,7 @@ EXPIRE_CHANGELOGS: Final = Procedure(
         _RETAIN_MIN,
         _OLDER_THAN,
         _MAX_DELETES,
-        Argument("delete_all", FLAG, "Delete all of them, also those that consumers have not read.", default=False),
+        Argument("delete_all", FLAG, "Delete all of them, even if consumers have not read them.", default=False),
         _DRY_RUN,
     ),
     _expire_changelogs,
@@ -98,15 +104,17 @@ EXPIRE_TAGS: Final = Procedure(
 )
 REMOVE_ORPHAN_FILES: Final = Procedure(
     "remove_orphan_files",
-    "Delete files that no snapshot, tag, branch or changelog reaches.",
+    "Delete files that no snapshot, tag, branch or changelog references.",
     (
         required("table", TEXT, "The table, or database.* for all tables of a database."),
-        Argument("older_than", INSTANT, "Delete only files changed before this time; without it, a day ago."),
+        Argument(
+            "older_than", INSTANT, "Delete only files that were last modified before this time; by default one day ago."
+        ),
         _DRY_RUN,
         Argument(
             "nobody_else_writes",
             FLAG,
-            "Whether older_than may be less than a day ago: it would delete the files of writers at work.",
+            "Allow older_than to be less than one day ago, which would delete the files of active writers.",
             default=False,
         ),
     ),

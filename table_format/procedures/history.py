@@ -1,4 +1,4 @@
-"""Procedures on tags and branches, and those that go back."""
+"""Procedures for tags, branches and rollback."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from table_format.procedures.declare import TABLE, Call, Procedure, Row, done
 from table_format.table.table import Table
 
 _TAG: Final = required("tag", TEXT, "The name of the tag.")
-_SNAPSHOT: Final = Argument("snapshot", WHOLE, "The id of the snapshot; the latest without.")
-_TIME_RETAINED: Final = Argument("time_retained", DURATION, "How long the tag stays; for ever without.")
+_SNAPSHOT: Final = Argument("snapshot", WHOLE, "The id of the snapshot; by default the latest.")
+_TIME_RETAINED: Final = Argument("time_retained", DURATION, "How long the tag is kept; by default forever.")
 _BRANCH: Final = required("branch", TEXT, "The name of the branch.")
 _ROLLED_BACK: Final = pa.schema(
     [
@@ -91,61 +91,61 @@ def _rolled_back(before: int, report: RollbackReport) -> Iterable[Row]:
 
 
 CREATE_TAG: Final = Procedure(
-    "create_tag", "Give a snapshot a name that keeps it.", (TABLE, _TAG, _SNAPSHOT, _TIME_RETAINED), done(_create_tag)
+    "create_tag", "Create a tag, which keeps a snapshot.", (TABLE, _TAG, _SNAPSHOT, _TIME_RETAINED), done(_create_tag)
 )
 REPLACE_TAG: Final = Procedure(
-    "replace_tag", "Let a tag keep another snapshot.", (TABLE, _TAG, _SNAPSHOT, _TIME_RETAINED), done(_replace_tag)
+    "replace_tag", "Replace the snapshot of a tag.", (TABLE, _TAG, _SNAPSHOT, _TIME_RETAINED), done(_replace_tag)
 )
 RENAME_TAG: Final = Procedure(
     "rename_tag",
-    "Give a tag another name.",
+    "Rename a tag.",
     (TABLE, _TAG, required("target_tag", TEXT, "The new name.")),
     done(lambda call: call.table().rename_tag(call["tag"], call["target_tag"])),
 )
 DELETE_TAG: Final = Procedure(
     "delete_tag",
-    "Remove tags and the files that only they need.",
+    "Delete tags and the files that only they need.",
     (TABLE, required("tag", NAMES, "The names of the tags.")),
     done(_delete_tags),
 )
 TRIGGER_TAG_AUTOMATIC_CREATION: Final = Procedure(
     "trigger_tag_automatic_creation",
-    "Make the tags that are due by 'tag.automatic-creation'.",
+    "Create the tags that are due according to 'tag.automatic-creation'.",
     (TABLE,),
     done(lambda call: call.table().create_automatic_tags()),
 )
 CREATE_BRANCH: Final = Procedure(
     "create_branch",
-    "Make a branch, with the snapshot of a tag or without rows.",
+    "Create a branch, from the snapshot of a tag or without rows.",
     (
         TABLE,
         _BRANCH,
-        Argument("tag", TEXT, "The tag whose snapshot the branch begins with."),
-        Argument("ignoreIfExists", FLAG, "Whether a branch of that name may exist.", default=False),
+        Argument("tag", TEXT, "The tag whose snapshot the branch starts with."),
+        Argument("ignoreIfExists", FLAG, "Do nothing if a branch of that name exists.", default=False),
     ),
     done(_create_branch),
 )
 DELETE_BRANCH: Final = Procedure(
     "delete_branch",
-    "Remove branches and the files that only they need.",
+    "Delete branches and the files that only they need.",
     (TABLE, required("branch", NAMES, "The names of the branches.")),
     done(_delete_branches),
 )
 RENAME_BRANCH: Final = Procedure(
     "rename_branch",
-    "Give a branch another name.",
+    "Rename a branch.",
     (TABLE, required("from_branch", TEXT, "The old name."), required("to_branch", TEXT, "The new name.")),
     done(lambda call: call.table().rename_branch(call["from_branch"], call["to_branch"])),
 )
 FAST_FORWARD: Final = Procedure(
     "fast_forward",
-    "Let a table become what its branch is.",
+    "Replace the state of a table with that of a branch.",
     (TABLE, _BRANCH),
     done(lambda call: call.table().fast_forward(call["branch"])),
 )
 ROLLBACK: Final = Procedure(
     "rollback",
-    "Make an earlier snapshot the latest; what came later goes.",
+    "Make an earlier snapshot the latest, and delete later snapshots.",
     (
         TABLE,
         Argument("version", TEXT, "The id of the snapshot, or the name of a tag."),
@@ -157,20 +157,20 @@ ROLLBACK: Final = Procedure(
 )
 ROLLBACK_TO_TIMESTAMP: Final = Procedure(
     "rollback_to_timestamp",
-    "Make the last snapshot committed at or before a time the latest; what came later goes.",
+    "Make the last snapshot that was committed at or before a time the latest, and delete later snapshots.",
     (TABLE, required("timestamp", INSTANT, "The time.")),
     _rollback_to_timestamp,
     _ROLLED_BACK,
 )
 ROLLBACK_BEFORE: Final = Procedure(
     "rollback_before",
-    "Make the snapshot before the first commit of a job the latest; what came later goes.",
+    "Make the snapshot before the first commit of a job the latest, and delete later snapshots.",
     (
         TABLE,
         Argument("properties", OPTIONS, "Properties of the job's commits, such as 'dagster.run_id=r1'."),
         Argument("commit_user", TEXT, "The user of the job's commits."),
-        Argument("including_others", FLAG, "Whether what others committed since may be taken back too.", default=False),
-        Argument("dry_run", FLAG, "Only tell which snapshot would be the latest.", default=False),
+        Argument("including_others", FLAG, "Whether later commits of others may be rolled back too.", default=False),
+        Argument("dry_run", FLAG, "Only report which snapshot would be the latest.", default=False),
     ),
     _rollback_before,
     _ROLLED_BACK,

@@ -16,31 +16,31 @@ Partitions = Sequence[Mapping[str, object]]
 
 
 class Operations(Protocol):
-    """A catalog, and the operations on its tables that an engine does in its own way."""
+    """A catalog, and the operations on its tables that an engine implements itself."""
 
     @property
     def catalog(self) -> Catalog:
-        """The catalog the tables are in."""
+        """The catalog of the tables."""
         ...
 
     def compact(
         self, table: Table, *, full: bool, partitions: Partitions | None, buckets: Sequence[int] | None
     ) -> tuple[Snapshot, ...]:
-        """Compact what is due, or everything; see ``Table.compact``."""
+        """Compact what is due, or in full; see ``Table.compact``."""
         ...
 
     def sort_compact(
         self, table: Table, *, order_by: Sequence[str], order_strategy: str, partitions: Partitions | None
     ) -> tuple[Snapshot, ...]:
-        """Put rows in order; see ``Table.compact``."""
+        """Sort rows; see ``Table.compact``."""
         ...
 
     def rescale(self, table: Table, bucket: int | None, *, partitions: Partitions | None) -> tuple[Snapshot, ...]:
-        """Give partitions another number of buckets; see ``Table.rescale``."""
+        """Change the number of buckets of partitions; see ``Table.rescale``."""
         ...
 
     def rewrite_file_index(self, table: Table, *, partitions: Partitions | None) -> IndexRewriteReport:
-        """Give files the indexes that the options declare; see ``Table.rewrite_file_index``."""
+        """Update the indexes of files to the options; see ``Table.rewrite_file_index``."""
         ...
 
     def verify(self, table: Table, *, depth: str, partitions: Partitions | None, repair: bool) -> VerifyReport:
@@ -50,7 +50,7 @@ class Operations(Protocol):
 
 @dataclass(frozen=True)
 class InProcess:
-    """``Operations`` by this process alone."""
+    """``Operations`` in this process."""
 
     catalog: Catalog
 

@@ -1,4 +1,4 @@
-"""Procedures on partitions: dropping those that are old, and marking those that are complete."""
+"""Procedures on partitions: dropping old ones, and marking complete ones."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ EXPIRE_PARTITIONS: Final = Procedure(
     "Drop the partitions that are older than 'partition.expiration-time'.",
     (
         TABLE,
-        Argument("expiration_time", DURATION, "The age from which a partition goes; by default the table's option."),
-        Argument("timestamp_formatter", TEXT, "How times are written in partition values, such as 'yyyyMMdd'."),
-        Argument("timestamp_pattern", TEXT, "How a time is made of partition values, such as '$dt $hour:00:00'."),
-        Argument("expire_strategy", choice("values-time", "update-time"), "What the age of a partition is."),
-        Argument("max_expires", COUNT, "How many go at most."),
+        Argument("expiration_time", DURATION, "Age at which a partition is dropped; by default the table's option."),
+        Argument("timestamp_formatter", TEXT, "Format of the times in partition values, such as 'yyyyMMdd'."),
+        Argument("timestamp_pattern", TEXT, "How a time is composed from partition values, such as '$dt $hour:00:00'."),
+        Argument("expire_strategy", choice("values-time", "update-time"), "How the age of a partition is determined."),
+        Argument("max_expires", COUNT, "Maximum number to delete."),
         Argument("options", OPTIONS, "Dynamic options of the table."),
-        Argument("dry_run", FLAG, "Only tell what would be dropped.", default=False),
+        Argument("dry_run", FLAG, "Only report what would be dropped.", default=False),
     ),
     _expire_partitions,
     pa.schema([pa.field("expired_partitions", pa.string())]),
 )
 MARK_PARTITION_DONE: Final = Procedure(
     "mark_partition_done",
-    "Mark partitions as complete, as 'partition.mark-done-action' says.",
+    "Mark partitions as complete, according to 'partition.mark-done-action'.",
     (
         TABLE,
         required("partitions", PARTITIONS, "The partitions, by all of their columns."),

@@ -1,6 +1,6 @@
 """The procedures by name (Java ``SparkProcedures``; ``expire_changelogs`` and ``drop_partition`` are Flink's).
 
-A new one takes a declaration in a module beside this one and a line in ``PROCEDURES``; a program adds its own by
+To add one here, declare it in a module of this package and add it to ``PROCEDURES``. Programs call
 ``register_procedure``.
 """
 
@@ -65,9 +65,9 @@ PROCEDURES: Final = Registry(
 
 
 def register_procedure(procedure: Procedure) -> None:
-    """Let a procedure be called, in this process.
+    """Register a procedure in this process.
 
     Raises:
-        AlreadyExistsError: there is one of that name.
+        AlreadyExistsError: the name is taken.
     """
     PROCEDURES.register(procedure)

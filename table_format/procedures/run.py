@@ -1,15 +1,15 @@
-"""Call a procedure: find it, check and convert its arguments, run it, and make a table of its rows."""
+"""Calls a procedure: finds it, checks and converts its arguments, runs it, and returns its rows as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import pyarrow as pa
 
 from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.model.arguments import shown
+from table_format.nearest_names import did_you_mean
 from table_format.procedures.arguments import NOT_CONVERTED, Argument
 from table_format.procedures.declare import Call, Procedure
 from table_format.procedures.operations import Operations
@@ -23,14 +23,14 @@ def run_procedure(
     *,
     positional: Sequence[object] = (),
 ) -> pa.Table:
-    """Call a procedure; values may be given as text, and ``None`` stands for the default.
+    """Call a procedure. Values may be given as text; ``None`` means the default.
 
-    ``positional`` arguments come in the order of the declaration, before those by name. Upper and lower case, ``_`` and
-    ``-`` do not matter in the names of arguments.
+    ``positional`` arguments are in the order of the declaration, before those by name. Case, ``_`` and ``-`` do not
+    matter in argument names.
 
     Raises:
-        UnsupportedFeature: there is no procedure of that name.
-        InvalidInputError: an argument is unknown, missing, given twice or malformed; or as the operation raises it.
+        UnsupportedFeature: the procedure does not exist.
+        InvalidInputError: an argument is unknown, missing, given twice or malformed, or the operation refuses it.
     """
     procedure = find_procedure(name)
     call = Call(procedure.name, bound_arguments(procedure, arguments or {}, positional), operations)
@@ -40,10 +40,10 @@ def run_procedure(
 
 
 def find_procedure(name: str) -> Procedure:
-    """The procedure of that name; upper and lower case are the same.
+    """Return a procedure by its name, which is case-insensitive.
 
     Raises:
-        UnsupportedFeature: there is none; the message has the names of all.
+        UnsupportedFeature: the procedure does not exist; the message lists all names.
     """
     found = PROCEDURES.get(name.lower())
     if found is None:
@@ -58,7 +58,7 @@ def find_procedure(name: str) -> Procedure:
 def bound_arguments(
     procedure: Procedure, named: Mapping[str, object], positional: Sequence[object] = ()
 ) -> dict[str, Any]:
-    """A converted value for each argument of a procedure.
+    """Return a converted value for each argument of a procedure.
 
     Raises:
         InvalidInputError: names the procedure, the argument, what was expected and what was found.
@@ -113,5 +113,4 @@ def _names(procedure: Procedure) -> str:
 
 
 def _advice(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
-    close = get_close_matches(name.lower(), known, n=1, cutoff=0.75)
-    return f"; did you mean '{close[0]}'?" if close else ""
+    return did_you_mean(name.lower(), known, show=repr, cutoff=0.75)

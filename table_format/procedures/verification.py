@@ -1,4 +1,4 @@
-"""The procedure that checks whether a table is sound."""
+"""The procedure that checks a table for damage."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def _verify(call: Call) -> Iterable[Row]:
 
 VERIFY: Final = Procedure(
     "verify",
-    "Check that files, metadata and rows agree; a row for each finding, none for a sound table.",
+    "Check that files, metadata and rows agree. Returns one row per finding, and none for a healthy table.",
     (
         TABLE,
         Argument(
             "depth",
             choice("metadata", "files", "rows"),
-            "Only snapshots and manifests, or every file too, or every row of the latest state too.",
+            "Check only snapshots and manifests, or also every file, or also every row of the latest state.",
             default="files",
         ),
-        Argument("partitions", PARTITIONS, "Look at the files of these partitions only; of all without."),
-        Argument("repair", FLAG, "Put wrong hints right; nothing else is changed.", default=False),
+        Argument("partitions", PARTITIONS, "Check only the files of these partitions; by default all."),
+        Argument("repair", FLAG, "Correct wrong hints; nothing else is changed.", default=False),
     ),
     _verify,
     _FINDINGS,

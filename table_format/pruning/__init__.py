@@ -1,5 +1,6 @@
-"""What a filter over rows says about partitions, buckets, files and row groups. Pure: no file is opened here.
+"""Pruning: derives from a row filter which partitions, buckets, files and row groups to read. Pure: no file is
+opened here.
 
-``Pruning`` is the one value that every stage of a scan uses; ``read_kind`` holds the rules of what may be left out
-in which kind of read; ``bucket_keys`` and ``file_bounds`` turn a filter into bucket hashes and statistics into bounds.
+Every stage of a scan uses one ``Pruning`` value. ``read_kind`` has the rules of what each kind of read may leave out.
+``bucket_keys`` turns a filter into bucket hashes, ``file_bounds`` turns statistics into bounds.
 """

@@ -1,4 +1,4 @@
-"""The buckets that a filter on the bucket key leaves, as hashes of the key (format chapter 11, section 1)."""
+"""The buckets that a filter on the bucket key selects, as hashes of the key (format chapter 11, section 1)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from table_format.model.schema import TableSchema
 from table_format.model.types import DataField, DoubleType, FloatType, InternalValue
 
 MAX_BUCKET_KEYS: Final = 4096
-"""Combinations of bucket key values that are hashed to find buckets; beyond, all buckets are read."""
+"""Maximum number of combinations of bucket key values to hash. With more, all buckets are read."""
 
 
 def bucket_key_hashes(schema: TableSchema, predicate: Predicate | None) -> frozenset[int] | None:
-    """The hashes that the bucket key of a selected row can have; ``None`` unless the filter fixes all its columns.
+    """Return the possible hashes of the bucket key of selected rows; ``None`` unless the filter fixes all its columns.
 
     The hashes are those of the default bucket function.
     """

@@ -33,7 +33,7 @@ _GREGORIAN_START_NANOS: Final = -12_219_292_800_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class _StatsColumns:
+class StatsColumns:
     """Where the wanted columns stand in a statistics row, and which of them the file does not have."""
 
     types: tuple[DataType, ...]
@@ -42,6 +42,7 @@ class _StatsColumns:
     absent: tuple[str, ...]
 
     def bounds(self, stats: SimpleStats, row_count: int, *, in_orc: bool = False) -> dict[str, ColumnBounds]:
+        """The bounds that statistics of such files hold, by the name of the column."""
         found = dict.fromkeys(self.absent, ColumnBounds(None, None, row_count, row_count))
         if self.positions:
             minima = deserialize_row(self.types, stats.min_values, columns=self.positions)
@@ -59,33 +60,47 @@ class FileBounds:
     def __init__(self, schema: TableSchema, schemas: Mapping[int, TableSchema], columns: Iterable[str]) -> None:
         self._schemas = schemas
         self._wanted = schema.select(sorted(columns))
-        self._keys: dict[int, _StatsColumns] = {}
-        self._values: dict[_Layout, _StatsColumns] = {}
+        self._keys: dict[int, StatsColumns] = {}
+        self._values: dict[_Layout, StatsColumns] = {}
 
     def of_keys(self, file: DataFileMeta) -> Mapping[str, ColumnBounds]:
         """Bounds from the statistics of the trimmed primary key."""
-        columns = self._keys.get(file.schema_id)
-        if columns is None:
-            written = self._schemas[file.schema_id]
-            columns = _locate(self._wanted, written.select(written.trimmed_primary_keys), absent=())
-            self._keys[file.schema_id] = columns
+        columns = self.key_columns(file.schema_id)
         return columns.bounds(file.key_stats, file.row_count, in_orc=_is_orc(file))
 
     def of_values(self, file: DataFileMeta) -> Mapping[str, ColumnBounds]:
         """Bounds from the statistics of all columns; a column without statistics has no item."""
-        layout = (file.schema_id, file.value_stats_cols, file.write_cols)
-        columns = self._values.get(layout)
-        if columns is None:
-            columns = self._values[layout] = self._value_columns(file)
+        columns = self.value_columns(file.schema_id, file.value_stats_cols, file.write_cols)
         return columns.bounds(file.value_stats, file.row_count, in_orc=_is_orc(file))
 
-    def _value_columns(self, file: DataFileMeta) -> _StatsColumns:
-        written = self._schemas[file.schema_id]
+    def key_columns(self, schema_id: int) -> StatsColumns:
+        """Where the columns stand in the statistics of keys of files that were written with a schema."""
+        columns = self._keys.get(schema_id)
+        if columns is None:
+            written = self._schemas[schema_id]
+            columns = _locate(self._wanted, written.select(written.trimmed_primary_keys), absent=())
+            self._keys[schema_id] = columns
+        return columns
+
+    def value_columns(
+        self, schema_id: int, value_stats_cols: tuple[str, ...] | None, write_cols: tuple[str, ...] | None
+    ) -> StatsColumns:
+        """Where the columns stand in the statistics of all columns; the arguments are members of a file."""
+        layout = (schema_id, value_stats_cols, write_cols)
+        columns = self._values.get(layout)
+        if columns is None:
+            columns = self._values[layout] = self._value_columns(*layout)
+        return columns
+
+    def _value_columns(
+        self, schema_id: int, value_stats_cols: tuple[str, ...] | None, write_cols: tuple[str, ...] | None
+    ) -> StatsColumns:
+        written = self._schemas[schema_id]
         ids = {f.id for f in written.fields}
         # A file of some columns says nothing of the others, which may stand in another file.
-        absent = () if file.write_cols is not None else tuple(f.name for f in self._wanted if f.id not in ids)
-        covered = file.value_stats_cols if file.value_stats_cols is not None else file.write_cols
-        fields = written.fields if covered is None else written.select(covered)
+        absent = () if write_cols is not None else tuple(f.name for f in self._wanted if f.id not in ids)
+        covered = value_stats_cols if value_stats_cols is not None else write_cols
+        fields = written.fields if covered is None else written.written_fields(covered)
         return _locate(self._wanted, fields, absent=absent)
 
 
@@ -127,7 +142,7 @@ def partition_bounds(fields: Sequence[DataField], manifest: ManifestFileMeta) ->
     return columns.bounds(manifest.partition_stats, manifest.num_added_files + manifest.num_deleted_files)
 
 
-def _locate(wanted: Sequence[DataField], stored: Sequence[DataField], *, absent: tuple[str, ...]) -> _StatsColumns:
+def _locate(wanted: Sequence[DataField], stored: Sequence[DataField], *, absent: tuple[str, ...]) -> StatsColumns:
     by_id = {f.id: i for i, f in enumerate(stored)}
     found = {
         field.name: by_id[field.id]
@@ -136,4 +151,4 @@ def _locate(wanted: Sequence[DataField], stored: Sequence[DataField], *, absent:
         and not isinstance(field.type, NESTED)
         and keeps_bounds(stored[by_id[field.id]].type, field.type)
     }
-    return _StatsColumns(tuple(f.type for f in stored), tuple(found), tuple(found.values()), absent)
+    return StatsColumns(tuple(f.type for f in stored), tuple(found), tuple(found.values()), absent)

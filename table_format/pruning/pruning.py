@@ -1,7 +1,7 @@
-"""The filter of one scan, as every stage of the scan uses it: what may be left out, and what remains to be tested.
+"""The filter of one scan for all its stages: what may be left out, and what remains to be tested.
 
-Nothing is left out that may hold a selected row, or a row that another one has to be merged with. Which evidence may be
-used for which kind of read is decided in ``read_kind`` and applied here, and nowhere else.
+Nothing is left out that may hold a selected row, or a row that must be merged with one. ``read_kind`` decides which
+evidence each kind of read may use; only this module applies it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from table_format.model.schema import TableSchema
 from table_format.options.table_options import TableOptions
 from table_format.pruning.bucket_keys import bucket_key_hashes
 from table_format.pruning.file_bounds import FileBounds
+from table_format.pruning.look_ups import has_look_up
 from table_format.pruning.read_kind import RULES, ReadKind, Rules
+from table_format.pruning.refused_files import Refusal, refusal_by_keys, refusal_by_values
 
 Answer = TypeVar("Answer")
 
@@ -42,7 +44,7 @@ class IndexVerdict(Generic[Answer]):
 
 @dataclass(frozen=True, kw_only=True)
 class Pruning:
-    """A filter bound to the schema a scan shows rows in, for one kind of read; make it by ``of``.
+    """A filter bound to the schema of a scan, for one kind of read; create it with ``of``.
 
     ``bucket_hashes`` are the hashes that the bucket key of a selected row can have; ``None`` stands for all.
     ``computes_values`` says that a merged row may hold what no stored row holds.
@@ -76,11 +78,11 @@ class Pruning:
 
     @cached_property
     def partition_condition(self) -> Predicate | None:
-        """What the partition keys of a selected row must meet: it chooses manifests and partitions."""
+        """Return the condition on the partition keys of selected rows. It selects manifests and partitions."""
         return only_on(self.predicate, frozenset(self.schema.partition_keys))
 
     def admits_bucket(self, bucket: int, total_buckets: int) -> bool:
-        """Whether selected rows may be in a bucket of a partition that has ``total_buckets`` fixed ones.
+        """Return whether selected rows may be in a bucket of a partition with ``total_buckets`` fixed buckets.
 
         >>> schema = TableSchema(id=0, fields=(), highest_field_id=0)
         >>> p = Pruning(schema=schema, predicate=None, kind=ReadKind.APPEND_TABLE, bucket_hashes=frozenset({-7}))
@@ -109,19 +111,38 @@ class Pruning:
     # --- files by their statistics ----------------------------------------------------------------------------------
 
     def key_statistics_test(self, schemas: Mapping[int, TableSchema]) -> FileTest | None:
-        """The test of each file by the bounds of its keys, which holds whatever the file is merged with.
+        """Return a test of files by the bounds of their keys. It is valid even if a file is merged with others.
 
         ``schemas`` holds, by id, the schemas the files were written with. ``None`` means that all files pass.
         """
-        keys = frozenset(self.schema.trimmed_primary_keys)
-        condition = only_on(self.predicate, keys) if self._rules.key_statistics and keys else None
+        condition = self._key_condition
         if condition is None:
             return None
         bounds = FileBounds(self.schema, schemas, columns_of(condition))
         return lambda file: may_match(condition, bounds.of_keys(file))
 
+    def key_refusal(self, schemas: Mapping[int, TableSchema]) -> Refusal | None:
+        """Return a fast test of many files. Files that it refuses also fail ``key_statistics_test``. ``None``
+        refuses none.
+        """
+        condition = self._key_condition
+        return None if condition is None else refusal_by_keys(condition, self.schema, schemas)
+
+    def value_refusal(self, schemas: Mapping[int, TableSchema]) -> Refusal | None:
+        """Return a fast test of many files. Files that it refuses also fail ``value_statistics_test``. ``None``
+        refuses none.
+        """
+        if self.predicate is None or not self._rules.value_statistics:
+            return None
+        return refusal_by_values(self.predicate, self.schema, schemas)
+
+    @property
+    def _key_condition(self) -> Predicate | None:
+        keys = frozenset(self.schema.trimmed_primary_keys)
+        return only_on(self.predicate, keys) if self._rules.key_statistics and keys else None
+
     def value_statistics_test(self, schemas: Mapping[int, TableSchema]) -> FileTest | None:
-        """The test of each file by the bounds of all its columns; ``kept_files`` says what follows from it.
+        """Return a test of files by the bounds of all their columns; ``kept_files`` uses it.
 
         ``schemas`` holds, by id, the schemas the files were written with. ``None`` means that all files pass.
         """
@@ -133,21 +154,27 @@ class Pruning:
 
     @property
     def has_each_key_once(self) -> bool:
-        """Whether each key is live in one file at most, so that only rows that retract others are left to merge."""
+        """Return whether each key is live in at most one file, so that only retractions need merging."""
         return self.kind is ReadKind.MERGE_ON_WRITE
+
+    @property
+    def may_merge(self) -> bool:
+        """Whether rows of files of one bucket may be merged."""
+        return self.kind not in (ReadKind.APPEND_TABLE, ReadKind.CHANGES)
 
     def merges(self, files: Sequence[DataFileMeta]) -> bool:
         """Whether rows of these files of one bucket are merged where the key ranges overlap."""
-        if self.kind in (ReadKind.APPEND_TABLE, ReadKind.CHANGES):
+        if not self.may_merge:
             return False
         # A row that retracts another takes back what lies in another file.
         return not (self.has_each_key_once and all(file.delete_row_count == 0 for file in files))
 
     def kept_files(self, files: Sequence[DataFileMeta], may_hold: FileTest, *, merged: bool) -> Sequence[DataFileMeta]:
-        """Those of some files that must be read, given which of them may hold a stored row that is selected.
+        """Return the files to read, given which of them may hold a selected stored row.
 
-        Files that are ``merged`` with each other are kept or dropped together: to drop one of two files that hold a
-        key would bring back what the other holds of it. A merge that computes values makes some that no file has.
+        Files that are ``merged`` with each other are kept or dropped together: dropping one of two files with the
+        same key would bring back the version in the other. A merge that computes values may produce values that no
+        file has.
         """
         if not merged:
             return [file for file in files if may_hold(file)]
@@ -157,13 +184,18 @@ class Pruning:
 
     @cached_property
     def index_condition(self) -> Predicate | None:
-        """The condition to evaluate on file indexes; ``None`` where they must not or need not be read."""
+        """Return the condition to evaluate on file indexes; ``None`` if they must not or need not be read."""
         if self.predicate is None or not (self._rules.file_indexes and self.may_read_indexes):
             return None
         return normalise(self.predicate)
 
+    @cached_property
+    def is_look_up(self) -> bool:
+        """Whether the filter asks for single values of a column with bloom filters."""
+        return self.predicate is not None and has_look_up(normalise(self.predicate), self.schema)
+
     def index_verdict(self, evaluate: Callable[[Predicate], Answer], unknown: Answer) -> IndexVerdict[Answer]:
-        """What the indexes of one file answer, given how they answer for a condition on stored rows.
+        """Return the results of the indexes of one file, given their results for a condition on stored rows.
 
         Rows of a primary-key table whose key is not in a file are neither there nor retracted there; of other columns
         the file may hold outdated values. ``unknown`` is the answer where there is no condition to evaluate.
@@ -178,12 +210,16 @@ class Pruning:
     # --- row groups and rows ----------------------------------------------------------------------------------------
 
     def row_group_condition(self, *, merged: bool) -> Predicate | None:
-        """The condition by which row groups of a file may be skipped; ``merged`` with others, the part on its key."""
+        """Return the condition that may skip row groups of a file; if the file is ``merged`` with others, only the
+        part on its key.
+        """
         return self._key_part(self.predicate) if merged else self.predicate
 
     @property
     def residual(self) -> Predicate | None:
-        """The condition that each row still has to be tested by: no stage proves that all rows of a file meet it."""
+        """Return the condition that each row must still be tested with: no stage proves that it holds for all rows
+        of a file.
+        """
         return self.predicate
 
     # ----------------------------------------------------------------------------------------------------------------
@@ -193,7 +229,7 @@ class Pruning:
         return RULES[self.kind]
 
     def _key_part(self, condition: Predicate | None) -> Predicate | None:
-        """The part of a condition that holds for every version of a row; all of it where a row has one version."""
+        """Return the part of a condition that holds for every version of a row; all of it if rows have one version."""
         if not self.schema.is_primary_key_table:
             return condition
         return only_on(condition, frozenset(self.schema.primary_keys))

@@ -1,7 +1,7 @@
-"""The kinds of reads, and what a filter may leave out in each of them.
+"""The kinds of reads, and what a filter may leave out in each.
 
-One rule underlies the table: where rows of one key are merged, a file may be left out alone only for its keys. A
-condition on other columns holds for the merged row; to drop one of two versions would bring back the other.
+The basic rule: if rows of one key are merged, a single file may be left out only because of its keys. A condition on
+other columns applies to the merged row; dropping one of two versions would bring back the other.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from table_format.options.table_options import TableOptions
 
 
 class ReadKind(Enum):
-    """How the stored rows of the files that are read become rows of the result."""
+    """How stored rows become rows of the result."""
 
     APPEND_TABLE = "append table"
     """Each stored row is a row."""
     MERGE_ON_READ = "merge on read"
-    """Rows of one key become one. Also ``$ro``, whose files hold each key once because their key ranges are apart."""
+    """Rows with the same key become one row. Also ``$ro``, whose files hold each key once because their key ranges
+    do not overlap.
+    """
     MERGE_ON_WRITE = "merge on write"
-    """Each key is live in one file at most, whatever the key ranges of the files are."""
+    """Each key is live in at most one file, even if the key ranges of files overlap."""
     CHANGES = "changes"
     """Each stored row of a delta or changelog file is one change, and none is merged."""
     REPLACEMENT = "replacement"
@@ -36,16 +38,18 @@ class ReadKind(Enum):
 
     @classmethod
     def of_state(cls, schema: TableSchema, options: TableOptions, *, min_level: int = 0) -> ReadKind:
-        """The kind of a read of one state of a table, of the files on ``min_level`` and above."""
+        """Return the read kind of one state of a table, for files on ``min_level`` and above."""
         if not schema.is_primary_key_table:
             return cls.APPEND_TABLE
-        # Only above level 0 the deletion vectors mark every outdated row.
+        # Deletion vectors mark every outdated row only above level 0.
         return cls.MERGE_ON_WRITE if min_level > 0 and options.merges_on_write else cls.MERGE_ON_READ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """Which evidence about a file may be used; partitions and bucket keys identify a row's place and always may."""
+    """Which evidence about a file may be used. Partitions and bucket keys, which determine the place of a row,
+    always may.
+    """
 
     key_statistics: bool = False
     """Bounds of the primary key."""

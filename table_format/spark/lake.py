@@ -1,9 +1,11 @@
-"""The lake as a Spark session sees it: tables as DataFrames, DataFrames into tables, compaction as a Spark job."""
+"""The class ``Lake``: reads and writes tables as Spark DataFrames, and runs statements and maintenance as Spark
+jobs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from table_format.catalog.load import load_catalog
@@ -12,22 +14,36 @@ from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.kernels.sort_keys import OrderStrategy
 from table_format.limits import MAX_INT
 from table_format.model.arguments import optional_whole_number
-from table_format.model.predicate import Predicate
+from table_format.model.condition import Condition, Filter
 from table_format.model.snapshot import Snapshot
+from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
+from table_format.options.preconditions import Reader
 from table_format.secrets import Secret
+from table_format.spark.dml.clauses import Names
+from table_format.spark.dml.matching import MatchOn
+from table_format.spark.dml.merged_schema import columns_to_hold
+from table_format.spark.dml.statements import delete_on_spark, merge_on_spark, update_on_spark
 from table_format.spark.jobs.compact import compact_on_spark
 from table_format.spark.jobs.index_rewrite import rewrite_indexes_on_spark
 from table_format.spark.jobs.rescale import rescale_on_spark
 from table_format.spark.jobs.sort_compact import sort_compact_on_spark
 from table_format.spark.jobs.verify import verify_on_spark
 from table_format.spark.read.aggregates import aggregate_on_spark
-from table_format.spark.read.expired_files import install_expiry_errors
-from table_format.spark.read.table_frames import planned_frame, table_frame
-from table_format.spark.redaction import mask_secrets
-from table_format.spark.source.data_source import PaimonDataSource
+from table_format.spark.read.table_frames import planned_frame, table_frame, with_columns
+from table_format.spark.sessions import prepare_session
+from table_format.spark.sql.attached_tables import attach
+from table_format.spark.sql.run import run_script
+from table_format.spark.sql.session import SqlSession, SqlState
+from table_format.spark.stream.frames import OutputMode, start_query, streaming_frame
 from table_format.spark.system import system_frame
-from table_format.spark.tasks.code_shipping import ship_code
-from table_format.spark.write.frames import with_constants, write_frame
+from table_format.spark.table_writer import TableWriter
+from table_format.spark.write.frames import explain_write, with_constants, write_frame
+from table_format.spark.write.merged_schema import with_all_columns, with_merged_schema
+from table_format.spark.write.other_buckets import with_other_buckets
+from table_format.table.changes.assignments import Values
+from table_format.table.changes.merge_into import Insert, MatchedClause
+from table_format.table.changes.row_changes import RowChanges
+from table_format.table.changes.statement_commit import StatementCommit
 from table_format.table.read.aggregates import ROW_COUNT, Aggregates, row_count
 from table_format.table.read.order_by import row_limit
 from table_format.table.rows.partition_values import partition_spec
@@ -41,7 +57,9 @@ from table_format.table.write.commit_retries import Messages, write_and_commit
 from table_format.table.write.turns import WriterTurns
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.types import StructType
 
 WriteMode = Literal["append", "overwrite"]
 
@@ -49,63 +67,98 @@ WriteMode = Literal["append", "overwrite"]
 def paimon(spark: SparkSession, options: Mapping[str, str | Secret]) -> Lake:
     """Open a catalog for a session, classic or Connect.
 
-    The session's tasks get the library's code, and ``format("paimon")`` becomes known to it.
+    This ships the code of the library to the tasks of the session, and registers ``format("paimon")`` for it and for
+    the sessions that its ``newSession`` creates.
 
     Raises:
         InvalidOption: an option of the catalog is unknown or malformed.
     """
-    ship_code(spark)
-    install_expiry_errors()
-    # Spark refuses a Python data source that takes filters unless its session allows it.
-    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
-    spark.dataSource.register(PaimonDataSource)
-    mask_secrets(spark)
+    prepare_session(spark)
     return Lake(spark, load_catalog(options))
 
 
 @dataclass(frozen=True)
 class Lake:
-    """A catalog and the session its tables are read and written with."""
+    """A catalog, and the Spark session that reads and writes its tables."""
 
     spark: SparkSession
     catalog: Catalog
+    sql_state: SqlState = field(default_factory=SqlState, repr=False, compare=False)
+
+    def sql(self, text: str, /, **parameters: object) -> DataFrame:
+        """Run SQL and return the rows of its last statement.
+
+        Separate statements with ``;``. All are parsed before the first one runs. ``parameters`` holds the values of
+        ``:name``. ``USE`` and temporary views remain for later calls. docs/sql.md lists all statements.
+
+        >>> lake.sql("SELECT * FROM shop.orders VERSION AS OF 3 WHERE id = :id", id=7)  # doctest: +SKIP
+
+        Raises:
+            InvalidSql: a statement cannot be parsed; the error has line and column.
+            UnsupportedFeature: a statement or a clause is not supported; the message names it.
+            TableFormatError: an operation of a statement failed.
+        """
+        return self.run_script(text, **parameters)[-1]
+
+    def attach(self, database: str) -> tuple[str, ...]:
+        """Make the tables of a database visible to plain ``spark.sql`` and ``spark.table``. Return their names.
+
+        Spark's session catalog gets a database of this name with an entry for each table. This lake updates the
+        entries when it creates, changes or drops tables by SQL; call ``attach`` again after other changes. Spark's
+        SELECT, INSERT INTO and INSERT OVERWRITE work on them like ``format("paimon")``. For all other statements, use
+        ``sql``.
+
+        Raises:
+            DatabaseNotFound: the database does not exist.
+            AlreadyExistsError: Spark has another table with the same name.
+        """
+        names = attach(self.spark, self.catalog, database)
+        self.sql_state.attached.add(database)
+        return names
+
+    def run_script(self, text: str, /, **parameters: object) -> tuple[DataFrame, ...]:
+        """Run SQL and return the rows of each statement; see ``sql``."""
+        return run_script(SqlSession(self, self.sql_state, parameters), text)
 
     def table(
         self,
         name: str,
         *,
         columns: Sequence[str] | None = None,
-        filter: str | Predicate | None = None,
+        filter: Filter | None = None,
         order_by: str | Sequence[str] | None = None,
         limit: int | None = None,
         **options: str,
     ) -> DataFrame:
-        """The rows of one snapshot of a table, the latest of now or the one that the options name.
+        """Return the rows of one snapshot of a table as a DataFrame: the current latest snapshot, or the one that
+        the options name.
 
-        The frame, and each that is derived from it, is planned when its rows are needed: with the columns that the
-        query needs, and the conditions on it that the library understands, whether given here as ``filter`` or put on
-        the frame later. They prune partitions, buckets and files before Spark sees them. ``options`` are dynamic
-        options such as ``**{"scan.snapshot-id": "3"}``. With ``limit`` only files are read that can hold one of so many
-        rows, the first of ``order_by`` or any, as by ``scan`` of the table; which files these are is found now. System
-        tables, ``db.t$files`` or ``sys.tables``, are read in the same way.
+        The frame, and frames derived from it, are planned when their rows are needed. Planning uses the columns that
+        the query needs and its conditions, both ``filter`` and later ones, to prune partitions, buckets and files
+        before Spark sees them. ``options`` are dynamic options such as ``**{"scan.snapshot-id": "3"}``. With
+        ``limit``, only files that may hold one of these rows are read: the first by ``order_by``, or any; see
+        ``Table.scan``. These files are chosen now. You can also read system tables such as ``db.t$files`` or
+        ``sys.tables``.
 
         Raises:
             NotFoundError: the table, a column, or the snapshot or tag named by the options does not exist.
             InvalidFilter: the filter cannot be parsed or does not fit the columns.
-            InvalidInputError: the limit is negative, the order has none, or cannot be parsed.
-            UnsupportedFeature: a limit of a system table.
+            InvalidInputError: the limit is negative, or the order cannot be parsed or has no limit.
+            UnsupportedFeature: ``limit`` is given for a system table.
         """
-        opened = self.catalog.load_table(name)
+        opened = self.catalog.load_any(name)
         first = row_limit(order_by, limit)
         if isinstance(opened, SystemTable):
             if first is not None:
                 feature = "limit= of a system table"
                 raise UnsupportedFeature(feature)
-            return system_frame(self.spark, opened, columns=columns, filter=filter, options=options)
-        table = opened.copy(options)
+            return with_columns(
+                columns, lambda once: system_frame(self.spark, opened, columns=once, filter=filter, options=options)
+            )
+        facts = opened.for_reader(Reader.BATCH, options).facts
         if first is None:
-            return table_frame(self.spark, table.facts, columns=columns, filter=filter)
-        return planned_frame(self.spark, table.facts, first, columns=columns, filter=filter)
+            return with_columns(columns, lambda once: table_frame(self.spark, facts, columns=once, filter=filter))
+        return with_columns(columns, lambda once: planned_frame(self.spark, facts, first, columns=once, filter=filter))
 
     def aggregate(
         self,
@@ -113,25 +166,25 @@ class Lake:
         aggregates: Mapping[str, tuple[str, str]],
         *,
         group_by: str | None = None,
-        filter: str | Predicate | None = None,
+        filter: Filter | None = None,
         **options: str,
     ) -> Aggregates:
-        """Functions of the rows that a filter selects, with the result of ``aggregate`` of a scan.
+        """Aggregate the rows that a filter selects. The result is that of ``Scan.aggregate``.
 
-        Files are not opened where their metadata or their indexes have the result. Spark's tasks read the others, and
-        the indexes where they are many. ``options`` are dynamic options.
+        Files whose metadata or indexes have the result are not opened. Spark tasks read the other files, and also the
+        indexes if there are many. ``options`` are dynamic options.
 
         Raises:
-            InvalidInputError: a function that does not exist, or a name that is there twice.
+            InvalidInputError: a function does not exist, or a name is used twice.
             NotFoundError: the table, a column, or the snapshot or tag named by the options does not exist.
-            UnsupportedFeature: the type of a column does not have the function.
+            UnsupportedFeature: the function does not support the type of a column.
             CorruptionError: a file that had to be read is missing or damaged.
         """
-        table = self._data_table(name).copy(options)
+        table = self._data_table(name).for_reader(Reader.BATCH, options)
         return aggregate_on_spark(self.spark, table, aggregates, group_by=group_by, filter=filter)
 
-    def count(self, name: str, *, filter: str | Predicate | None = None, **options: str) -> int:
-        """The number of rows that the filter selects; errors as for ``aggregate``."""
+    def count(self, name: str, *, filter: Filter | None = None, **options: str) -> int:
+        """Return the number of rows that the filter selects; raises the errors of ``aggregate``."""
         return row_count(self.aggregate(name, ROW_COUNT, filter=filter, **options))
 
     def write(
@@ -143,29 +196,37 @@ class Lake:
         partition: Mapping[str, object] | None = None,
         commit_user: str | None = None,
         identifier: int | None = None,
+        watermark: int | None = None,
         properties: Mapping[str, str] | None = None,
         parallelism: int | None = None,
+        options: Mapping[str, str] | None = None,
     ) -> tuple[Snapshot, ...]:
-        """Write a frame in one commit and return the snapshots it made.
+        """Write a frame in one commit and return the new snapshots.
 
         ``append`` upserts on a primary key table, with row kinds from a column ``_row_kind``. ``overwrite`` replaces
-        the partitions of ``partition``; without it, the partitions that occur in the frame, or the whole table, as the
-        option ``dynamic-partition-overwrite`` says. With ``commit_user`` and ``identifier`` a repeated call writes
-        nothing and returns no snapshot.
+        the partitions of ``partition``. Without ``partition``, it replaces the partitions that occur in the frame, or
+        the whole table, depending on the option ``dynamic-partition-overwrite``. With ``commit_user`` and
+        ``identifier``, a repeated call writes nothing and returns no snapshot. ``watermark`` is as for
+        ``Table.append``. ``options`` are dynamic options for this write, such as ``spark.write.exchange``, which sets
+        how rows reach the tasks that write them, or ``write.merge-schema``, which first adds missing columns of the
+        frame to the table.
 
         Raises:
-            InvalidData: columns or values do not fit the table; nothing is visible.
-            ConflictError: another commit made this one impossible; nothing is visible.
+            InvalidData: columns or values do not fit the table; nothing was committed.
+            ConflictError: another commit made this one impossible; nothing was committed.
         """
         if mode not in ("append", "overwrite"):
             message = f"mode '{mode}' is not known; modes are append and overwrite"
             raise InvalidInputError(message)
         if mode == "append" and partition is not None:
-            message = "partition= belongs to mode='overwrite'"
+            message = "partition= requires mode='overwrite'"
             raise InvalidInputError(message)
-        CommitArguments.of(identifier, properties=properties)
+        CommitArguments.of(identifier, watermark, properties)
         parallelism = optional_whole_number(parallelism, "parallelism", minimum=1, maximum=MAX_INT)
-        table = self._data_table(name)
+        table = self._data_table(name).copy(options or {})
+        if table.options.write.merge_schema:
+            table = self._holding(name, table, frame.schema)
+            frame = with_all_columns(frame, table.schema)
         facts = table.facts
         commit = BatchCommit(facts, commit_user)
         if identifier is not None and commit.is_committed(identifier):
@@ -176,18 +237,202 @@ class Lake:
 
         def publish(messages: Messages) -> tuple[Snapshot, ...]:
             if replacing:
-                return commit.overwrite(messages, partition=spec, identifier=identifier, properties=properties)
-            return commit.commit(messages, identifier=identifier, properties=properties)
+                return commit.overwrite(
+                    messages, partition=spec, identifier=identifier, watermark=watermark, properties=properties
+                )
+            return commit.commit(messages, identifier=identifier, watermark=watermark, properties=properties)
+
+        def write() -> Messages:
+            messages = write_frame(
+                rows, facts, replacing=replacing, parallelism=parallelism, commit_user=commit.commit_user
+            )
+            return messages if replacing else with_other_buckets(self.spark, facts, messages)
 
         return write_and_commit(
             table.store,
             commit,
-            write=lambda: write_frame(
-                rows, facts, replacing=replacing, parallelism=parallelism, commit_user=commit.commit_user
-            ),
+            write=write,
             publish=publish,
             is_repeatable=True,
             turns=WriterTurns.of(table.facts),
+        )
+
+    def read_stream(self, name: str, *, columns: Sequence[str] | None = None, **options: str) -> DataFrame:
+        """Return a streaming DataFrame of a table: its state, then what commits add, or as ``scan.mode`` says.
+
+        With ``read.changelog`` = true, it shows every change, with the row kind in the column ``rowkind``.
+        ``options`` are dynamic options; docs/streaming.md lists those of streams.
+
+        >>> lake.read_stream("shop.orders", **{"read.changelog": "true"})  # doctest: +SKIP
+
+        Raises:
+            ColumnNotFound: a column does not exist.
+            UnsupportedFeature: the merge engine combines rows of several commits, and the table has no changelog.
+        """
+        table = self._data_table(name).for_reader(Reader.SPARK_STREAM, options)
+        return streaming_frame(self.spark, table, columns)
+
+    def write_stream(
+        self,
+        frame: DataFrame,
+        name: str,
+        *,
+        checkpoint: str,
+        output_mode: OutputMode = "append",
+        trigger: Mapping[str, bool | str] | None = None,
+        query_name: str | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> StreamingQuery:
+        """Start a streaming query into a table. Each micro-batch is committed exactly once, even after failures.
+
+        ``append`` and ``update`` upsert on a primary key table, like ``write``; ``complete`` replaces all rows.
+        ``checkpoint`` is the checkpoint directory of the query. ``trigger`` holds the arguments of Spark's
+        ``trigger``. ``options`` are dynamic options.
+
+        >>> lake.write_stream(
+        ...     rows, "shop.totals", checkpoint="/checkpoints/totals", trigger={"availableNow": True}
+        ... )  # doctest: +SKIP
+
+        Raises:
+            UnsupportedFeature: the mode is ``update`` and the session is Spark Connect.
+        """
+        table = self._data_table(name).copy(options or {})
+        mode: WriteMode = "overwrite" if output_mode == "complete" else "append"
+        whole = {DYNAMIC_PARTITION_OVERWRITE.key: "false"} if output_mode == "complete" else {}
+
+        def write(batch: DataFrame, number: int, commit_user: str) -> None:
+            given = {**(options or {}), **whole}
+            self.write(batch, name, mode, commit_user=commit_user, identifier=number, options=given)
+
+        return start_query(
+            frame,
+            table,
+            write,
+            checkpoint=checkpoint,
+            output_mode=output_mode,
+            trigger=trigger,
+            query_name=query_name,
+        )
+
+    def write_to(self, frame: DataFrame, name: str) -> TableWriter:
+        """Return a writer of a frame to a new or existing table, like Spark's ``df.writeTo``.
+
+        >>> lake.write_to(frame, "shop.orders").table_property("primary-key", "id").create()  # doctest: +SKIP
+        """
+        return TableWriter(self, frame, name, SqlSession(self, self.sql_state).keep_attached)
+
+    def explain_write(self, frame: DataFrame, name: str, *, parallelism: int | None = None) -> str:
+        """Return how ``write`` would distribute the rows of a frame to the files of a table, and why. Nothing is run.
+
+        Raises:
+            InvalidData: columns or types do not fit the table.
+            UnsupportedFeature: the table does not support the value of ``spark.write.exchange``.
+        """
+        return explain_write(frame, self._data_table(name).facts, parallelism=parallelism)
+
+    def delete(
+        self,
+        name: str,
+        where: str | Column | Condition | None = None,
+        *,
+        alias: str | None = None,
+        commit_user: str | None = None,
+        identifier: int | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> RowChanges:
+        """Delete the rows that match a condition, or all rows, as a Spark job and in one commit.
+
+        ``where`` is Spark SQL, which may contain subqueries over views of the session, a Spark column, or a condition
+        built with ``table_format.col``. ``alias`` is the name of the table in the condition, by default its name
+        without the database. The other arguments are as for ``Table.delete``.
+
+        Raises:
+            UnsupportedFeature: the merge engine of the table cannot delete rows.
+            ConflictError: other commits kept changing the same files or keys. CommitOutcomeUnknown: the commit may
+            have succeeded; repeat it with the same user and identifier.
+        """
+        commit_as = StatementCommit("DELETE", commit_user, identifier, properties)
+        return delete_on_spark(self.spark, self._data_table(name), where, alias, commit_as)
+
+    def update(
+        self,
+        name: str,
+        set_: Values,
+        where: str | Column | Condition | None = None,
+        *,
+        alias: str | None = None,
+        commit_user: str | None = None,
+        identifier: int | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> RowChanges:
+        """Set columns of the rows that match a condition, or of all rows, as a Spark job and in one commit.
+
+        ``set_`` maps columns to Spark SQL, to Spark columns, or to constants other than strings. Values are cast by
+        Spark's rules for storing; a number that does not fit is an error. ``where`` and ``alias`` are as for
+        ``delete``, the other arguments as for ``Table.update``.
+
+        Raises:
+            ColumnNotFound, InvalidData: a value does not fit its column.
+            UnsupportedFeature: the merge engine cannot update rows, or the statement sets a column of the primary key.
+            ConflictError, CommitOutcomeUnknown: as for ``delete``.
+        """
+        commit_as = StatementCommit("UPDATE", commit_user, identifier, properties)
+        return update_on_spark(self.spark, self._data_table(name), set_, where, alias, commit_as)
+
+    def merge(
+        self,
+        name: str,
+        source: DataFrame,
+        on: MatchOn,
+        *,
+        when_matched: MatchedClause | Sequence[MatchedClause] = (),
+        when_not_matched: Insert | Sequence[Insert] = (),
+        when_not_matched_by_source: MatchedClause | Sequence[MatchedClause] = (),
+        target_alias: str | None = None,
+        source_alias: str | None = None,
+        commit_user: str | None = None,
+        identifier: int | None = None,
+        properties: Mapping[str, str] | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> RowChanges:
+        """Merge the rows of a frame into a table, as a Spark job and in one commit.
+
+        ``on`` is a condition in Spark SQL, ``"t.id = s.id"``, or columns as for ``Table.merge``. Conditions and
+        values of clauses are Spark columns, or Spark SQL over ``target.x`` (or ``t.x``) and ``source.x`` (``s.x``),
+        or over the given aliases. Of several clauses, the first whose condition holds applies. The source is
+        evaluated once. ``options`` are dynamic options such as ``write.merge-schema``, which first adds missing
+        columns of the source to the table.
+
+        >>> lake.merge(  # doctest: +SKIP
+        ...     "shop.orders",
+        ...     changes,
+        ...     on="t.id = s.id",
+        ...     when_matched=[Delete("s.op = 'D'"), Update({"amount": "t.amount + s.amount"})],
+        ...     when_not_matched=Insert(condition="s.op <> 'D'"),
+        ... )
+
+        Raises:
+            ColumnNotFound, InvalidData: a value does not fit its column; or a row of the table matches several rows
+                of the source.
+            UnsupportedFeature: as for ``update`` and ``delete``.
+            ConflictError, CommitOutcomeUnknown: as for ``delete``.
+        """
+        table = self._data_table(name).copy(options or {})
+        if table.options.write.merge_schema:
+            names = Names.of(self.spark)
+            taken = columns_to_hold(table.current().schema, source.schema, names, when_matched, when_not_matched)
+            table = self._holding(name, table, taken)
+        return merge_on_spark(
+            self.spark,
+            table,
+            source,
+            on,
+            when_matched=when_matched,
+            when_not_matched=when_not_matched,
+            when_not_matched_by_source=when_not_matched_by_source,
+            target_alias=target_alias,
+            source_alias=source_alias,
+            commit_as=StatementCommit("MERGE", commit_user, identifier, properties),
         )
 
     def compact(
@@ -200,19 +445,19 @@ class Lake:
         order_by: Sequence[str] | None = None,
         order_strategy: str | None = None,
     ) -> tuple[Snapshot, ...]:
-        """Compact a table, or some partitions or buckets, one task for each bucket; commit it; the snapshots made.
+        """Compact a table, or some partitions or buckets, with one task for each bucket. Return the new snapshots.
 
-        Postponed rows are given their buckets, by several tasks for each partition.
+        Postponed rows get their buckets, by several tasks for each partition.
 
-        With ``order_by`` the rows of a table without buckets, or with dynamic ones, are put in order, as by ``compact``
-        of the table: each task sorts a range of them.
+        With ``order_by``, the rows of a table without buckets, or with dynamic buckets, are sorted, like by
+        ``Table.compact``. Each task sorts a range of rows.
 
-        A bucket that another commit has changed meanwhile is left as it is; ``run_compaction`` tells which.
+        If another commit has changed a bucket in the meantime, the bucket is skipped; ``run_compaction`` reports it.
 
         Raises:
-            ConflictError: others won every attempt to commit, or changed what was put in order.
-            InvalidInputError: a column cannot be ordered by, or the strategy is unknown.
-            UnsupportedFeature: rows of a table with fixed buckets are to be put in order.
+            ConflictError: other writers won every attempt to commit, or changed the sorted files.
+            InvalidInputError: a column cannot be sorted by, or the strategy is unknown.
+            UnsupportedFeature: ``order_by`` is given for a table with fixed buckets.
         """
         if order_by is not None:
             if buckets is not None:
@@ -233,31 +478,33 @@ class Lake:
         partitions: Sequence[Mapping[str, object]] | None = None,
         buckets: Sequence[int] | None = None,
     ) -> CompactionReport:
-        """``compact`` with a report: the snapshots, the buckets compacted, and those dropped and why."""
+        """Compact as ``compact`` does, and return a report: the snapshots, the compacted buckets, and the dropped
+        ones with reasons.
+        """
         return compact_on_spark(self.spark, self._data_table(name), full=full, partitions=partitions, buckets=buckets)
 
     def rescale(
         self, name: str, bucket: int | None = None, *, partitions: Sequence[Mapping[str, object]] | None = None
     ) -> tuple[Snapshot, ...]:
-        """Give partitions another number of buckets, without one that of the table, in one OVERWRITE snapshot.
+        """Change the number of buckets of partitions, by default to that of the table, in one OVERWRITE snapshot.
 
-        Without ``partitions`` the option ``bucket`` of the table is changed too; see ``rescale`` of the table.
+        Without ``partitions``, the option ``bucket`` of the table is also changed; see ``Table.rescale``.
 
         Raises:
-            InvalidInputError: the table has no fixed number of buckets, or it is not told where buckets are postponed.
-            ConflictError: another commit changed one of the partitions meanwhile; nothing is visible.
+            InvalidInputError: the table has no fixed buckets, or it has postponed buckets and no number is given.
+            ConflictError: another commit changed one of the partitions in the meantime; nothing was committed.
         """
         return rescale_on_spark(self.spark, self._data_table(name), bucket, partitions=partitions)
 
     def rewrite_file_index(
         self, name: str, *, partitions: Sequence[Mapping[str, object]] | None = None
     ) -> IndexRewriteReport:
-        """Give data files the indexes that the options declare now, a task for some files; data files stay as they are.
+        """Update the indexes of data files to the current options, in Spark tasks. Data files stay unchanged.
 
-        See ``rewrite_file_index`` of the table.
+        See ``Table.rewrite_file_index``.
 
         Raises:
-            ConflictError: others won every attempt to commit; what earlier snapshots of this call made visible stays.
+            ConflictError: other writers won every attempt to commit. Earlier snapshots of this call stay.
             CorruptionError: a data file is missing or damaged.
         """
         return rewrite_indexes_on_spark(self.spark, self._data_table(name), partitions=partitions)
@@ -272,16 +519,23 @@ class Lake:
     ) -> VerifyReport:
         """Check that files, metadata and rows of a table agree, with a task for each bucket.
 
-        See ``verify`` of the table.
+        See ``Table.verify``.
 
         Raises:
-            InvalidInputError: there is no such depth, or a partition names other columns.
+            InvalidInputError: the depth does not exist, or a partition names other columns.
         """
         return verify_on_spark(self.spark, self._data_table(name), depth=depth, partitions=partitions, repair=repair)
 
+    def _holding(self, name: str, table: Table, rows: StructType) -> Table:
+        """The table, whose schema holds rows with these columns now."""
+        found = with_merged_schema(table, rows, self.catalog.alter_table)
+        if found.schema.id != table.schema.id:
+            SqlSession(self, self.sql_state).keep_attached(name)
+        return found
+
     def _data_table(self, name: str) -> Table:
-        table = self.catalog.load_table(name)
+        table = self.catalog.load_any(name)
         if isinstance(table, SystemTable):
-            message = f"'{name}' shows a table's metadata; it can be read, and nothing else"
+            message = f"'{name}' is a system table; name the table itself"
             raise InvalidInputError(message)
         return table

@@ -1,4 +1,4 @@
-"""Names of columns as Spark reads them: a dot is no path into a struct, and nothing in a name is syntax."""
+"""Quotes column names for Spark, so that a dot is not a path into a struct and nothing in a name is syntax."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def quoted(name: str) -> str:
-    """A name in the back-quotes that make it one.
+    """Return a name in backquotes.
 
     >>> quoted("a.`b`")
     '`a.``b```'
@@ -20,5 +20,5 @@ def quoted(name: str) -> str:
 
 
 def column(name: str) -> Column:
-    """The column of exactly that name."""
+    """Return the column with exactly this name."""
     return F.col(quoted(name))

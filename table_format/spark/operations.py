@@ -38,15 +38,15 @@ class OnSpark:
     def sort_compact(
         self, table: Table, *, order_by: Sequence[str], order_strategy: str, partitions: Partitions | None
     ) -> tuple[Snapshot, ...]:
-        """Put rows in order, each task a range of them."""
+        """Sort rows; each task sorts a range."""
         return sort_compact_on_spark(self.spark, table, order_by, order_strategy, partitions=partitions)
 
     def rescale(self, table: Table, bucket: int | None, *, partitions: Partitions | None) -> tuple[Snapshot, ...]:
-        """Give partitions another number of buckets, in tasks."""
+        """Change the number of buckets of partitions, in tasks."""
         return rescale_on_spark(self.spark, table, bucket, partitions=partitions)
 
     def rewrite_file_index(self, table: Table, *, partitions: Partitions | None) -> IndexRewriteReport:
-        """Give files the indexes that the options declare, in tasks."""
+        """Update the indexes of files to the options, in tasks."""
         return rewrite_indexes_on_spark(self.spark, table, partitions=partitions)
 
     def verify(self, table: Table, *, depth: str, partitions: Partitions | None, repair: bool) -> VerifyReport:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from table_format.model.predicate import Predicate, columns_of
-from table_format.spark.names import quoted
+from table_format.model.condition import Filter
+from table_format.model.predicate import columns_of
 from table_format.spark.read.frames import frame_of
-from table_format.spark.read.spark_parquet import nullable
+from table_format.spark.read.readable_names import first_columns
+from table_format.spark.tasks.arrow_rows import frame_of_rows
 from table_format.spark.tasks.table_work import for_spark
 from table_format.spark.tasks.task_inputs import TaskInputs, numbers_in
 from table_format.spark.tasks.worker import map_in_workers
-from table_format.spark.types import spark_schema
+from table_format.spark.types import frame_schema
 from table_format.table.read.filters import bound_filter
 from table_format.table.read.scan import Scan
 from table_format.table.system.table import Reading, SplitReading, SystemTable
@@ -30,7 +31,7 @@ def system_frame(
     table: SystemTable,
     *,
     columns: Sequence[str] | None,
-    filter: str | Predicate | None,
+    filter: Filter | None,
     options: Mapping[str, str],
 ) -> DataFrame:
     """The rows of a system table; metadata is that of now, whenever Spark runs the frame.
@@ -41,11 +42,11 @@ def system_frame(
     if columns is None and filter is None:
         return _frame(spark, table, table.scan(options=options or None))
     predicate = bound_filter(filter, table.fields)
-    wanted = [f.name for f in table.fields] if columns is None else list(columns)
+    wanted = tuple(f.name for f in table.fields) if columns is None else tuple(columns)
     needed = columns_of(predicate) if predicate is not None else frozenset()
     hidden = sorted(needed.difference(wanted))
     frame = _frame(spark, table, table.scan((*wanted, *hidden), predicate, options or None))
-    return frame.select(*(quoted(name) for name in wanted)) if hidden else frame
+    return first_columns(frame, wanted) if hidden else frame
 
 
 def _frame(spark: SparkSession, table: SystemTable, reading: Reading) -> DataFrame:
@@ -55,13 +56,13 @@ def _frame(spark: SparkSession, table: SystemTable, reading: Reading) -> DataFra
         return _split_frame(spark, reading)
     rows = reading.to_arrow()
     by_name = {f.name: f for f in table.fields}
-    # Given, since Spark would take local times for instants, and Spark Connect infers nothing without rows.
-    schema = spark_schema([nullable(by_name[name]) for name in rows.schema.names])
-    return spark.createDataFrame(rows, schema) if rows.num_rows else spark.createDataFrame([], schema)
+    # Given, since Spark would take local times for instants.
+    schema = frame_schema([by_name[name] for name in rows.schema.names])
+    return frame_of_rows(spark, rows, schema)
 
 
 def _split_frame(spark: SparkSession, reading: SplitReading) -> DataFrame:
-    schema = spark_schema([nullable(f) for f in reading.fields])
+    schema = frame_schema(reading.fields)
     splits = tuple(reading.plan().splits)
     if not splits:
         return spark.createDataFrame([], schema)

@@ -1,4 +1,4 @@
-"""How types of the format and types of Spark stand for each other.
+"""The mapping between types of the format and Spark types.
 
 Values travel between Spark and the tasks as Arrow, so the Arrow form is what has to agree: ``spark_arrow_schema`` is
 what Spark makes of a Spark schema, ``arrow_schema`` what the library wants; the two differ in the units of times.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyarrow as pa
 from pyspark.sql import types as spark_types
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from table_format.errors import InvalidSchema, UnsupportedFeature
 from table_format.model.types import (
@@ -66,6 +68,22 @@ def spark_schema(fields: Sequence[DataField]) -> spark_types.StructType:
         UnsupportedFeature: Spark has no such type.
     """
     return spark_types.StructType([_spark_field(field) for field in fields])
+
+
+def frame_schema(fields: Sequence[DataField]) -> spark_types.StructType:
+    """The Spark schema of a frame of those columns, all of which admit nulls, as those that Spark reads from files do.
+
+    Raises:
+        UnsupportedFeature: Spark has no such type.
+    """
+    return spark_schema([DataField(field.id, field.name, field.type.with_nullable(True)) for field in fields])
+
+
+def in_types_of(batch: pa.RecordBatch, shown: spark_types.StructType) -> pa.RecordBatch:
+    """The columns of a batch as Spark wants them: with instants in UTC, whatever the session's zone is."""
+    wanted = to_arrow_schema(shown, timezone="UTC", prefers_large_types=False)
+    columns = [batch.column(field.name).cast(field.type) for field in wanted]
+    return pa.RecordBatch.from_arrays(columns, schema=wanted)
 
 
 def _spark_field(field: DataField) -> spark_types.StructField:

@@ -1,1 +1,1 @@
-"""A table as one uses it: scans, writes, commits and maintenance."""
+"""Tables: scans, writes, commits and maintenance."""

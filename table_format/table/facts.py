@@ -1,10 +1,10 @@
-"""What every operation on one table starts from: its schema, its options and where its files are."""
+"""The input of every operation on a table: its schema, its options and the places of its files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -34,7 +34,7 @@ from table_format.options.table_options import TableOptions
 
 
 class StoredSchemas(Mapping[int, TableSchema]):
-    """All schemas of a table by id, each read when it is first asked for."""
+    """All schemas of a table by id. Each is read on first use."""
 
     def __init__(self, store: SchemaStore) -> None:
         self._store = store
@@ -51,9 +51,9 @@ class StoredSchemas(Mapping[int, TableSchema]):
 
 @dataclass(frozen=True)
 class TableFacts:
-    """One opened table; travels between processes. ``name`` is what messages call it.
+    """A loaded table; can be pickled. Messages call it ``name``.
 
-    ``opened`` is the schema that the caller knows the table by, where its columns are not those of ``schema``.
+    ``opened`` is the schema with which the caller loaded the table, if its columns differ from ``schema``.
     """
 
     name: str
@@ -63,7 +63,7 @@ class TableFacts:
     opened: TableSchema | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
-        # What was read so far stays behind.
+        # The cache of what was read is not pickled.
         return (TableFacts, (self.name, self.store, self.schema, self.options, self.opened))
 
     @cached_property
@@ -73,27 +73,35 @@ class TableFacts:
 
     @cached_property
     def schema_store(self) -> SchemaStore:
-        """The schemas of the table, to be read and written."""
+        """The schemas of the table, for reading and writing."""
         return SchemaStore(self.store)
 
     @cached_property
     def schemas(self) -> Mapping[int, TableSchema]:
-        """The schemas of the table by their ids, each read when it is first asked for."""
+        """The schemas of the table by id. Each is read on first use."""
         return StoredSchemas(self.schema_store)
 
     @cached_property
     def manifests(self) -> ManifestStore:
         """The manifests of the table."""
-        return ManifestStore(self.store, self.options)
+        return ManifestStore(self.store, self.options, self.store.runtime.decoded)
+
+    @property
+    def as_files_say(self) -> TableFacts:
+        """The same table with empty caches, so that everything is read from its files.
+
+        This detects manifests that were deleted or damaged since this process read them.
+        """
+        return replace(self, store=replace(self.store, runtime=replace(self.store.runtime, decoded=None)))
 
     @cached_property
     def partitions(self) -> Partitions:
-        """How partitions are named and encoded."""
+        """The names and encoding of partitions."""
         return Partitions(self.schema, self.options)
 
     @property
     def bucket_mode(self) -> BucketMode:
-        """How the table spreads its rows over buckets.
+        """The bucket mode of the table.
 
         Raises:
             InvalidOption: the option ``bucket`` is 0.
@@ -101,7 +109,7 @@ class TableFacts:
         return bucket_mode(self.schema, self.options.bucket)
 
     def committer(self, commit_user: str) -> TableCommit:
-        """Commits of one user, which share what this process knows of the table."""
+        """Return a committer for one user. It shares the caches of this table."""
         return TableCommit(
             self.store,
             self.schema_store,
@@ -112,20 +120,15 @@ class TableFacts:
         )
 
     def deletion_files(self, snapshot: Snapshot) -> Mapping[BucketId, Mapping[str, DeletionFile]]:
-        """The deletion files of a snapshot by partition and bucket, and there by data file.
+        """Return the deletion files of a snapshot, by partition and bucket, then by data file.
 
         Raises:
             CorruptionError: the index manifest is missing or broken.
         """
-        return deletion_files(
-            self.manifests.index_entries(snapshot),
-            self.store.paths,
-            self.partitions.text,
-            beside_data=self.options.bucket.index_in_data_file_dir,
-        )
+        return deletion_files(self.manifests.index_entries(snapshot), self.index_path)
 
     def bucket_deletions(self, snapshot: Snapshot | None) -> Mapping[BucketId, BucketDeletions]:
-        """The deletion vectors of a snapshot as those need them who write to a bucket.
+        """Return the deletion vectors of a snapshot in the form that bucket writers need.
 
         Raises:
             CorruptionError: the index manifest is missing or broken.
@@ -144,7 +147,7 @@ class TableFacts:
     def bucket_files(
         self, partition: bytes, bucket: int, total_buckets: int, *, with_changelog: bool = True
     ) -> BucketFiles:
-        """How the files of one bucket are read, written and deleted."""
+        """Return the file access for one bucket."""
         return BucketFiles(
             store=self.store,
             schema=self.schema,
@@ -161,9 +164,13 @@ class TableFacts:
         """Delete a data file that no snapshot names."""
         delete_uncommitted(self.store.io, self.store.paths.files_of(self.partitions.text(partition), bucket, file))
 
-    def delete_index_file(self, file: IndexFileMeta) -> None:
+    def index_path(self, partition: bytes, bucket: int, name: str) -> str:
+        """Return the path of an index file of a bucket."""
+        return self.partitions.index_path(self.store.paths, partition, bucket, name)
+
+    def delete_index_file(self, partition: bytes, bucket: int, file: IndexFileMeta) -> None:
         """Delete an index file that no snapshot names."""
-        delete_uncommitted(self.store.io, (self.store.paths.index(file.file_name),))
+        delete_uncommitted(self.store.io, (self.index_path(partition, bucket, file.file_name),))
 
     def delete_message_files(self, messages: Iterable[CommitMessage]) -> None:
         """Delete all files of messages that were never handed to a commit."""
@@ -171,10 +178,10 @@ class TableFacts:
 
     @contextmanager
     def blaming_old_columns(self) -> Iterator[None]:
-        """Where the caller knows other columns than the table has now, say so instead of calling the rows wrong.
+        """Raise ``SchemaChanged`` instead of an error about the rows if the columns of the table have changed.
 
         Raises:
-            SchemaChanged: in place of an error about columns, types or values.
+            SchemaChanged: instead of an error about columns, types or values.
         """
         try:
             yield
@@ -182,8 +189,8 @@ class TableFacts:
             if self.opened is None:
                 raise
             message = (
-                f"{self.name} was opened under schema {self.opened.id} and has schema {self.schema.id} now, with other "
-                f"columns: {error}. Nothing was written; load the table again and repeat"
+                f"{self.name} was loaded with schema {self.opened.id} and now has schema {self.schema.id} with "
+                f"other columns: {error}. Nothing was written; load the table again and repeat"
             )
             raise SchemaChanged(message) from error
 
@@ -197,14 +204,14 @@ class TableFacts:
 
 
 class HasFacts(Protocol):
-    """An opened table, for functions that are methods of it."""
+    """A loaded table, for functions that become methods of ``Table``."""
 
     @property
     def facts(self) -> TableFacts:
-        """The table under the schema it was opened with: what readers go by."""
+        """The table with the schema with which it was loaded; used by reads."""
         ...
 
     @property
     def current_facts(self) -> TableFacts:
-        """The table under the schema it has now: what everything that writes or deletes goes by."""
+        """The table with its current schema; used by writes and deletes."""
         ...

@@ -1,8 +1,8 @@
-"""A table as one uses it: read it, write to it, look after it.
+"""The class ``Table``: reads, writes and maintenance of one table.
 
-A ``Table`` is a value: the schema and options it was opened with, and no state of a work under way. Every scan and
-every commit reads the table's current state. Scans show rows in the schema the table was opened with. Operations that
-write, rewrite or delete read the current schema first, and act under it.
+A ``Table`` is a value: a path with the schema and options with which it was loaded. It holds no state of running
+work. Every scan and every commit reads the current state of the table. Scans show rows in the schema with which the
+table was loaded. Operations that write, rewrite or delete first read the current schema and use it.
 """
 
 from __future__ import annotations
@@ -20,35 +20,28 @@ from table_format.metastore.expiry.expire_snapshots import ExpiryReport, expire_
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arguments import flag, mappings, options_by_key
 from table_format.model.arrow_types import arrow_schema
+from table_format.model.condition import Filter
 from table_format.model.identifier import Identifier
-from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 from table_format.model.types import DataField, DataType
 from table_format.options.check import check_dynamic
 from table_format.options.declare import Operation
+from table_format.options.preconditions import Reader, refuse_unread
 from table_format.options.scan import MODE, STARTING_POINTS
 from table_format.options.table_options import TableOptions
 from table_format.secrets import masked_repr
-from table_format.table.changes import row_actions
+from table_format.table.changes.change_methods import ChangeMethods
 from table_format.table.facts import TableFacts
 from table_format.table.read.order_by import row_limit
 from table_format.table.read.scan import Scan, columns_argument
 from table_format.table.read.stream import StreamScan
 from table_format.table.rows.input import Rows
 from table_format.table.rows.partition_values import partition_spec, rows_of_partition
-from table_format.table.upkeep import branches as branch_actions
-from table_format.table.upkeep import cleaning as cleaning_actions
-from table_format.table.upkeep import compact as compact_actions
-from table_format.table.upkeep import consumers as consumer_actions
-from table_format.table.upkeep import tags as tag_actions
 from table_format.table.upkeep.analyze import analyze
-from table_format.table.upkeep.index_rewrite import rewrite_table_indexes
-from table_format.table.upkeep.partition_done import mark_partitions_done
-from table_format.table.upkeep.partition_expiry import expire_partitions
-from table_format.table.upkeep.rescale import rescale_table
-from table_format.table.upkeep.upkeep_facts import due_upkeep_of
-from table_format.table.verify.verify import verify_table
+from table_format.table.upkeep.history_methods import HistoryMethods
+from table_format.table.upkeep.upkeep_methods import UpkeepMethods
+from table_format.table.verify.verify_methods import VerifyMethods
 from table_format.table.write.batch_commit import BatchCommit, CommitArguments, expire_after_commit, fresh_user
 from table_format.table.write.commit_retries import Messages, is_repeatable, write_and_commit
 from table_format.table.write.table_write import TableWrite
@@ -58,8 +51,28 @@ _STARTING_POINTS = tuple(key for option in STARTING_POINTS for key in option.key
 
 
 @dataclass(frozen=True, repr=False)
-class Table:
-    """An opened table; travels between processes. ``dynamic_options`` lie on top of those of the schema."""
+class Table(ChangeMethods, UpkeepMethods, VerifyMethods, HistoryMethods):
+    """A loaded table; can be pickled. ``dynamic_options`` override the options of the schema.
+
+    The examples of the methods use this table. Each example starts with a new one.
+
+    >>> import pyarrow as pa
+    >>> from table_format import Schema, col, load_catalog
+    >>> from table_format.io.memory import MemoryFileIO
+    >>> catalog = load_catalog({"warehouse": "/warehouse"}, file_io=MemoryFileIO())
+    >>> catalog.create_database("shop")
+    >>> key = [pa.field("id", pa.int64(), nullable=False), pa.field("day", pa.string(), nullable=False)]
+    >>> columns = pa.schema([*key, ("state", pa.string()), ("amount", pa.int64())])
+    >>> schema = Schema.from_arrow(columns, ["id", "day"], partition_keys=["day"], options={"bucket": "1"})
+    >>> table = catalog.create_table("shop.orders", schema)
+    >>> for rows in (
+    ...     [(1, "2026-01-01", "new", 10), (2, "2026-01-01", "paid", 20)],
+    ...     [(3, "2026-01-02", "new", 30)],
+    ... ):
+    ...     snapshots = table.append(pa.Table.from_pylist([dict(zip(columns.names, row)) for row in rows], columns))
+    >>> table.scan().count()
+    3
+    """
 
     identifier: Identifier
     store: TableStore
@@ -73,25 +86,31 @@ class Table:
 
     @cached_property
     def options(self) -> TableOptions:
-        """The table's options with the dynamic ones on top."""
+        """The options of the table, overridden by the dynamic options."""
         stored = dict(self.schema.options)
         if any(key in self.dynamic_options for key in _STARTING_POINTS):
-            # One starting point replaces another.
+            # A new starting point replaces the old one.
             stored = {key: value for key, value in stored.items() if key not in (*_STARTING_POINTS, *MODE.keys)}
         return TableOptions.parse({**stored, **self.dynamic_options})
 
     @cached_property
     def facts(self) -> TableFacts:
-        """What operations on the table start from."""
+        """The schema, options and file access that operations on the table use."""
         return TableFacts(str(self.identifier), self.store, self.schema, self.options)
 
     def current(self) -> Table:
-        """The table under the schema it has now, with the same dynamic options on top; itself if nothing changed.
+        """Return the table with its current schema and the same dynamic options; ``self`` if nothing has changed.
+
+        >>> from table_format import SetOption
+        >>> catalog.alter_table("shop.orders", SetOption("snapshot.num-retained.max", "10")).schema.id
+        1
+        >>> table.schema.id, table.current().schema.id
+        (0, 1)
 
         Raises:
             TableNotFound: the table was dropped or renamed.
-            TableReplaced: it was dropped, and another was made in its place.
-            SchemaChanged: a dynamic option contradicts the present options of the table.
+            TableReplaced: the table was dropped and created again.
+            SchemaChanged: a dynamic option contradicts the current options of the table.
         """
         require_same_table(self.store)
         latest = self.facts.schema_store.latest()
@@ -100,13 +119,13 @@ class Table:
         try:
             check_dynamic(latest, self.dynamic_options)
         except InvalidInputError as error:
-            message = f"{self.identifier} has schema {latest.id} now: {error}. Load the table again and repeat"
+            message = f"{self.identifier} now has schema {latest.id}: {error}. Load the table again and repeat"
             raise SchemaChanged(message) from error
         return Table(self.identifier, self.store, latest, self.dynamic_options)
 
     @property
     def current_facts(self) -> TableFacts:
-        """What operations that write or delete start from; raises as ``current``."""
+        """Return the facts for operations that write or delete; raises the errors of ``current``."""
         now = self.current()
         if now is self or _columns(now.schema.fields) == _columns(self.schema.fields):
             return now.facts
@@ -114,15 +133,18 @@ class Table:
 
     @property
     def arrow_schema(self) -> pa.Schema:
-        """The columns as an Arrow schema: what ``append`` takes and ``scan`` gives."""
+        """Return the columns as an Arrow schema, as ``append`` takes and ``scan`` returns them."""
         return arrow_schema(self.schema.fields)
 
     def copy(self, options: Mapping[str, str]) -> Table:
-        """The same table with further dynamic options.
+        """Return the same table with more dynamic options.
+
+        >>> table.copy({"scan.snapshot-id": "1"}).scan().count()
+        2
 
         Raises:
-            InvalidOption: a key is unknown, a value malformed, or the option never changes.
-            UnsupportedFeature: an option has an effect that this version lacks.
+            InvalidOption: a key is unknown, a value is malformed, or the option is immutable.
+            UnsupportedFeature: an option has an effect that this version does not support.
         """
         options = options_by_key(options, "options")
         check_dynamic(self.schema, options)
@@ -131,55 +153,90 @@ class Table:
             kept = {key: value for key, value in kept.items() if key not in (*_STARTING_POINTS, *MODE.keys)}
         return Table(self.identifier, self.store, self.schema, {**kept, **options})
 
+    def for_reader(self, reader: Reader, options: Mapping[str, str]) -> Table:
+        """Return the table with dynamic options for one read, and refuse options that the read ignores; ``self``
+        without any.
+
+        >>> from table_format.engine import Reader
+        >>> table.for_reader(Reader.BATCH, {"scan.snapshot-id": "1"}).scan().count()
+        2
+
+        Raises:
+            InvalidOption, UnsupportedFeature: as for ``copy``, or the reader ignores an option.
+        """
+        if not options:
+            return self
+        table = self.copy(options)
+        refuse_unread(options_by_key(options, "options"), reader)
+        return table
+
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def scan(
         self,
         columns: Sequence[str] | None = None,
-        filter: str | Predicate | None = None,
+        filter: Filter | None = None,
         options: Mapping[str, str] | None = None,
         *,
         order_by: str | Sequence[str] | None = None,
         limit: int | None = None,
     ) -> Scan:
-        """A reading of some columns (all without) and of the rows a filter selects (SQL text or a predicate).
+        """Scan some columns (by default all) and the rows that a filter selects (SQL text, a condition or a predicate).
 
-        With ``limit`` so many rows at most: the first of ``order_by``, which is what follows ORDER BY in SQL, or any
-        without it. As in Spark null is first in an ascending order and last in a descending one, unless NULLS FIRST
-        or NULLS LAST is given; NaN is larger than all numbers. Files that cannot hold one of the rows are left out.
+        ``limit`` is the largest number of rows: the first rows by ``order_by`` (the text after ORDER BY in SQL), or
+        any rows without it. As in Spark, nulls come first in ascending and last in descending order, unless NULLS
+        FIRST or NULLS LAST is given. NaN is larger than all numbers. Files that cannot hold one of these rows are
+        pruned.
 
-        >>> table.scan(order_by="price DESC NULLS LAST", limit=10).to_arrow()  # doctest: +SKIP
+        >>> table.scan(["id", "amount"], "day >= '2026-01-01'", order_by="amount DESC", limit=1).to_arrow().to_pylist()
+        [{'id': 3, 'amount': 30}]
+        >>> table.scan(filter=(col("state") == "new") & (col("amount") > 10)).count()
+        1
 
         Raises:
-            InvalidOption, UnsupportedFeature: an option is not acceptable; see ``copy``.
-            InvalidInputError: the limit is negative, the order has none, or cannot be parsed.
+            InvalidOption, UnsupportedFeature: an option is invalid; see ``copy``.
+            InvalidInputError: the limit is negative, or the order cannot be parsed or has no limit.
         """
-        facts = self.facts if options is None else self.copy(options).facts
+        facts = self.for_reader(Reader.BATCH, options or {}).facts
         return Scan(facts, columns_argument(columns), filter, limit=row_limit(order_by, limit))
 
     def stream(
         self,
         columns: Sequence[str] | None = None,
-        filter: str | Predicate | None = None,
+        filter: Filter | None = None,
         options: Mapping[str, str] | None = None,
     ) -> StreamScan:
-        """A reading of the table as it grows: plan after plan, each of rows with their kinds.
+        """Stream the table as it grows. Each plan of the stream reads rows with their row kinds.
 
-        It starts as ``scan.mode`` says, without one with the latest state; a ``consumer-id`` goes on where it was.
+        The stream starts as ``scan.mode`` says, by default with the latest state. With a ``consumer-id`` it resumes
+        at the position of the consumer.
+
+        >>> stream = table.stream(options={"scan.mode": "from-snapshot", "scan.snapshot-id": "2"})
+        >>> plan = stream.next_plan()
+        >>> stream.to_arrow(plan).select(["rowkind", "id"]).to_pylist()
+        [{'rowkind': '+I', 'id': 3}]
 
         Raises:
-            InvalidOption, UnsupportedFeature: an option is not acceptable, or a stream cannot start so.
+            InvalidOption, UnsupportedFeature: an option is invalid, or a stream cannot start that way.
         """
-        facts = self.facts if options is None else self.copy(options).facts
+        facts = self.for_reader(Reader.STREAM, options or {}).facts
         return StreamScan(facts, columns_argument(columns), filter)
 
     def snapshots(self) -> tuple[Snapshot, ...]:
-        """The retained snapshots, oldest first."""
+        """Return the retained snapshots, oldest first.
+
+        >>> [(snapshot.id, snapshot.total_record_count) for snapshot in table.snapshots()]
+        [(1, 2), (2, 3)]
+        """
         found = (self.facts.snapshots.find(snapshot_id) for snapshot_id in self.facts.snapshots.ids())
         return tuple(snapshot for snapshot in found if snapshot is not None)
 
     def latest_snapshot(self) -> Snapshot | None:
-        """The latest snapshot; ``None`` for a table without any."""
+        """Return the latest snapshot; ``None`` if there is none.
+
+        >>> table.latest_snapshot().id
+        2
+        """
         return self.facts.snapshots.latest()
 
     # --- writing ----------------------------------------------------------------------------------------------------
@@ -190,20 +247,26 @@ class Table:
         *,
         commit_user: str | None = None,
         identifier: int | None = None,
+        watermark: int | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> tuple[Snapshot, ...]:
-        """Write rows in one commit; on a primary key table they replace older rows of their keys.
+        """Write rows in one commit. On a primary key table, they replace older rows with the same keys.
 
-        Under one ``commit_user`` an ``identifier`` is committed once: a repeated call writes nothing and returns
-        nothing. Identifiers of a user ascend.
+        An ``identifier`` of a ``commit_user`` is committed only once: a repeated call writes nothing and returns
+        nothing. The identifiers of a user must increase. ``watermark`` is the event time in milliseconds up to which
+        the table now holds all rows. A snapshot keeps the highest watermark so far.
+
+        >>> rows = pa.table({"id": [4], "day": ["2026-01-02"], "state": ["new"], "amount": [40]})
+        >>> [snapshot.id for snapshot in table.append(rows)]
+        [3]
 
         Raises:
             InvalidData: a column or a value does not fit.
-            SchemaChanged: it does not fit, and the table has got other columns since it was opened.
-            ConflictError: another commit made this one impossible; nothing is visible, and no file of it is left.
-            CommitOutcomeUnknown: it may have been committed; repeat it under the same user and identifier.
+            SchemaChanged: a column does not fit, and the columns of the table have changed since it was loaded.
+            ConflictError: another commit made this one impossible; nothing was committed, and no files are left.
+            CommitOutcomeUnknown: the commit may have succeeded; repeat it with the same user and identifier.
         """
-        CommitArguments.of(identifier, properties=properties)
+        CommitArguments.of(identifier, watermark, properties)
         commit = self.new_commit(commit_user)
         if identifier is not None and commit.is_committed(identifier):
             return ()
@@ -211,7 +274,9 @@ class Table:
             self.store,
             commit,
             write=lambda: self.new_write(commit.commit_user).write(data),
-            publish=lambda messages: commit.commit(messages, identifier=identifier, properties=properties),
+            publish=lambda messages: commit.commit(
+                messages, identifier=identifier, watermark=watermark, properties=properties
+            ),
             is_repeatable=is_repeatable(data),
             turns=WriterTurns.of(self.facts),
         )
@@ -223,17 +288,24 @@ class Table:
         partition: Mapping[str, object] | None = None,
         commit_user: str | None = None,
         identifier: int | None = None,
+        watermark: int | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> tuple[Snapshot, ...]:
-        """Replace rows in one commit: those of a partition, given by values of partition columns, which the rows may
-        lack; without, those of the partitions the new rows touch or, with ``dynamic-partition-overwrite`` = false and
-        for a table without partitions, all.
+        """Replace rows in one commit: those of ``partition``, given by values of partition columns. The new rows may
+        lack these columns. Without ``partition``, replace the partitions of the new rows, or all rows if the table
+        has no partitions or ``dynamic-partition-overwrite`` is false. The other arguments are as for ``append``.
+
+        >>> rows = pa.table({"id": [7], "state": ["new"], "amount": [70]})
+        >>> [snapshot.commit_kind.value for snapshot in table.overwrite(rows, partition={"day": "2026-01-01"})]
+        ['OVERWRITE']
+        >>> sorted(table.scan().to_arrow()["id"].to_pylist())
+        [3, 7]
 
         Raises:
             InvalidInputError: a row, or a value of ``partition``, does not fit.
             ConflictError, CommitOutcomeUnknown: as for ``append``.
         """
-        CommitArguments.of(identifier, properties=properties)
+        CommitArguments.of(identifier, watermark, properties)
         facts = self.current_facts
         commit = BatchCommit(facts, commit_user)
         if identifier is not None and commit.is_committed(identifier):
@@ -251,18 +323,19 @@ class Table:
             commit,
             write=write,
             publish=lambda messages: commit.overwrite(
-                messages, partition=spec, identifier=identifier, properties=properties
+                messages, partition=spec, identifier=identifier, watermark=watermark, properties=properties
             ),
             is_repeatable=is_repeatable(data),
             turns=WriterTurns.of(self.facts),
         )
 
-    delete = row_actions.delete
-    update = row_actions.update
-    merge = row_actions.merge
-
     def truncate(self) -> tuple[Snapshot, ...]:
-        """Remove all rows, in one commit."""
+        """Delete all rows, in one commit.
+
+        >>> snapshots = table.truncate()
+        >>> table.scan().count()
+        0
+        """
         facts = self.current_facts
         facts.require(Operation.WRITE)
         snapshots = facts.committer(fresh_user(facts)).truncate()
@@ -270,10 +343,14 @@ class Table:
         return snapshots
 
     def drop_partitions(self, partitions: Sequence[Mapping[str, object]]) -> tuple[Snapshot, ...]:
-        """Remove all rows of partitions, each given by values of some or all partition columns, in one commit.
+        """Delete all rows of some partitions in one commit. Give each by values of some or all partition columns.
+
+        >>> snapshots = table.drop_partitions([{"day": "2026-01-01"}])
+        >>> table.scan().to_arrow()["id"].to_pylist()
+        [3]
 
         Raises:
-            InvalidInputError: there is none, or one names other columns.
+            InvalidInputError: no partition is given, or one names other columns.
         """
         facts = self.current_facts
         facts.require(Operation.WRITE)
@@ -283,29 +360,37 @@ class Table:
         return snapshots
 
     def new_write(self, commit_user: str | None = None, *, compactor: Executor | None = None) -> TableWrite:
-        """The first phase: rows become files, and messages for ``new_commit`` of the same user.
+        """Start the first phase of a write: it turns rows into files, and into messages for ``new_commit`` of the
+        same user.
 
-        With a ``compactor``, such as a pool of threads, a stream of writes goes on while buckets are compacted; what
-        came of it is among the messages of a later write, and in the end of ``finish``.
+        With a ``compactor``, such as a thread pool, buckets are compacted in the background during a stream of
+        writes. The results are in the messages of later writes or of ``finish``.
+
+        >>> rows = pa.table({"id": [4], "day": ["2026-01-02"], "state": ["new"], "amount": [40]})
+        >>> messages = table.new_write("job-7").write(rows)
+        >>> [snapshot.id for snapshot in table.new_commit("job-7").commit(messages, identifier=1)]
+        [3]
         """
         return TableWrite(self.current_facts, compactor=compactor, shared=False, commit_user=commit_user)
 
     def new_commit(self, commit_user: str | None = None) -> BatchCommit:
-        """The second phase: messages become visible; without a user, under a fresh one."""
+        """Start the second phase of a write, which makes messages visible. Without a user, it creates a new one.
+
+        >>> commit = table.new_commit("job-7")
+        >>> commit.is_committed(1)
+        False
+        """
         return BatchCommit(self.current_facts, commit_user)
 
-    # --- looking after it -------------------------------------------------------------------------------------------
-
-    compact = compact_actions.compact_table
-
-    run_compaction = compact_actions.run_compaction
-    rescale = rescale_table
-    rewrite_file_index = rewrite_table_indexes
+    # --- maintenance ------------------------------------------------------------------------------------------------
 
     def analyze(self, columns: Sequence[str] | None = None) -> tuple[Snapshot, ...]:
-        """Count the rows, and of the given columns distinct values, nulls, bounds and lengths; one ANALYZE snapshot.
+        """Compute the row count, and distinct values, nulls, bounds and lengths of columns, in one ANALYZE snapshot.
 
-        ``$statistics`` shows the result. Nothing happens on a table without snapshots.
+        ``$statistics`` shows the result. Does nothing if the table has no snapshots.
+
+        >>> [snapshot.commit_kind.value for snapshot in table.analyze(["amount"])]
+        ['ANALYZE']
 
         Raises:
             ColumnNotFound: there is no such column.
@@ -327,11 +412,13 @@ class Table:
         limit: int | None = None,
         retain_floor_ms: int | None = None,
     ) -> ExpiryReport:
-        """Delete old snapshots and the files that only they need, by the table's options or those given here.
+        """Delete old snapshots and the files that only they need, by the table options or the arguments.
 
-        Nothing younger than ``retain_floor_ms`` goes (15 minutes without): give 0 only when nobody else writes.
+        Snapshots younger than ``retain_floor_ms`` (15 minutes by default) are kept; pass 0 only if there are no other
+        writers. Changelogs that are kept longer than snapshots (``changelog.*-retained``) become long-lived changelogs.
 
-        Where changes outlive snapshots (``changelog.*-retained``) they become long-lived changelogs.
+        >>> table.expire_snapshots(retain_max=1, retain_min=1, retain_floor_ms=0, dry_run=True).snapshot_ids
+        (1,)
 
         Raises:
             InvalidOption: the bounds contradict each other.
@@ -349,40 +436,6 @@ class Table:
             limit=limit,
             retain_floor_ms=retain_floor_ms,
         )
-
-    due_upkeep = due_upkeep_of
-    verify = verify_table
-
-    expire_partitions = expire_partitions
-    mark_partitions_done = mark_partitions_done
-    expire_changelogs = cleaning_actions.expire_changelogs
-    remove_orphan_files = cleaning_actions.remove_orphan_files
-
-    # --- what keeps snapshots, and going back: the functions say what each does ---------------------------------------
-
-    tags = tag_actions.tags
-    create_tag = tag_actions.create_tag
-    replace_tag = tag_actions.replace_tag
-    rename_tag = tag_actions.rename_tag
-    delete_tag = tag_actions.delete_tag
-    create_automatic_tags = tag_actions.create_automatic_tags
-    expire_tags = tag_actions.expire_tags
-
-    branches = branch_actions.branches
-    create_branch = branch_actions.create_branch
-    delete_branch = branch_actions.delete_branch
-    rename_branch = branch_actions.rename_branch
-    fast_forward = branch_actions.fast_forward
-    rollback_to = branch_actions.rollback_to
-    rollback_to_timestamp = branch_actions.rollback_to_timestamp
-    rollback_before = branch_actions.rollback_before
-    plan_rollback = branch_actions.plan_rollback
-    plan_rollback_to_timestamp = branch_actions.plan_rollback_to_timestamp
-    plan_rollback_before = branch_actions.plan_rollback_before
-
-    consumers = consumer_actions.consumers
-    reset_consumer = consumer_actions.reset_consumer
-    delete_consumer = consumer_actions.delete_consumer
 
 
 def _columns(fields: Sequence[DataField]) -> list[tuple[int, str, DataType]]:

@@ -12,12 +12,19 @@ ROOT = Path(__file__).parents[2]
 LATE_IMPORTS = {
     "numba": "small inputs must not pay for the compiler",
     "datasketches": "only columns with sketches need it",
-    "duckdb": "only tables that are handed to DuckDB need it",
-    "polars": "an optional extra of a table's users",
+    "pyspark.logger": "the command line starts Spark for one of its commands",
+    "pyspark.errors": "the command line starts Spark for one of its commands",
+    "pyspark.sql": "the command line starts Spark for one of its commands",
     "pyarrow.dataset": "few ORC files need it, and importing it takes longer than opening a table",
+    "table_format.cli.program": "click and rich are an optional extra",
     "table_format.codecs.expression_sql": "the SQL parser takes longer to import than the rest of the library",
     "table_format.codecs.filter_sql": "the SQL parser takes longer to import than the rest of the library",
+    "table_format.codecs.spark_columns": "the SQL parser takes longer to import than the rest of the library",
+    "table_format.duckdb_sql": "the command line starts DuckDB for one of its commands",
+    "table_format.spark": "the command line starts Spark for one of its commands",
     "table_format.spark.write.cross_partition": "only keys that move between partitions need DuckDB",
+    "table_format.table.read.polars_source": "only frames of polars need it, and Arrow's datasets take long to import",
+    "table_format.table.read.scan_dataset": "Arrow's datasets take longer to import than a table takes to open",
     "table_format.table.placement.cross_partition": "only keys that move between partitions need DuckDB",
 }
 """What functions of the library may import, and why their module does not."""

@@ -135,7 +135,7 @@ def test_keys_given_as_options_move_to_the_schema(warehouse: Warehouse) -> None:
     assert table.schema.primary_keys == ("a", "b")
     assert table.schema.partition_keys == ("b",)
     assert dict(table.schema.options) == {"bucket": "1"}
-    with pytest.raises(InvalidOption, match="'primary-key': is given in the schema too"):
+    with pytest.raises(InvalidOption, match="'primary-key': is also given in the schema"):
         warehouse.catalog.create_table("db.u", Schema(SCHEMA.fields, primary_keys=("a",), options=options))
 
 
@@ -212,9 +212,16 @@ def test_an_illegal_change_is_refused_and_changes_nothing(
     warehouse: Warehouse, change: AddColumn | DropColumn | SetOption, error: type[Exception]
 ) -> None:
     table = warehouse.table("t", primary_keys=["id"])
+    table.append(keyed([(1, "a", 1)]))
     with pytest.raises(error):
         warehouse.catalog.alter_table("db.t", change)
     assert warehouse.reopened(table).schema == table.schema
+
+
+def test_the_merge_engine_changes_before_the_first_snapshot(warehouse: Warehouse) -> None:
+    warehouse.table("t", primary_keys=["id"])
+    table = warehouse.catalog.alter_table("db.t", SetOption("merge-engine", "first-row"))
+    assert dict(table.schema.options)["merge-engine"] == "first-row"
 
 
 def test_a_missing_branch_is_told_from_a_missing_table(warehouse: Warehouse) -> None:

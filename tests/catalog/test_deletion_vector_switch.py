@@ -37,7 +37,7 @@ def test_rows_that_have_to_be_merged_are_in_the_way() -> None:
     table = a_table(warehouse)
     table.append(keyed([(1, "a", 1)]))
     with pytest.raises(
-        InvalidOption, match=r"from False to True while bucket 0 of snapshot 1 .* compact the table fully"
+        InvalidOption, match=r"from False to True while bucket 0 of snapshot 1 .* run a full compaction"
     ):
         warehouse.catalog.alter_table("db.t", ON)
     table.compact(full=True)
@@ -80,5 +80,5 @@ def test_who_says_so_may_change_it_all_the_same() -> None:
 
 def test_one_call_cannot_change_it() -> None:
     table = a_table(memory_warehouse())
-    with pytest.raises(InvalidOption, match=r"deletion-vectors\.enabled.*alter it"):
+    with pytest.raises(InvalidOption, match=r"deletion-vectors\.enabled.*alter the table"):
         table.scan(options={"deletion-vectors.enabled": "true"})

@@ -117,11 +117,11 @@ def test_partitions_of_all_partitioned_tables() -> None:
 
 
 def test_the_database_belongs_to_the_catalog(catalog: Catalog) -> None:
-    with pytest.raises(InvalidIdentifier, match="belongs to the catalog"):
+    with pytest.raises(InvalidIdentifier, match="holds the catalog's own tables"):
         catalog.drop_database("sys", cascade=True)
     with pytest.raises((InvalidIdentifier, AlreadyExistsError)):
         catalog.create_database("sys")
-    with pytest.raises(InvalidIdentifier, match="belongs to the catalog"):
+    with pytest.raises(InvalidIdentifier, match="holds the catalog's own tables"):
         catalog.create_table("sys.t", Schema(FIELDS))
     for name in ("sys.nope", "sys.tables$files"):
         with pytest.raises(TableNotFound, match="does not exist; sys has all_table_options, catalog_options"):
@@ -130,5 +130,16 @@ def test_the_database_belongs_to_the_catalog(catalog: Catalog) -> None:
 
 def test_tables_of_no_table_take_no_options(catalog: Catalog) -> None:
     table = catalog.load_table("sys.tables")
-    with pytest.raises(InvalidInputError, match=r"'sys\.tables' belongs to no table and takes no options"):
+    with pytest.raises(InvalidInputError, match=r"'sys\.tables' takes no options; remove scan\.snapshot-id"):
         table.scan(options={"scan.snapshot-id": "1"})
+
+
+def test_a_table_that_cannot_be_opened_hides_no_other_one(caplog: pytest.LogCaptureFixture) -> None:
+    warehouse = memory_warehouse()
+    warehouse.table("good", primary_keys=["id"], options={"bucket": "1"}).append(keyed([(1, "a", 1)]))
+    warehouse.table("poor", primary_keys=["id"], options={"bucket": "1"})
+    schema = "/warehouse/db.db/poor/schema/schema-0"
+    warehouse.io.overwrite(schema, warehouse.io.read(schema).replace(b"INT", b"CHAR(0)"))
+    assert rows_of(warehouse.catalog, "sys.tables", "table_name") == [("good",)]
+    assert {name for (name,) in rows_of(warehouse.catalog, "sys.all_table_options", "table_name")} == {"good"}
+    assert "table 'db.poor' is left out, it cannot be loaded" in caplog.text

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,7 @@ from table_format.catalog.registry import CATALOGS, register_catalog
 from table_format.errors import AlreadyExistsError, InvalidOption, UnsupportedFeature
 from table_format.io.memory import MemoryFileIO
 from table_format.io.stores import STORES, Store, register_store
+from table_format.options.catalog import REFUSED
 from table_format.options.declare import Option
 from table_format.options.values import optional, secret, text
 from table_format.secrets import Secret
@@ -62,8 +65,21 @@ def test_what_is_not_supported_is_refused_by_name(options: dict[str, str]) -> No
         load_catalog(options)
 
 
-def test_options_of_java_caches_are_kept() -> None:
-    assert load_catalog({"warehouse": "/w", "cache-enabled": "false", "client-pool-size": "4"})
+@pytest.mark.parametrize("option", REFUSED, ids=lambda option: option.key)
+def test_an_option_that_a_catalog_of_files_does_not_read_takes_only_its_default(option: Option[Any]) -> None:
+    value = next(text for text in (*option.parser.edges, "x") if option.parser(text) != option.default)
+    with pytest.raises(UnsupportedFeature, match=re.escape(option.key)):
+        load_catalog({"warehouse": "/w", option.key: value})
+    if option.default is not None:
+        assert load_catalog({"warehouse": "/w", option.key: option.parser.show(option.default)})
+
+
+@pytest.mark.parametrize(("enabled", "kept"), [("true", True), ("false", False)])
+def test_a_catalog_without_caches_keeps_no_decoded_manifests(enabled: str, *, kept: bool) -> None:
+    catalog = load_catalog({"warehouse": "/w", "cache-enabled": enabled})
+    assert isinstance(catalog, FileSystemCatalog)
+    assert catalog.runtime.decoded is not None
+    assert bool(catalog.runtime.decoded.capacity) is kept
 
 
 def test_the_library_is_imported_without_heavy_companions() -> None:

@@ -55,7 +55,12 @@ K = ("k",)
         ((), (), {"changelog-producer": "input"}, "'changelog-producer'"),
         ((), (), {"snapshot.num-retained.min": "0"}, "'snapshot.num-retained.min'"),
         ((), (), {"snapshot.num-retained.min": "5", "snapshot.num-retained.max": "2"}, "5 is more than"),
-        ((), (), {"streaming-read-overwrite": "true"}, "'streaming-read-overwrite': takes a table with a primary key"),
+        (
+            (),
+            (),
+            {"streaming-read-overwrite": "true"},
+            "'streaming-read-overwrite': requires a table with a primary key",
+        ),
         ((), (), {"scan.fallback-branch": "nope"}, "'scan.fallback-branch': the table has no branch 'nope'"),
         ((), (), {"scan.mode": "from-timestamp"}, "'scan.mode'"),
         ((), (), {"scan.snapshot-id": "1", "scan.timestamp-millis": "2"}, "one starting point"),

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-from table_format.codecs.content_name import check_content, content_uuid, stated_hash, states_content
+from table_format.codecs.content_name import (
+    check_content,
+    check_parts,
+    content_uuid,
+    hash_of_parts,
+    stated_hash,
+    stated_parts_hash,
+    states_content,
+)
 from table_format.errors import BadEncoding
 from table_format.io import paths
 
@@ -34,6 +42,25 @@ def test_the_uuid_is_one_of_version_8_and_holds_the_whole_hash(unique: str, data
     for name_of in MAKERS:
         assert stated_hash(name_of(made, 3)) == xxh3_64_intdigest(data)
         check_content(data, path=f"/w/db.db/t/manifest/{name_of(made, 0)}")
+
+
+def test_the_name_of_an_index_states_the_hash_of_some_parts_too() -> None:
+    name = paths.file_index_name(
+        "data-0.parquet", f"{content_uuid(str(uuid4()), b'abcd')}-{hash_of_parts([b'a', b'd']):016x}"
+    )
+    assert stated_hash(name) == xxh3_64_intdigest(b"abcd")
+    assert stated_parts_hash(name) == xxh3_64_intdigest(b"ad")
+    check_content(b"abcd", path=f"/t/{name}")
+    check_parts([b"a", b"d"], stated=xxh3_64_intdigest(b"ad"), path=name)
+    with pytest.raises(BadEncoding, match="does not match the hash in its name"):
+        check_parts([b"a", b"b"], stated=xxh3_64_intdigest(b"ad"), path=name)
+    for other in (
+        f"{name}.index",
+        name.replace(".index", ""),
+        name.replace("data-0.parquet.", ""),
+        f"x{name[:-6]}0.index",
+    ):
+        assert stated_parts_hash(other) is None
 
 
 def test_equal_files_have_different_names() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from table_format.codecs import file_index
 from table_format.codecs.file_index import check_places, decode_head, encode_file_index, head_length
 from table_format.errors import BadEncoding, CorruptionError, LimitExceeded, Truncated
 
@@ -61,6 +62,34 @@ def test_damage_is_an_error_of_its_own_or_still_a_container(
         length = head_length(bytes(stored), path="f")
         if length is not None:
             decode_head(bytes(stored[:length]), path="f")
+
+
+@given(INDEXES.filter(bool), st.data())
+def test_heads_of_one_layout_are_decoded_as_if_each_were_the_first(
+    indexes: dict[str, dict[str, bytes | None]], data: st.DataObject
+) -> None:
+    def outcome(head: bytes) -> object:
+        try:
+            return decode_head(head, path="f")
+        except BadEncoding as error:
+            return str(error)
+
+    first = encode_file_index(indexes)
+    others = {
+        column: {t: None if payload is None else payload * data.draw(st.integers(1, 3)) for t, payload in types.items()}
+        for column, types in indexes.items()
+    }
+    second = bytearray(encode_file_index(others))
+    length = head_length(bytes(second), path="f")
+    assert length is not None
+    for _ in range(data.draw(st.integers(0, 2))):
+        second[data.draw(st.integers(0, length - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    file_index._layouts.clear()
+    expected = outcome(bytes(second[:length]))
+    file_index._layouts.clear()
+    decode_head(first[:length], path="f")
+    assert file_index._layouts
+    assert outcome(bytes(second[:length])) == expected
 
 
 def test_another_version_is_left_alone() -> None:

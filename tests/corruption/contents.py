@@ -19,6 +19,7 @@ import pyarrow as pa
 from table_format import Schema, Table, load_catalog
 from table_format.codecs.content_name import states_content
 from table_format.errors import TableFormatError
+from table_format.io.file_io import FileIO
 from table_format.io.memory import MemoryFileIO
 from table_format.metastore.manifest.statistics_file import read_statistics
 from table_format.runtime import Ids, Runtime, SystemIds
@@ -65,9 +66,9 @@ class SeededIds:
         return str(UUID(int=self._chance.getrandbits(128), version=4))
 
 
-def opened(store: MemoryFileIO, ids: Ids | None = None) -> Table:
+def opened(store: FileIO, ids: Ids | None = None, *, warehouse: str = "/w") -> Table:
     runtime = Runtime(clock=ManualClock(), ids=ids or SystemIds())
-    table = load_catalog({"warehouse": "/w"}, file_io=store, runtime=runtime).load_table(NAME)
+    table = load_catalog({"warehouse": warehouse}, file_io=store, runtime=runtime).load_table(NAME)
     assert isinstance(table, Table)
     return table
 
@@ -125,7 +126,7 @@ class Ground:
         runtime = Runtime(clock=ManualClock(), ids=SeededIds())
         catalog = load_catalog({"warehouse": "/w"}, file_io=self.store, runtime=runtime)
         catalog.create_database("db")
-        wanted = {"num-sorted-run.compaction-trigger": "9", **options}
+        wanted = {**({"num-sorted-run.compaction-trigger": "9"} if keys else {}), **options}
         catalog.create_table(NAME, Schema.from_arrow(COLUMNS, primary_keys=keys, partition_keys=["p"], options=wanted))
         table = opened(self.store, SeededIds())
         table.append(some_rows(KEYS, "old"))

@@ -3,9 +3,11 @@
 An index has bits flipped, is cut short or lengthened, loses a page to zeros, lies about a place, a length or a number,
 is of a newer version, or has the bytes of another index: of another file, another column, another type. It lies in the
 manifest or beside a Parquet, ORC or Avro file, and was written by this library, whose names state their content, or by
-another writer, whose names state nothing.
+another writer, whose names state nothing. In the place ``in parts`` names also state a hash of what a look-up of keys
+reads, as those of large indexes do, and files lie on a local disk: only the head and the bloom filters are read first.
 
-With our own names each damage is noticed and named, and the rows are those of a scan without indexes. With other names
+With our own names each damage of what is read is noticed and named, and the rows are those of a scan without indexes.
+With other names
 this holds for all damage that can be noticed. Damage that makes another sound index of a file with as many rows may
 hide rows, or change what is counted from an index alone. It never adds a row, and nothing ever fails but by an error
 that names the file.
@@ -17,13 +19,15 @@ import argparse
 import logging
 import random
 import struct
+import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from enum import StrEnum
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -35,7 +39,11 @@ from table_format.codecs.filter_sql import parse_filter
 from table_format.codecs.manifest_avro import decode_manifest, encode_manifest, encode_manifest_list
 from table_format.codecs.snapshot_json import encode_snapshot
 from table_format.errors import TableFormatError
+from table_format.formats.index_writer import index_file_name
 from table_format.indexes.file_index import FileIndexes
+from table_format.indexes.index_container import FIRST_READS, FirstReads
+from table_format.io.file_io import FileIO
+from table_format.io.local import LocalFileIO
 from table_format.io.memory import MemoryFileIO
 from table_format.kernels.file_index.results import IndexResult
 from table_format.metastore.manifest.manifest_store import manifest_file_meta
@@ -75,6 +83,8 @@ INDEXES = {
     **{f"file-index.bloom-filter.{column}.items": str(ROWS) for column in ("id", "name", "at", "share")},
 }
 NO_STATISTICS = {"metadata.stats-mode": "none", "write-only": "true"}
+SMALL_READS = FirstReads(container=16, index=1)
+"""Nearly every head needs several reads."""
 MARKS = {"bucket": "1", "deletion-vectors.enabled": "true"}
 KINDS: Mapping[str, tuple[list[str], dict[str, str]]] = {
     "parquet": ([], {"bucket": "-1"}),
@@ -82,9 +92,16 @@ KINDS: Mapping[str, tuple[list[str], dict[str, str]]] = {
     "avro": ([], {"bucket": "-1", "file.format": "avro"}),
     "marked": (["id"], MARKS),
 }
-PLACES = {"beside": "1 b", "in manifest": "1 mb"}
+IN_PARTS = "in parts"
+PLACES = {"beside": "1 b", "in manifest": "1 mb", IN_PARTS: "1 b"}
 WRITERS = ("ours", "others")
-GROUNDS = [(kind, place, writer) for kind in KINDS for place in PLACES for writer in WRITERS]
+GROUNDS = [
+    (kind, place, writer)
+    for kind in KINDS
+    for place in PLACES
+    for writer in WRITERS
+    if place != IN_PARTS or writer == "ours"
+]
 
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "id": ("id = 43", "id IN (2, 81, 1000)", "id > 115", "id <> 7 AND id < 9"),
@@ -147,15 +164,18 @@ def some_rows(first: int, count: int) -> pa.Table:
 class IndexGround:
     """A table of three files with indexes, and what it answers without damage.
 
-    The first two files have as many rows; the third has another number.
+    The first two files have as many rows; the third has another number. ``directory`` is an empty one for the files,
+    which are in memory otherwise; ``IN_PARTS`` needs one.
     """
 
     kind: str
     place: str
     writer: str
+    directory: str = ""
     files: dict[str, bytes] = field(default_factory=dict)
     answers: dict[str, list[Any]] = field(default_factory=dict)
     entries: list[ManifestEntry] = field(default_factory=list)
+    _exchanged: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         keys, options = KINDS[self.kind]
@@ -176,7 +196,11 @@ class IndexGround:
             compacting.compact()
         self._take(table)
         if self.writer == "others":
-            self._rename()
+            self._rename(lambda file, _: f"{file}.index")
+        if self.place == IN_PARTS:
+            unique = SeededIds().uuid()
+            self._rename(lambda file, data: index_file_name(file, unique, data, min_bytes=0))
+            self._write(self.files)
         for question in (question for questions in QUESTIONS.values() for question in questions):
             self.answers[question] = self.ask(self.damaged(None), question)
             assert self.answers[question], question
@@ -188,11 +212,12 @@ class IndexGround:
         self.files = dict(_files(table.store.io, "/w"))
         self.entries = sorted(live(table), key=lambda entry: entry.file.file_name)
 
-    def _rename(self) -> None:
-        """Give the files the names that others give them, which state no content."""
-        if self.place == "beside":
+    def _rename(self, name_of: Callable[[str, bytes], str]) -> None:
+        """Give index files other names, by the name of the data file and their content, and exchange the manifests."""
+        if self.is_beside:
             for n, entry in enumerate(self.entries):
-                path, name = self.index_path(n), f"{entry.file.file_name}.index"
+                path = self.index_path(n)
+                name = name_of(entry.file.file_name, self.files[path])
                 self.files[f"{path.rpartition('/')[0]}/{name}"] = self.files.pop(path)
                 self.entries[n] = replace(entry, file=replace(entry.file, extra_files=(name,)))
         self.files |= self._restated(self.entries)
@@ -216,6 +241,16 @@ class IndexGround:
         found = {paths.manifest(name): held for name, held in zip(names, (data, *lists), strict=True)}
         return found | {paths.snapshot(snapshot.id): encode_snapshot(restated)}
 
+    @property
+    def is_beside(self) -> bool:
+        return self.place != "in manifest"
+
+    def _write(self, files: Mapping[str, bytes]) -> None:
+        for path, data in files.items():
+            target = Path(f"{self.directory}{path}")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+
     def index_path(self, number: int) -> str:
         (path,) = self.table.store.paths.extra_files("", self.entries[number].bucket, self.entries[number].file)
         return path
@@ -223,19 +258,25 @@ class IndexGround:
     @cached_property
     def containers(self) -> list[bytes]:
         """The indexes of each file."""
-        if self.place == "beside":
+        if self.is_beside:
             return [self.files[self.index_path(n)] for n in range(len(self.entries))]
         return [entry.file.embedded_file_index or b"" for entry in self.entries]
 
-    def damaged(self, damage: Damage | None) -> MemoryFileIO:
-        """The store with the container of one file exchanged."""
+    def damaged(self, damage: Damage | None) -> FileIO:
+        """The store with the container of one file exchanged; it replaces the one before where files are on disk."""
+        if self.place == IN_PARTS:
+            self._write({path: self.files[path] for path in self._exchanged})
+            changes = self._changes(damage) if damage else {}
+            self._exchanged = tuple(changes)
+            self._write(changes)
+            return LocalFileIO()
         store = MemoryFileIO()
         for path, data in (self.files | (self._changes(damage) if damage else {})).items():
             store.create(path, data)
         return store
 
     def _changes(self, damage: Damage) -> dict[str, bytes]:
-        if self.place == "beside":
+        if self.is_beside:
             return {self.index_path(damage.number): damage.data}
 
         def changed(entry: ManifestEntry) -> ManifestEntry:
@@ -258,33 +299,40 @@ class IndexGround:
 
     def named(self, damage: Damage) -> str:
         """The file that an error or a warning has to name."""
-        if self.place == "beside":
+        if self.is_beside:
             return self.index_path(damage.number)
         if self.writer == "ours":
             return self._manifest_of(damage.number)
         entry = self.entries[damage.number]
         return self.table.store.paths.data_file("", entry.bucket, entry.file)
 
-    def ask(self, store: MemoryFileIO, question: str) -> list[Any]:
-        """The ids of the rows that a filter finds."""
-        return sorted(opened(store).scan(columns=["id"], filter=question).to_arrow(threads=1)["id"].to_pylist())
+    def opened(self, store: FileIO) -> Table:
+        return opened(store, warehouse=f"{self.directory}/w" if self.place == IN_PARTS else "/w")
 
-    def evaluated(self, container: bytes, question: str) -> IndexResult | None:
+    def ask(self, store: FileIO, question: str) -> list[Any]:
+        """The ids of the rows that a filter finds."""
+        return sorted(self.opened(store).scan(columns=["id"], filter=question).to_arrow(threads=1)["id"].to_pylist())
+
+    def evaluated(self, container: bytes, question: str, first_reads: FirstReads = FIRST_READS) -> IndexResult | None:
         """What the container says of the rows of the first file, were it its own; ``None`` when it is not used."""
         facts = self.table.facts
         condition = parse_filter(question, facts.schema.fields)
         file = replace(self.entries[0].file, extra_files=(), embedded_file_index=container)
-        indexes = FileIndexes(facts.store, facts.schemas, facts.schema)
+        indexes = FileIndexes(facts.store, facts.schemas, facts.schema, first_reads=first_reads)
         with _warnings():
             return indexes.evaluated("", 0, file, lambda index: index.evaluate(condition), None)
 
     def unread(self, question: str) -> tuple[Outcome, ...]:
-        """``SAME`` where the range of its keys may leave out the file before its index is read."""
+        """``SAME`` where the damage may not be read.
+
+        The range of its keys may leave out a file before its index is read, and a look-up reads parts of the index.
+        """
         keys, _ = KINDS[self.kind]
-        return (Outcome.SAME,) if any(key in question.split() for key in keys) else ()
+        is_unread = self.place == IN_PARTS or any(key in question.split() for key in keys)
+        return (Outcome.SAME,) if is_unread else ()
 
     def _without_indexes(self, question: str) -> list[Any]:
-        scan = opened(self.damaged(None)).scan(
+        scan = self.opened(self.damaged(None)).scan(
             columns=["id"], filter=question, options={"file-index.read.enabled": "false"}
         )
         return sorted(scan.to_arrow(threads=1)["id"].to_pylist())
@@ -295,7 +343,7 @@ class IndexGround:
         with _warnings() as told:
             try:
                 store = self.damaged(damage)
-                found, count = self.ask(store, question), opened(store).scan(filter=question).count()
+                found, count = self.ask(store, question), self.opened(store).scan(filter=question).count()
             except TableFormatError as error:
                 is_named = self.named(damage) in str(error)
                 return (Outcome.NAMED if is_named else Outcome.NAMELESS), str(error)
@@ -525,6 +573,18 @@ def tried(ground: IndexGround, damages: Iterator[Damage], seed: object = 0) -> T
     return tally
 
 
+def differ_in_parts(ground: IndexGround, damages: Iterator[Damage], seed: object = 0) -> list[str]:
+    """The damages of which an index that is read in small parts says something else than one that is read whole."""
+    chance, found = random.Random(f"questions in parts {seed}"), []
+    for damage in damages:
+        for column in damage.columns[:2]:
+            question = chance.choice(QUESTIONS[column])
+            whole, parts = (ground.evaluated(damage.data, question, each) for each in (FIRST_READS, SMALL_READS))
+            if whole != parts:
+                found.append(f"{ground.kind}, {damage.what}, {question}: {parts} in parts, {whole} from all")
+    return found
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--damages", type=int, default=20_000, help="in all, of all kinds of tables")
@@ -533,16 +593,24 @@ def main() -> None:
     total: Counter[Outcome] = Counter()
     damages, wrong = 0, 0
     for kind, place, writer in GROUNDS:
-        ground = IndexGround(kind, place, writer)
-        tally = tried(ground, random_damages(ground, chosen.seed, -(-chosen.damages // len(GROUNDS))), chosen.seed)
+        with tempfile.TemporaryDirectory() as directory:
+            ground = IndexGround(kind, place, writer, directory)
+            tally = tried(ground, random_damages(ground, chosen.seed, -(-chosen.damages // len(GROUNDS))), chosen.seed)
         total += tally.outcomes
         damages, wrong = damages + tally.damages, wrong + len(tally.wrong)
         shown = ", ".join(f"{count} {outcome}" for outcome, count in tally.outcomes.most_common())
         print(f"{kind:8} {place:12} {writer:7} {tally.damages} damages: {shown}", flush=True)
         print("".join(f"  {text}\n" for text in tally.wrong[:40]), end="", flush=True)
+    ground = IndexGround("parquet", "in manifest", "others")
+    again = random_damages(ground, f"{chosen.seed} in parts", chosen.damages)
+    in_parts = differ_in_parts(ground, again, chosen.seed)
+    print("".join(f"  {text}\n" for text in in_parts[:40]), end="")
+    print(
+        f"{chosen.damages} damaged indexes read in small parts: {len(in_parts)} differ from those that are read whole"
+    )
     shown = ", ".join(f"{count} {outcome}" for outcome, count in total.most_common())
     print(f"{damages} damaged indexes, {wrong} wrong: {shown}")
-    raise SystemExit(bool(wrong))
+    raise SystemExit(bool(wrong or in_parts))
 
 
 if __name__ == "__main__":

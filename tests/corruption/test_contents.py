@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import chain, islice
+from typing import cast
 
 import pytest
 from xxhash import xxh3_64_intdigest
 
-from table_format import Table
+from table_format import Table, load_catalog
 from table_format.codecs.content_name import check_content, stated_hash
 from table_format.errors import CorruptionError
 from table_format.io.memory import MemoryFileIO
@@ -54,7 +55,7 @@ def test_exchanged_files_of_equal_size_are_noticed(kind: str, operation: str) ->
     [
         ("dynamic buckets", "upsert of all keys", "table_format.indexes.hash_index"),
         ("wide deletion vectors", "scan", "table_format.indexes.deletion_vectors"),
-        ("indexes beside", "point reads", "table_format.indexes.file_index"),
+        ("indexes beside", "point reads", "table_format.indexes.index_container"),
     ],
 )
 def test_without_the_check_exchanged_files_change_what_is_read(
@@ -101,6 +102,8 @@ def _read_exchanged() -> list[str]:
     assert one != other
     io.overwrite(pair[0], other)
     io.overwrite(pair[1], one)
+    # Another process: this one has the manifests in memory, as they were.
+    table = cast("Table", load_catalog({"warehouse": "/warehouse"}, file_io=io).load_table(str(table.identifier)))
     found = []
     for day in "abcdefgh":
         try:

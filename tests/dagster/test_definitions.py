@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 import dagster as dg
 import pytest
@@ -15,7 +17,10 @@ from dagster_paimon.resources.spark import SparkResource
 from definitions import defs
 
 # What is beta is filtered by definitions.py; pytest sets filters of its own for each test.
-pytestmark = [pytest.mark.dagster, pytest.mark.filterwarnings("ignore::dagster.BetaWarning")]
+pytestmark = [
+    pytest.mark.dagster,
+    pytest.mark.filterwarnings("ignore::dagster.BetaWarning"),
+]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -68,19 +73,33 @@ def test_the_instance_settings_are_ones_dagster_accepts(tmp_path: Path) -> None:
         assert instance.run_retries_max_retries == 1
 
 
-def test_every_table_can_be_backfilled_in_one_run_and_has_one_writer() -> None:
+def test_tables_are_backfilled_in_one_run_or_in_weeks_and_have_one_writer() -> None:
     graph = defs.resolve_asset_graph()
     for table in PIPELINE_TABLES:
-        assert graph.get(dg.AssetKey(table.split("."))).backfill_policy == dg.BackfillPolicy.single_run()
+        policy = dg.BackfillPolicy.multi_run(7) if table == "mart.daily_revenue" else dg.BackfillPolicy.single_run()
+        assert graph.get(dg.AssetKey(table.split("."))).backfill_policy == policy
     for table in MANAGED_TABLES:
         node = graph.get(dg.AssetKey(table.split(".")))
         assert node.pools == {f"write_{table.replace('.', '_')}"}
 
 
+def test_the_page_of_every_table_links_to_its_maintenance_jobs() -> None:
+    (origin,) = yaml.safe_load((ROOT / "workspace.yaml").read_text())["load_from"]
+    location = origin["python_module"]["location_name"]
+    graph = defs.resolve_asset_graph()
+    jobs = {job.name for job in defs.resolve_all_job_defs()}
+    for table in MANAGED_TABLES:
+        links = graph.get(dg.AssetKey(table.split("."))).metadata["maintenance"].value
+        found = re.findall(rf"/locations/__repository__@{location}/jobs/(\w+)/playground/setup\?config=(\S+?)\)", links)
+        assert {"compact_table", "maintain_table", "rollback_table"} <= {job for job, _ in found} <= jobs
+        assert all(f"table: {table}}}" in unquote(config) for _, config in found)
+
+
 def test_every_table_is_checked() -> None:
     checked = {(key.asset_key.to_user_string(), key.name) for key in defs.resolve_asset_graph().asset_check_keys}
     for table in PIPELINE_TABLES:
-        assert {(table.replace(".", "/"), name) for name in ("table_health", "files_present")} <= checked
+        names = ("table_health", "files_present", "schema_as_declared", "row_count_bounds", "no_dangling_files")
+        assert {(table.replace(".", "/"), name) for name in names} <= checked
 
 
 def test_the_groups_run_from_landing_to_mart() -> None:

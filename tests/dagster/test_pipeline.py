@@ -21,6 +21,7 @@ pytestmark = [
     pytest.mark.dagster,
     pytest.mark.spark,
     pytest.mark.filterwarnings("ignore::dagster.BetaWarning"),
+    # The mart is backfilled in weeks, what it is made of in one run.
 ]
 
 LAST_DAY = 5

@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.dagster, pytest.mark.filterwarnings("ignore::dagster.B
 
 CATALOG_KEYS = [
     option.key.replace("<option>", "local-kv-db.x")
-    for option in (*declared_in(CatalogOptions), *catalog_options.REFUSED, *catalog_options.HINTS)
+    for option in (*declared_in(CatalogOptions), *catalog_options.REFUSED)
 ]
 SECRET_KEYS = ["jdbc.password", "s3.secret-key", "fs.azure.account.key.shop", "token", "fs.s3a.access.key"]
 

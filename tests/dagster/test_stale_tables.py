@@ -82,7 +82,7 @@ def test_a_step_whose_rows_would_be_merged_otherwise_fails_and_leaves_nothing(
     assert [row["amount"] for row in project.rows("shop.items")] == [8]
 
 
-def test_a_step_whose_table_was_made_anew_commits_nothing_into_it(
+def test_a_step_whose_table_was_created_again_commits_nothing_into_it(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.run(items("append", 7))

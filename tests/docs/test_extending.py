@@ -20,6 +20,7 @@ from table_format.options import registry as options
 from table_format.options.file_formats import FILE_FORMATS
 from table_format.procedures.registry import PROCEDURES
 from table_format.registry import Registry
+from table_format.spark.sql.registry import STATEMENTS
 from table_format.table.system.registry import SYSTEM_TABLES
 from tests.support.registries import forgotten_again
 
@@ -33,6 +34,7 @@ REGISTRIES: dict[str, Registry] = {
     "a catalog": CATALOGS,
     "a store of files": STORES,
     "a file format": FORMATS,
+    "a SQL statement": STATEMENTS,
 }
 MEMBERS = {
     "an aggregate function": "text",
@@ -43,6 +45,7 @@ MEMBERS = {
     "a store of files": "local",
     "a file format": "parquet",
     "a file index type": "bloom_filter",
+    "a SQL statement": "calls",
 }
 """For each door a module that has gone through it."""
 

@@ -1,8 +1,8 @@
 """The shop end to end: ``python -m tests.endtoend`` loads ten days in random order while everything else happens.
 
-Maintenance runs beside the backfills, one run is terminated, one worker and one JVM are killed, somebody else commits,
-and a table is rolled back. In the end the tables are compared with a computation from the feed alone, and are read by
-the real Apache Paimon where it is installed.
+The days are loaded by backfills of ranges. Maintenance runs beside them, one run is terminated, one worker and one JVM
+are killed, somebody else commits, and a table is rolled back. In the end the tables are compared with a computation
+from the feed alone, and are read by the real Apache Paimon where it is installed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from datetime import UTC, date, timedelta
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -30,7 +31,14 @@ from tests.support.shop_source import expected_funnel, expected_orders, expected
 
 INGEST: Final = "ingest"
 CLICKS: Final = 40
+WEEK: Final = 7
+"""Days of a run of a backfill of ``mart/daily_revenue``."""
+RANGES: Final = 4
+"""Backfills that load the days; three of their runs are struck at."""
+
 _DONE: Final = ("SUCCESS", "FAILURE", "CANCELED")
+_FIRST: Final = "dagster/asset_partition_range_start"
+_LAST: Final = "dagster/asset_partition_range_end"
 
 
 class Scenario:
@@ -47,32 +55,46 @@ class Scenario:
         print(f"[{time.monotonic() - self.began:5.0f} s] {text}", flush=True)
 
     def load_in_random_order(self) -> None:
-        """Backfill each day by itself, in random order, and strike at three of the runs."""
-        order = self.random.sample(self.days, len(self.days))
-        self.say(f"backfills of single days in the order {', '.join(day[-2:] for day in order)}")
-        for day in order:
-            self.server.backfill(INGEST, [day])
+        """Backfill ranges of days in random order, and strike at three of the runs."""
+        ranges = self._ranges()
+        self.say(f"backfills in the order {', '.join(span(days) for days in ranges)}")
+        backfills = [self.server.backfill(INGEST, days) for days in ranges]
+        write_clicks(Path(self.lakehouse.warehouse))
+        self.server.start_sensor("external_snapshots")
         self._terminate_one()
         self._kill_a_worker()
         self._kill_a_jvm()
-        for _ in range(2):
-            config = {"ops": {"maintain": {"config": {"pattern": "dwd.*", "on_spark": False}}}}
-            self.server.launch("maintain_table", config=config)
-        self.server.wait_for("all runs end", self._are_all_done, seconds=1500)
+        exists = self.lakehouse.catalog().table_exists
+        self.server.wait_for("there is a table to maintain", lambda: exists("dwd.orders"), seconds=900)
+        config = {"ops": {"maintain": {"config": {"pattern": "dwd.*", "on_spark": False}}}}
+        # Ahead of the runs that wait, so that both are at work at once.
+        ahead = {"dagster/priority": "10"}
+        maintenance = [self.server.launch("maintain_table", config=config, tags=ahead) for _ in range(2)]
+        for backfill in backfills:
+            self._wait_for_backfill(backfill)
+        assert [self.server.status(run) for run in maintenance] == ["SUCCESS", "SUCCESS"]
         self._load_again_what_failed()
 
+    def _ranges(self) -> list[list[str]]:
+        """The days in ranges of random lengths, and these in random order."""
+        lengths = range(1, len(self.days))
+        cuts = [0, *sorted(self.random.sample(lengths, min(RANGES, len(self.days)) - 1)), len(self.days)]
+        ranges = [self.days[start:end] for start, end in pairwise(cuts)]
+        self.random.shuffle(ranges)
+        return ranges
+
     def _terminate_one(self) -> None:
-        run, worker = self.server.wait_for("a run is at work", self._at_work)
+        run, worker = self.server.wait_for("a run is at work", self._at_work, seconds=600)
         self.say(f"terminating run {run[:8]}")
         self.server.terminate(run)
-        self.server.wait_for("the run is canceled", lambda: self.server.status(run) == "CANCELED", seconds=120)
-        self.server.wait_for("its process ends", lambda: not is_alive(worker), seconds=60)
+        self.server.wait_for("the run is canceled", lambda: self.server.status(run) == "CANCELED", seconds=300)
+        self.server.wait_for("its process ends", lambda: not is_alive(worker), seconds=180)
 
     def _kill_a_worker(self) -> None:
-        run, worker = self.server.wait_for("another run is at work", self._at_work)
+        run, worker = self.server.wait_for("another run is at work", self._at_work, seconds=600)
         self.say(f"killing the worker of run {run[:8]}, process {worker}")
         os.kill(worker, signal.SIGKILL)
-        self.server.wait_for("the dead worker is noticed", lambda: self.server.status(run) in _DONE, seconds=240)
+        self.server.wait_for("the dead worker is noticed", lambda: self.server.status(run) in _DONE, seconds=600)
         assert self.server.status(run) == "FAILURE"
 
     def _kill_a_jvm(self) -> None:
@@ -81,7 +103,7 @@ class Scenario:
             java = next(iter(java_of([worker])), None) if run else None
             return None if java is None else (run, java)
 
-        run, java = self.server.wait_for("a run has a JVM", found)
+        run, java = self.server.wait_for("a run has a JVM", found, seconds=600)
         self.say(f"killing the JVM of run {run[:8]}, process {java}")
         os.kill(java, signal.SIGKILL)
 
@@ -102,25 +124,33 @@ class Scenario:
         both = landed & {event["partition"] for event in self.server.materializations(["dwd", "users"])}
         missing = [day for day in self.days if day not in both]
         self.say(f"days to run again: {', '.join(missing) or 'none'}")
-        for day in missing:
-            self.server.backfill(INGEST, [day])
         if missing:
-            self.server.wait_for("the repeated runs begin", lambda: not self._are_all_done())
-            self.server.wait_for("all runs end", self._are_all_done, seconds=600)
+            backfill = self.server.backfill(INGEST, missing)
+            self._wait_for_backfill(backfill)
+
+    def _wait_for_backfill(self, backfill: str) -> None:
+        self.server.wait_for(
+            "the backfill ends", lambda: self.server.backfill_status(backfill).startswith("COMPLETED"), seconds=1200
+        )
+        self.server.wait_for("all runs end", self._are_all_done, seconds=600)
 
     def foreign_commit(self) -> None:
         """Somebody else commits to an external table; its mart follows without a person."""
-        self.server.start_sensor("external_snapshots")
         self.server.start_sensor("automation")
-        for _ in range(2):
-            write_clicks(Path(self.lakehouse.warehouse))
-        self.say("two foreign commits")
+        write_clicks(Path(self.lakehouse.warehouse))
+        self.say("two foreign commits, one of them while days were loaded")
         reported = self.server.wait_for(
-            "the sensor reports both", lambda: len(self.server.materializations(["ext", "web_clicks"])) >= 2
+            "the sensor reports both",
+            lambda: len(self.server.materializations(["ext", "web_clicks"])) >= 2,
+            seconds=600,
         )
         assert reported
-        self.server.wait_for("the mart follows", lambda: self.server.materializations(["mart", "clicks_by_hour"]))
-        self.server.wait_for("the mart is complete", lambda: self._clicks() == 2 * CLICKS)
+
+    def wait_for_the_clicks(self) -> None:
+        """The mart of the external table follows without a person."""
+        materialized = self.server.materializations
+        self.server.wait_for("the mart follows", lambda: materialized(["mart", "clicks_by_hour"]), seconds=600)
+        self.server.wait_for("the mart is complete", lambda: self._clicks() == 2 * CLICKS, seconds=600)
 
     def _clicks(self) -> int:
         rows = self.lakehouse.table("mart.clicks_by_hour").scan(columns=["clicks"]).to_arrow()
@@ -130,18 +160,17 @@ class Scenario:
         """Take back what the last run brought to orders, and load its day again."""
         table = self.lakehouse.table("dwd.orders")
         last = self._last_ingestion()
-        day = self._run(last)["tags"]["dagster/asset_partition_range_start"]
-        self.say(f"rolling dwd.orders back to before run {last[:8]}, which loaded {day}")
+        tags = self._run(last)["tags"]
+        days = [day for day in self.days if tags[_FIRST] <= day <= tags[_LAST]]
+        self.say(f"rolling dwd.orders back to before run {last[:8]}, which loaded {span(days)}")
         config = {"table": "dwd.orders", "before_run": last, "dry_run": False}
         run = self.server.launch("rollback_table", config={"ops": {"rollback": {"config": config}}})
-        self.server.wait_for("the rollback ends", lambda: self.server.status(run) in _DONE)
+        self.server.wait_for("the rollback ends", lambda: self.server.status(run) in _DONE, seconds=600)
         assert self.server.status(run) == "SUCCESS"
         left = [snapshot.properties.get("dagster.run_id") for snapshot in table.snapshots()]
         assert last not in left, f"a snapshot of run {last} is still there"
-        before = {found["runId"] for found in self.server.runs()}
-        self.server.backfill(INGEST, [day])
-        self.server.wait_for("the day is loaded again", lambda: self._last_ingestion() not in before, seconds=600)
-        self.server.wait_for("all runs end", self._are_all_done, seconds=600)
+        self._wait_for_backfill(self.server.backfill(INGEST, days))
+        assert self._last_ingestion() != last
 
     def _last_ingestion(self) -> str:
         """The last run of the ingestion that committed to orders."""
@@ -155,12 +184,13 @@ class Scenario:
 
     def follow(self) -> None:
         """Marts that follow changes, and enriched orders: written to a branch, audited, published."""
-        backfill = self.server.backfill("enrich", self.days)
-        self.server.launch("follow_changes")
-        self.server.wait_for(
-            "the backfill ends", lambda: self.server.backfill_status(backfill).startswith("COMPLETED"), seconds=600
-        )
-        self.server.wait_for("all runs end", self._are_all_done, seconds=600)
+        enriched = self.server.backfill("enrich", self.days)
+        mart = self.server.backfill_asset(["mart", "daily_revenue"], self.days)
+        self._wait_for_backfill(enriched)
+        self._wait_for_backfill(mart)
+        runs = [run["tags"] for run in self.server.runs(tags=[{"key": "dagster/backfill", "value": mart}])]
+        starts = [self.days.index(tags.get(_FIRST) or tags["dagster/partition"]) for tags in runs]
+        assert sorted(starts) == list(range(0, len(self.days), WEEK)), f"runs of the mart begin at {starts}"
 
     def wait_for_the_mart(self) -> None:
         """Nobody asks for ``mart/daily_revenue``: a sensor sees which days have changed."""
@@ -169,8 +199,21 @@ class Scenario:
         def is_right() -> bool:
             return [row for row in self._rows("mart.daily_revenue", "dt") if row["dt"] in self.days] == revenue
 
-        self.server.wait_for("daily_revenue is right by itself", is_right, seconds=600)
-        self.say("mart.daily_revenue is right, and nobody asked for it")
+        self.server.wait_for("daily_revenue is right by itself", is_right, seconds=1200)
+        self.server.wait_for("user_ltv is right by itself", self._values_are_right, seconds=1200)
+        self.say("mart.daily_revenue and mart.user_ltv are right, and nobody asked for them")
+
+    def _values_are_right(self) -> bool:
+        if not self.lakehouse.catalog().table_exists("mart.user_ltv"):
+            return False
+        values = {r["user_id"]: (r["orders"], r["revenue"]) for r in self._rows("mart.user_ltv", "user_id")}
+        return {k: v for k, v in values.items() if v[0]} == expected_values(FeedPlan(), len(self.days))
+
+    def make_the_funnel(self) -> None:
+        """The funnel follows at full hours; a person does not wait for the next one."""
+        run = self.server.launch("follow_changes")
+        self.server.wait_for("the funnel is made", lambda: self.server.status(run) in _DONE, seconds=600)
+        assert self.server.status(run) == "SUCCESS"
 
     def compare(self) -> None:
         """Every table holds what the feed says."""
@@ -183,8 +226,7 @@ class Scenario:
         enriched = {row["order_id"]: row["amount"] for row in self._rows("dwd.orders_enriched", "order_id")}
         shown = {row["order_id"]: row["amount"] for row in expected if row["order_date"] in self.days}
         assert enriched == shown, "orders_enriched differs"
-        values = {r["user_id"]: (r["orders"], r["revenue"]) for r in self._rows("mart.user_ltv", "user_id")}
-        assert {k: v for k, v in values.items() if v[0]} == expected_values(plan, days), "user_ltv differs"
+        assert self._values_are_right(), "user_ltv differs"
         funnel = {(r["order_date"], r["status"]): r["orders"] for r in self._rows("mart.order_funnel", "order_date")}
         assert {k: v for k, v in funnel.items() if v} == expected_funnel(plan, days), "order_funnel differs"
         self.say(f"{len(found):,} orders and their marts equal the computation from the feed")
@@ -207,6 +249,15 @@ class Scenario:
         rows = self.lakehouse.table(name).scan().to_arrow().sort_by([(key, "ascending")]).to_pylist()
         instants = {"created_at", "updated_at"}
         return [{k: v.astimezone(UTC) if k in instants and v else v for k, v in row.items()} for row in rows]
+
+
+def span(days: Sequence[str]) -> str:
+    """A range of days as a reader of the log needs it.
+
+    >>> span(["2026-01-03"]), span(["2026-01-03", "2026-01-04", "2026-01-05"])
+    ('03', '03-05')
+    """
+    return days[0][-2:] if len(days) == 1 else f"{days[0][-2:]}-{days[-1][-2:]}"
 
 
 def first_difference(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> str:
@@ -276,7 +327,9 @@ def main() -> int:
             scenario.roll_back_a_run()
             scenario.foreign_commit()
             scenario.follow()
+            scenario.wait_for_the_clicks()
             scenario.wait_for_the_mart()
+            scenario.make_the_funnel()
             scenario.compare()
             scenario.compare_with_paimon()
     return 0

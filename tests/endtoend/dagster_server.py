@@ -106,15 +106,22 @@ class DagsterServer:
     def backfill(self, job: str, partitions: list[str]) -> str:
         """Start a backfill of some partitions of a job; its id."""
         selector = {"repositoryLocationName": LOCATION, "repositoryName": _REPOSITORY}
+        return self._backfill(
+            {
+                "selector": {"partitionSetName": f"{job}_partition_set", "repositorySelector": selector},
+                "partitionNames": partitions,
+            }
+        )
+
+    def backfill_asset(self, asset: list[str], partitions: list[str]) -> str:
+        """Start a backfill of some partitions of an asset; its id."""
+        return self._backfill({"assetSelection": [{"path": asset}], "partitionNames": partitions})
+
+    def _backfill(self, arguments: Mapping[str, Any]) -> str:
         found = self.query(
             """mutation($p: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $p) { __typename
                ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }""",
-            {
-                "p": {
-                    "selector": {"partitionSetName": f"{job}_partition_set", "repositorySelector": selector},
-                    "partitionNames": partitions,
-                }
-            },
+            {"p": arguments},
         )["launchPartitionBackfill"]
         if found["__typename"] != "LaunchBackfillSuccess":
             raise AssertionError(json.dumps(found)[:2000])

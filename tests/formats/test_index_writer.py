@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from xxhash import xxh3_64_intdigest
 
 from table_format.codecs.content_name import stated_hash
 from table_format.codecs.file_index import decode_head, encode_file_index, head_length
 from table_format.errors import InvalidOption
+from table_format.formats import index_writer
 from table_format.formats.index_writer import DataFileIndexWriter
 from table_format.io.memory import MemoryFileIO
 from table_format.kernels.file_index import INDEX_TYPES
 from table_format.kernels.file_index.bloom_filter import BloomBuilder
+from table_format.kernels.file_index.range_bitmap import RangeBitmaps
 from table_format.model.data_file import DataFileMeta
 from table_format.model.types import BigIntType, BooleanType, DataField, DataType, IntType, MapType, VarCharType
 from table_format.options.declare import parse_group
@@ -169,6 +173,51 @@ def test_an_index_that_cannot_hold_a_value_is_left_out() -> None:
     length = head_length(data, path="f")
     assert length is not None
     assert {name: list(each) for name, each in decode_head(data[:length], path="f").items()} == {"s": ["bitmap"]}
+
+
+@pytest.mark.parametrize("pending_bytes", [1, 1 << 30], ids=["with each batch", "at the end"])
+def test_indexes_made_beside_the_encoding_are_the_same_and_leave_no_thread(
+    pending_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_writer, "_PENDING_BYTES", pending_bytes)
+    bucket = Bucket([PLAIN], {"file-index.range-bitmap.columns": "i", "file-index.bitmap.columns": "s"})
+    numbers = pa.array(range(30_000), pa.int64())
+    batch = pa.record_batch([numbers, pc.cast(pc.bit_wise_and(numbers, 7), pa.string())], names=["i", "s"])
+    threads = set(threading.enumerate())
+    writer = bucket.writer()
+    for start in (0, 15_000):
+        writer.write(batch.slice(start, 15_000))
+        assert set(threading.enumerate()) == threads
+    (file,) = writer.close()
+    assert set(threading.enumerate()) == threads
+    expected: dict[str, dict[str, bytes | None]] = {}
+    for column, name in (("s", "bitmap"), ("i", "range-bitmap")):
+        builder = INDEX_TYPES[name].builder(PLAIN.field(column).type, {})
+        builder.add(batch.column(column))
+        expected[column] = {name: builder.finish()}
+    assert index_of(bucket, file) == encode_file_index(expected)
+
+
+class _Failing:
+    """A builder for which there is no memory."""
+
+    def add(self, column: pa.Array) -> None:
+        message = f"no room for {len(column)} rows"
+        raise MemoryError(message)
+
+
+def test_an_index_that_fails_beside_the_encoding_fails_the_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RangeBitmaps, "builder", lambda *_: _Failing())
+    bucket = Bucket([PLAIN], {"file-index.range-bitmap.columns": "i"})
+    threads = set(threading.enumerate())
+    writer = bucket.writer()
+    numbers = pa.array(range(20_000), pa.int64())
+    writer.write(pa.record_batch([numbers, pa.nulls(20_000, pa.string())], names=["i", "s"]))
+    with pytest.raises(MemoryError, match="20000 rows"):
+        writer.close()
+    writer.abort()
+    assert bucket.names == []
+    assert set(threading.enumerate()) == threads
 
 
 def test_rows_without_a_key_of_a_map_are_null_in_its_bitmaps() -> None:

@@ -275,6 +275,45 @@ def test_a_null_in_a_not_null_column_is_refused() -> None:
         parquet_bytes(fields, a_batch(fields, [{"i": None}]))
 
 
+_WITH_PRECISE = RowType(fields=(DataField(3, "t", TimestampType(9, nullable=False)),))
+_STRICT = RowType(
+    fields=(
+        DataField(1, "x", IntType(nullable=False)),
+        DataField(2, "inner", _WITH_PRECISE.not_null()),
+        DataField(4, "texts", ArrayType(VarCharType(nullable=False), nullable=False)),
+        DataField(5, "map", MapType(VarCharType(nullable=False), BooleanType(nullable=False), nullable=False)),
+        DataField(6, "free", IntType()),
+    )
+)
+_STRICT_VALUE = {"x": 1, "inner": {"t": 5}, "texts": ["a", "b"], "map": [("k", True)], "free": None}
+
+
+@pytest.mark.parametrize(
+    ("data_type", "values"),
+    [
+        (_STRICT, [None, _STRICT_VALUE, None]),
+        (ArrayType(_STRICT), [[None, _STRICT_VALUE], None, [], [_STRICT_VALUE, None]]),
+        (MapType(VarCharType(nullable=False), _STRICT), [[("a", None), ("b", _STRICT_VALUE)], None]),
+        (RowType(fields=(DataField(9, "below", _STRICT),)), [None, {"below": None}, {"below": _STRICT_VALUE}]),
+    ],
+    ids=["row", "array", "map", "row below row"],
+)
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_null_row_may_have_fields_that_are_not_null(data_type: DataType, values: list[Any], first: int) -> None:
+    fields = [DataField(0, "c", data_type)]
+    column = pa.array(values, arrow_type(data_type)).slice(first)
+    data, written = parquet_bytes(fields, pa.RecordBatch.from_arrays([column], schema=arrow_schema(fields)))
+    assert written.row_count == len(values) - first
+    assert read_parquet(data, fields).column("c").to_pylist() == column.to_pylist()
+
+
+def test_a_null_that_shows_in_a_field_that_is_not_null_is_refused() -> None:
+    fields = [DataField(0, "c", RowType(fields=(DataField(1, "x", IntType(nullable=False)),)))]
+    batch = pa.RecordBatch.from_arrays([pa.array([None, {"x": None}], arrow_type(fields[0].type))], ["c"])
+    with pytest.raises(InvalidData, match="'x' is declared non-nullable but contains nulls"):
+        parquet_bytes(fields, batch)
+
+
 def test_columns_of_other_types_are_refused() -> None:
     fields = [DataField(0, "i", IntType())]
     with pytest.raises(InvalidData, match="int32"):

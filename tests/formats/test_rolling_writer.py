@@ -206,6 +206,33 @@ def test_the_statistics_mode_decides_about_value_columns_only(options: dict[str,
     assert deserialize_row([IntType()], file.key_stats.max_values) == (2,)
 
 
+@pytest.mark.parametrize(
+    ("options", "columns"),
+    [
+        ({}, ("v", "k", "b")),
+        ({"metadata.stats-mode": "none"}, ()),
+        ({"metadata.stats-mode": "none", "fields.v.stats-mode": "full"}, ("v",)),
+        ({"metadata.stats-keep-first-n-columns": "1"}, ("v",)),
+        ({"metadata.stats-keep-first-n-columns": "0", "fields.k.stats-mode": "counts"}, ("k",)),
+        ({"metadata.stats-mode.per.level": "0:none,5:full"}, ()),
+        ({"metadata.stats-mode.per.level": "5:none"}, ("v", "k", "b")),
+    ],
+)
+def test_dense_statistics_leave_columns_without_any_out(options: dict[str, str], columns: tuple[str, ...]) -> None:
+    rows = keyed_rows((1, 0, 0, None), (2, 1, 0, "a"))
+    (dense,) = Bucket([KEYED], {**options, "metadata.stats-dense-store": "true"}).write(rows)
+    (wide,) = Bucket([KEYED], options).write(rows)
+    assert (dense.value_stats_cols, wide.value_stats_cols) == (columns, None)
+    fields = {f.name: f.type for f in KEYED.fields}
+    full = dict(zip(fields, deserialize_row(list(fields.values()), wide.value_stats.max_values), strict=True))
+    counts = dict(zip(fields, wide.value_stats.null_counts, strict=True))
+    found = deserialize_row([fields[name] for name in columns], dense.value_stats.max_values)
+    assert found == tuple(full[name] for name in columns)
+    assert dense.value_stats.null_counts == tuple(counts[name] for name in columns)
+    assert all(counts[name] is None for name in fields if name not in columns)
+    assert dense.key_stats == wide.key_stats
+
+
 def test_zeros_and_nanoseconds_are_bounded_as_parquet_does() -> None:
     schema = a_schema(DataField(0, "x", DoubleType()), DataField(1, "t", TimestampType(precision=9)))
     batch = a_batch(schema.fields, [{"x": -0.0, "t": 5}, {"x": 0.0, "t": None}])

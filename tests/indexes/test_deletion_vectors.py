@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -43,8 +44,12 @@ def entry(name: str, **members: object) -> IndexManifestEntry:
     return IndexManifestEntry(FileKind.ADD, EMPTY_ROW, 3, replace(file, **members))  # type: ignore[arg-type]
 
 
-def located(*entries: IndexManifestEntry, beside_data: bool = False) -> dict[BucketId, dict[str, DeletionFile]]:
-    return deletion_files(entries, PATHS, lambda _partition: "dt=1", beside_data=beside_data)
+def in_table(_partition: bytes, bucket: int, name: str, *, beside_data: bool = False) -> str:
+    return PATHS.index_file("dt=1", bucket, name, beside_data=beside_data)
+
+
+def located(*entries: IndexManifestEntry) -> dict[BucketId, dict[str, DeletionFile]]:
+    return deletion_files(entries, in_table)
 
 
 # --- where they lie --------------------------------------------------------------------------------------------------
@@ -52,7 +57,7 @@ def located(*entries: IndexManifestEntry, beside_data: bool = False) -> dict[Buc
 
 def test_index_files_lie_in_the_index_directory_or_beside_the_data_or_elsewhere() -> None:
     def path_of(index: IndexManifestEntry, *, beside_data: bool = False) -> str:
-        return index_file_path(index, PATHS, lambda _partition: "dt=1", beside_data=beside_data)
+        return index_file_path(index, partial(in_table, beside_data=beside_data))
 
     assert path_of(entry("index-0")) == "/w/db.db/t/index/index-0"
     assert path_of(entry("index-0"), beside_data=True) == "/w/db.db/t/dt=1/bucket-3/index-0"
@@ -111,7 +116,7 @@ def test_index_files_of_java_are_decoded_and_encoded_to_the_same_bytes() -> None
     files, vectors, wide, unknown = 0, 0, 0, 0
     for where, table, index in stored_by_java():
         paths, io = table.store.paths, table.store.io
-        found = deletion_files([index], paths, table.facts.partitions.text, beside_data=False)
+        found = deletion_files([index], table.facts.index_path)
         named = {
             data_file: read_deletion_vector(io, file, row_count=1000)
             for data_file, file in found.get((index.partition, index.bucket), {}).items()

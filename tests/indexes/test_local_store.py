@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pytest
 
 from table_format.indexes.local_store import LocalStoreError, open_local_store
@@ -63,3 +65,27 @@ def test_a_directory_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(LocalStoreError, match=r"file/below: the local index cannot be opened.*'local-cache.dir'"):
         open_local_store(tmp_path / "file" / "below", "keys")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_directory_that_another_process_deletes_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    connect, deleted = duckdb.connect, list[Path]()
+
+    def after_a_deletion(path: str, **settings: Any) -> Any:
+        if len(deleted) < times:
+            deleted.append(Path(path).parent)
+            Path(path).parent.rmdir()
+        return connect(path, **settings)
+
+    monkeypatch.setattr(duckdb, "connect", after_a_deletion)
+    store = open_local_store(tmp_path / "table", "keys")
+    assert deleted == [tmp_path / "table"] * times
+    store.discard()
+
+
+def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "table").write_text("a file")
+    with pytest.raises(LocalStoreError, match=r"table: the local index cannot be opened .*'local-cache.dir'"):
+        open_local_store(tmp_path / "table", "keys")

@@ -257,3 +257,14 @@ def test_a_linked_directory_is_moved_as_a_link(tmp_path, target):
     with pytest.raises(FileExistsError):
         io.rename_directory(f"{outer}/link", f"{outer}/real")
     assert io.read(f"{outer}/link/f") == b"1"
+
+
+def test_a_scratch_file_must_be_new_and_is_not_made_durable(tmp_path, monkeypatch):
+    io = LocalFileIO()
+    io.make_directory(f"{tmp_path}/exchange")
+    with io.open_scratch(f"{tmp_path}/exchange/a") as file:
+        monkeypatch.setattr(os, "fsync", lambda _: pytest.fail("the file was synchronised"))
+        file.write(b"rows")
+    assert io.read(f"{tmp_path}/exchange/a") == b"rows"
+    with pytest.raises(FileExistsError):
+        io.open_scratch(f"{tmp_path}/exchange/a")

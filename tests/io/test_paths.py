@@ -215,9 +215,30 @@ def test_a_name_in_metadata_that_is_more_than_a_file_name_is_corruption(name):
         table.extra_files("", 0, data_file(extra_files=(name,)))
 
 
-def test_a_file_outside_the_table_is_refused():
+def test_a_file_outside_the_table_lies_where_its_external_path_says_and_so_does_what_belongs_to_it():
+    table = TablePaths("/w/db.db/t")
+    for scheme in ("", "file:", "file://"):
+        file = data_file(external_path=f"{scheme}/elsewhere/data-u-0.parquet", extra_files=("i.index",))
+        assert table.files_of("", 0, file) == ("/elsewhere/data-u-0.parquet", "/elsewhere/i.index")
+
+
+def test_a_file_in_another_file_system_is_refused():
     with pytest.raises(UnsupportedFeature, match="external-paths"):
-        TablePaths("/w/db.db/t").data_file("", 0, data_file(external_path="/elsewhere/data-u-0.parquet"))
+        TablePaths("/w/db.db/t").data_file("", 0, data_file(external_path="s3://elsewhere/data-u-0.parquet"))
+
+
+def test_an_external_path_that_names_another_file_is_corruption():
+    with pytest.raises(BadEncoding, match=r"data-u-0\.parquet"):
+        TablePaths("/w/db.db/t").data_file("", 0, data_file(external_path="/etc/passwd"))
+
+
+def test_only_files_in_directories_of_their_bucket_are_taken_for_the_table_s_own():
+    table = TablePaths("/w/db.db/t", data_directory="data")
+    own = "/e/data/p=1/bucket-0"
+    assert table.is_laid_out("p=1", 0, f"{own}/f")
+    assert table.is_laid_out("p=1", 0, f"{own}/0101/1111/0000/01010101/f")
+    for directory in ("/e/p=1/bucket-0", "/e/data/p=1/bucket-1", f"{own}/photos", f"{own}/0101/f"):
+        assert not table.is_laid_out("p=1", 0, f"{directory}/f")
 
 
 @pytest.mark.parametrize("text", ["..", "a/../..", "/a", "a/", "a//b"])
@@ -244,10 +265,11 @@ def test_names_of_users_are_checked_before_they_become_paths(name):
 
 def test_tags_and_branches_are_not_purely_numeric_and_no_branch_is_called_main():
     table = TablePaths("/w/db.db/t")
-    for make in (table.tag, table.branch_root, table.for_branch):
+    for make in (table.new_tag, table.branch_root, table.for_branch):
         with pytest.raises(InvalidIdentifier, match="numeric"):
             make("42")
     assert table.branch_root("main") == table.root
+    assert table.tag("42") == "/w/db.db/t/tag/tag-42", "a table of others may have one"
 
 
 @pytest.mark.parametrize("root", ["w/db.db/t", "/w/../t", "", "/w//t", "/w/t/"])

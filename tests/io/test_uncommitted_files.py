@@ -31,8 +31,8 @@ def test_what_cannot_be_deleted_is_logged_and_the_rest_is_deleted(caplog: pytest
     assert [file.name for file in store.list("/w")] == ["b"]
     [record] = caplog.records
     assert record.levelno == logging.WARNING
-    assert "/w/b" in record.message
-    assert "orphan" in record.message
+    assert "/w/b" in record.getMessage()
+    assert "orphan" in record.getMessage()
 
 
 @pytest.mark.parametrize("error", [ValueError("bad row"), KeyboardInterrupt(), GeneratorExit()])
@@ -91,7 +91,7 @@ def test_a_deletion_that_fails_does_not_hide_the_error_that_made_it_necessary(
     store.calm()
     assert table.scan().to_arrow().num_rows == 3
     if any(verb == "delete" for verb, _ in store.calls):
-        assert any("orphan" in record.message for record in caplog.records)
+        assert any("orphan" in record.getMessage() for record in caplog.records)
     # What stayed is an orphan, which the cleaning finds.
     table.remove_orphan_files(older_than_ms=1 << 60, nobody_else_writes=True)
     assert not table.remove_orphan_files(older_than_ms=1 << 60, dry_run=True, nobody_else_writes=True).files

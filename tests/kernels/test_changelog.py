@@ -19,7 +19,7 @@ def part(*rows: tuple[int, int, str | None, int]) -> pa.RecordBatch:
     kinds, keys, values, levels = zip(*rows, strict=True)
     columns = {"k": keys, "v": pa.array(values, pa.string())}
     return pa.record_batch(
-        {**columns, "_VALUE_KIND": pa.array(map(int, kinds), pa.int8()), "_LEVEL": pa.array(levels, pa.int8())}
+        {**columns, "_VALUE_KIND": pa.array(map(int, kinds), pa.int8()), "_LEVEL": pa.array(levels, pa.int32())}
     )
 
 

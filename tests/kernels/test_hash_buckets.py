@@ -151,3 +151,42 @@ def test_a_loaded_hash_has_the_first_of_its_buckets(files: list[tuple[int, list[
             first.setdefault(h, bucket)
     assert index.find(as_hashes(sorted(first))).tolist() == [first[h] for h in sorted(first)]
     assert index.counts == {b: sum(1 for found in first.values() if found == b) for b, _ in files}
+
+
+@given(
+    st.lists(st.lists(FEW, min_size=1, max_size=8, unique=True), min_size=1, max_size=5),
+    st.lists(st.lists(FEW, min_size=1, max_size=8), max_size=6),
+)
+@settings(deadline=None)
+def test_sorted_files_that_are_searched_give_the_buckets_of_those_that_were_taken_in(
+    files: list[list[int]], batches: list[list[int]]
+) -> None:
+    """Whatever moment they are taken in at."""
+    owner = {h: bucket for bucket, own in reversed(list(enumerate(files))) for h in own}
+    apart = [(bucket, as_hashes(sorted(h for h in owner if owner[h] == bucket))) for bucket in range(len(files))]
+    taken_in, rules = HashBuckets(), AssignRules(target_rows=5)
+    taken_in.load(apart)
+    expected = [assign(taken_in, as_hashes(batch), rules).tolist() for batch in batches]
+    for searches in (0, 3, 1000):
+        searched = HashBuckets()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(hash_buckets, "FILE_HASHES", 1)
+            patch.setattr(hash_buckets, "SEARCHES_PER_HASH", searches)
+            searched.load(apart)
+            assert [assign(searched, as_hashes(batch), rules).tolist() for batch in batches] == expected
+        assert searched.counts == taken_in.counts
+        for bucket in taken_in.counts:
+            assert searched.hashes_of(bucket).tolist() == taken_in.hashes_of(bucket).tolist()
+
+
+def test_few_rows_do_not_pay_for_all_keys_of_a_table() -> None:
+    files = [(bucket, np.arange(bucket, 400_000, 4, dtype=np.int32)) for bucket in range(4)]
+    index, rules = HashBuckets(), AssignRules(target_rows=200_000)
+    index.load(files)
+    assert index.nbytes == 4 * 400_000
+    assert assign(index, as_hashes([7, 400_001, 2]), rules).tolist() == [3, 0, 2]
+    # Four bytes for each hash that is searched, six for what came since.
+    assert index.nbytes == 4 * 400_000 + 6
+    for _ in range(5):
+        assign(index, files[0][1], rules)
+    assert index.nbytes == 6 * 400_001

@@ -69,6 +69,18 @@ class FixedClock:
         raise AssertionError
 
 
+class WatchedFileIO(MemoryFileIO):
+    """Remembers which files were opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: set[str] = set()
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        self.opened.add(path.rsplit("/", 1)[-1])
+        return super().open_input(path)
+
+
 @dataclass
 class Bucket:
     """``live`` are the files of the last commit; every change is checked as a commit would."""
@@ -151,7 +163,7 @@ class Bucket:
         assert file.row_count == len(keys) > 0
         assert (file.min_sequence_number, file.max_sequence_number) == (min(numbers), max(numbers))
         assert file.delete_row_count == sum(kind % 2 for kind in kinds)
-        assert [part[1] for key in key_ranges(self.schema)(file) for part in key] == [keys[0], keys[-1]]
+        assert [key[0][1] for key in key_ranges(self.schema)(file)] == [keys[0], keys[-1]]
 
     def reader(self) -> DataFileReader:
         return DataFileReader(self.store, self.schemas, self.schema, self.parsed)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from table_format.errors import MissingFile
-from table_format.model.data_file import FileSource
+from table_format.codecs.deletion_vector import DeletionVector
+from table_format.errors import BadEncoding, MissingFile
+from table_format.lsm.bucket_deletion_vectors import BucketDeletions, BucketVectors
+from table_format.lsm.compact import due_compaction, run_compaction
+from table_format.model.data_file import DataFileMeta, FileSource
 from tests.lsm.tables import A, Bucket, D
 
 WRITE_ONLY = {"write-only": "true"}
@@ -116,3 +121,34 @@ def test_a_compaction_that_fails_leaves_no_file_behind():
         bucket.compact()
     assert bucket.data_files == before
     assert bucket.live == live
+
+
+def with_damaged_values(bucket: Bucket, file: DataFileMeta) -> None:
+    """Damage the column ``v`` of a file."""
+    path = bucket.store.paths.data_file("", 0, file)
+    data = bytearray(bucket.store.io.read(path))
+    group = pq.read_metadata(pa.BufferReader(bytes(data))).row_group(0)
+    column = next(c for c in map(group.column, range(group.num_columns)) if c.path_in_schema == "v")
+    data[column.data_page_offset + column.total_compressed_size // 2] ^= 0xFF
+    bucket.store.io.overwrite(path, bytes(data))
+
+
+@pytest.mark.parametrize("producer", ["none", "lookup"])
+def test_only_the_keys_of_a_file_that_moves_up_are_read_to_mark_older_rows(producer: str) -> None:
+    bucket = Bucket({"deletion-vectors.enabled": "true"})
+    old = bucket.write(*((A, k, f"old {k}", 0) for k in range(0, 200, 2))).new_files[0].upgrade(5)
+    bucket.live = (old,)
+    (new,) = bucket.write((A, 3, "new", 0), (A, 4, "new", 0), (A, 198, "new", 0)).new_files
+    with_damaged_values(bucket, old)
+    with_damaged_values(bucket, new)
+    bucket.options = {**bucket.options, "changelog-producer": producer}
+    unit, vectors = due_compaction(bucket.files, bucket.levels), BucketVectors(bucket.files, BucketDeletions())
+    assert unit is not None
+    if producer == "lookup":
+        # The changelog has the older rows.
+        with pytest.raises(BadEncoding):
+            run_compaction(bucket.files, bucket.levels, unit, vectors)
+        return
+    result = run_compaction(bucket.files, bucket.levels, unit, vectors)
+    assert (result.before, result.after) == ((new,), (new.upgrade(4),))
+    assert vectors.of(old) == DeletionVector.of([2, 99])

@@ -20,7 +20,7 @@ from table_format.lsm.bucket_deletion_vectors import BucketDeletions, BucketVect
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.lookup import Lookup, LookupResult
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
-from tests.lsm.tables import SCHEMA, A, Bucket
+from tests.lsm.tables import SCHEMA, A, Bucket, WatchedFileIO, batch_of
 
 INDEXED = {"file-index.bloom-filter.columns": "k", "file-index.bloom-filter.k.items": "30"}
 FIELDS = (SEQUENCE_NUMBER, VALUE_KIND, *SCHEMA.fields)
@@ -48,6 +48,26 @@ def lookup(bucket: Bucket, deletion_vectors: BucketVectors | None = None) -> Loo
         key_range=key_ranges(SCHEMA),
         deletions=deletion_vectors,
     )
+
+
+@pytest.mark.parametrize("names", [("v",), ("v", "k")])
+def test_keys_that_are_no_single_number_are_found(names: tuple[str, ...]) -> None:
+    fields = tuple(replace(f, type=f.type.with_nullable(f.name not in names)) for f in SCHEMA.fields)
+    bucket = Bucket(schema=replace(SCHEMA, fields=fields, primary_keys=names))
+    message = bucket.write(*((A, k, f"{k:02}", 0) for k in range(0, 40, 2)))
+    bucket.live = tuple(file.upgrade(5) for file in message.new_files)
+    bucket.write(*((A, k, f"{k:02}", 0) for k in range(40)))
+    asked = batch_of([(A, k, f"{k:02}", 0) for k in (3, 4, 17, 38)], bucket.schema)
+    search = Lookup(
+        bucket.files,
+        bucket.levels.higher,
+        bucket.schema.fields,
+        key_files=bucket.levels.level0,
+        key_range=key_ranges(bucket.schema),
+    )
+    found = search.find(asked)
+    assert found is not None
+    assert (found.rows.column("k").to_pylist(), found.positions.tolist()) == ([4, 38], [2, 19])
 
 
 def keys(values: Sequence[int]) -> pa.RecordBatch:
@@ -113,18 +133,6 @@ def test_batches_of_keys_find_what_a_dictionary_would(
     for start in range(0, len(wanted), size):
         found += shown(search.find(keys(wanted[start : start + size])))
     assert found == [(key, expected[key]) for key in wanted if key in expected]
-
-
-class WatchedFileIO(MemoryFileIO):
-    """Remembers which files were opened."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.opened: set[str] = set()
-
-    def open_input(self, path: str) -> pa.NativeFile:
-        self.opened.add(path.rsplit("/", 1)[-1])
-        return super().open_input(path)
 
 
 def test_files_that_can_hold_none_of_the_keys_are_not_opened() -> None:
@@ -209,6 +217,30 @@ def test_other_columns_are_read_only_where_a_key_was_met() -> None:
     bucket.write((A, 4, "new", 0))
     with pytest.raises(BadEncoding):
         lookup(bucket).find(keys([4]))
+
+
+@pytest.mark.parametrize("start", [0, 30_000, 48_000])
+@pytest.mark.parametrize("old_rows", [MANY, 5_000])
+def test_of_many_keys_that_lie_together_only_their_surroundings_are_read(start: int, old_rows: int) -> None:
+    old_keys = range(0, 2 * MANY, 2 * MANY // old_rows)
+    new_keys = range(start, start + 2_000)
+    bucket = old_and_new(old_keys, new_keys, {"file.block-size": "20 kb"})
+    (old,) = (file for file in bucket.live if file.level == 5)
+    path = bucket.store.paths.data_file("", 0, old)
+    data = bytearray(bucket.store.io.read(path))
+    metadata = pq.read_metadata(pa.BufferReader(bytes(data)))
+    far = metadata.row_group(metadata.num_row_groups // 2 if start != 30_000 else 0).column(3)
+    data[far.data_page_offset + far.total_compressed_size // 2] ^= 0xFF
+    bucket.store.io.overwrite(path, bytes(data))
+    deletion_vectors = BucketVectors(bucket.files, BucketDeletions())
+    gone = next(at for at, key in enumerate(old_keys) if key >= start + 100)
+    deletion_vectors.mark_deleted(old, np.array([gone]))
+    search, expected = lookup(bucket, deletion_vectors), set(old_keys) & set(new_keys) - {old_keys[gone]}
+    found = [search.find(keys(new_keys[at : at + 700])) for at in range(0, len(new_keys), 700)]
+    rows = [row for result in found if result is not None for row in shown(result)]
+    assert rows == [(key, 5) for key in sorted(expected)]
+    positions = [at for result in found if result is not None for at in result.positions.tolist()]
+    assert [old_keys[at] for at in positions] == sorted(expected)
 
 
 @settings(max_examples=25, deadline=None)

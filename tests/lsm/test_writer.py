@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from table_format.model.data_file import FileSource
-from tests.lsm.tables import UA, A, Bucket, D, batch_of
+from tests.lsm.tables import UA, A, Bucket, D, WatchedFileIO, batch_of
 
 WRITE_ONLY = {"write-only": "true"}
 
@@ -126,3 +130,33 @@ def test_one_writer_can_serve_many_commits():
         bucket.commit(writer.prepare(compact=True))
     assert bucket.read("k", "v") == [(0, "9"), (1, "10"), (2, "11")]
     assert len(bucket.levels.runs) <= 5
+
+
+@pytest.mark.parametrize(
+    ("options", "reads_back"),
+    [
+        ({}, False),
+        ({"changelog-producer": "lookup"}, False),
+        ({"changelog-producer": "full-compaction"}, False),
+        ({"merge-engine": "partial-update"}, False),
+        ({"file.format": "avro"}, True),
+        ({"file.format": "orc"}, True),
+        ({"write-buffer-size": "1 b"}, True),
+    ],
+)
+def test_rows_that_were_just_flushed_are_read_back_only_where_they_may_differ(
+    options: dict[str, str], reads_back: bool
+) -> None:
+    io = WatchedFileIO()
+    bucket = Bucket(options)
+    bucket.store = replace(bucket.store, io=io)
+    bucket.write((A, 1, "a", 0), (A, 2, "b", 0), compact="full")
+    (old,) = bucket.live
+    writer = bucket.writer()
+    writer.write(batch_of([(A, 2, "c", 1), (A, 3, "d", 1)]))
+    io.opened.clear()
+    message = writer.prepare(compact="full")
+    assert old.file_name in io.opened
+    assert any(file.file_name in io.opened for file in message.new_files) == reads_back
+    bucket.commit(message)
+    assert bucket.read("k", "v") == [(1, "a"), (2, "c"), (3, "d")]

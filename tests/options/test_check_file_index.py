@@ -63,6 +63,14 @@ def test_a_setting_that_is_none(key: str, value: str) -> None:
     assert caught.value.key == key
 
 
+def test_a_setting_that_another_makes_idle_is_refused() -> None:
+    bitmap = "file-index.bitmap.i"
+    indexed = {"file-index.bitmap.columns": "i", f"{bitmap}.index-block-size": "1 kb"}
+    with pytest.raises(InvalidOption, match=r"would have no effect: it needs 'file-index.bitmap.i.version' = 2"):
+        check_creatable(table(**indexed, **{f"{bitmap}.version": "1"}))
+    check_creatable(table(**indexed))
+
+
 def test_maps_and_their_keys_have_settings() -> None:
     key = "file-index.bloom-filter.m"
     check_creatable(table(**{COLUMNS: "m[a],m[b]", f"{key}.items": "5", f"{key}[a].fpp": "0.5"}))

@@ -10,6 +10,7 @@ from table_format.errors import UnsupportedFeature
 from table_format.model.schema import TableSchema
 from table_format.model.types import (
     ArrayType,
+    CharType,
     DataField,
     DataType,
     IntType,
@@ -100,3 +101,17 @@ def test_tables_with_manifests_of_other_formats_are_read_and_not_written() -> No
     for operation in (Operation.WRITE, Operation.COMPACT):
         with pytest.raises(UnsupportedFeature, match=r"manifest\.format"):
             require(schema, options, operation)
+
+
+def test_a_char_that_orc_would_pad_to_a_megabyte_or_more_is_refused() -> None:
+    fields = (DataField(0, "c", CharType((1 << 20) + 1)),)
+    with pytest.raises(UnsupportedFeature, match=r"column 'c': CHAR\(1048577\) in ORC files .* VARCHAR or STRING"):
+        check_creatable(TableSchema(0, fields, 0, options={"file.format": "orc"}))
+    check_creatable(TableSchema(0, fields, 0))
+
+
+def test_postponed_rows_are_avro_in_the_compression_of_level_0() -> None:
+    fields = (DataField(0, "k", IntType(nullable=False)),)
+    options = {"bucket": "-2", "file.compression.per.level": "0:lz4"}
+    with pytest.raises(UnsupportedFeature, match="compression of avro files = 'lz4'"):
+        check_creatable(TableSchema(0, fields, 0, primary_keys=("k",), options=options))

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from table_format.errors import InvalidOption, InvalidSchema, TableFormatError
 from table_format.limits import MAX_COLUMNS
 from table_format.model.schema import TableSchema
-from table_format.model.types import BigIntType, DataField, IntType, MapType, RowType, VarCharType
+from table_format.model.types import (
+    BigIntType,
+    CharType,
+    DataField,
+    IntType,
+    MapType,
+    RowType,
+    VarBinaryType,
+    VarCharType,
+)
 from table_format.options.check_schema import check_schema
 
 
@@ -71,10 +82,34 @@ def test_a_key_without_partition_columns_takes_dynamic_buckets_and_no_sequence()
     check_schema(TableSchema(0, fields, 2, ("p",), ("k",)))
     with pytest.raises(InvalidOption, match=r"lacks the partition columns p: .* takes 'bucket' = -1"):
         check_schema(TableSchema(0, fields, 2, ("p",), ("k",), {"bucket": "2"}))
-    with pytest.raises(InvalidOption, match=r"'sequence.field'.*in different partitions the later one stands"):
+    with pytest.raises(InvalidOption, match=r"'sequence.field'.*in different partitions, the later one always wins"):
         check_schema(TableSchema(0, fields, 2, ("p",), ("k",), {"sequence.field": "v"}))
 
 
-def test_default_values_of_columns_are_not_supported() -> None:
-    with pytest.raises(TableFormatError, match="column 'a': default values"):
-        check_schema(TableSchema(0, (DataField(0, "a", IntType(), default_value="1"),), 0))
+def test_default_values_are_values_of_their_columns() -> None:
+    check_schema(TableSchema(0, (DataField(0, "a", IntType(), default_value="1"),), 0))
+    with pytest.raises(TableFormatError, match="column 'a': unsupported default value `x` for type INT"):
+        check_schema(TableSchema(0, (DataField(0, "a", IntType(), default_value="x"),), 0))
+
+
+def test_a_partition_column_of_bytes_needs_names_made_of_the_bytes() -> None:
+    fields = (field("k"), DataField(1, "pt", VarBinaryType(nullable=False)))
+    schema = TableSchema(0, fields, 1, partition_keys=("pt",))
+    with pytest.raises(InvalidSchema, match=r"'pt' is BYTES NOT NULL.*'partition.legacy-name' = 'false'"):
+        check_schema(schema)
+    check_schema(replace(schema, options={"partition.legacy-name": "false"}))
+
+
+def test_a_bucket_function_must_take_the_key_also_where_buckets_are_given_later() -> None:
+    fields = (DataField(0, "k", VarCharType(nullable=False)),)
+    options = {"bucket": "-2", "bucket-function.type": "mod"}
+    with pytest.raises(InvalidOption, match="'mod' takes one INT or BIGINT"):
+        check_schema(TableSchema(0, fields, 0, primary_keys=("k",), options=options))
+
+
+def test_a_row_kind_must_fit_its_column() -> None:
+    fields = (field("k", nullable=False), DataField(1, "kind", CharType(1)))
+    schema = TableSchema(0, fields, 1, primary_keys=("k",), options={"bucket": "1", "rowkind.field": "kind"})
+    with pytest.raises(InvalidOption, match=r"'kind' is CHAR\(1\), which no row kind fits into"):
+        check_schema(schema)
+    check_schema(replace(schema, fields=(fields[0], DataField(1, "kind", CharType(2)))))

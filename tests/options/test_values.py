@@ -8,6 +8,7 @@ from table_format.errors import InvalidOption
 from table_format.options import values
 from table_format.options.declare import parse_value
 from table_format.options.merge import MergeEngine
+from table_format.options.values import duration_within
 
 
 @pytest.mark.parametrize(
@@ -98,3 +99,12 @@ def test_a_boolean_is_true_or_false_and_nothing_else(text: str) -> None:
 def test_a_shown_value_parses_to_itself(parser: values.Parser[object], value: object, text: str) -> None:
     assert parser.show(value) == text
     assert parser(text) == value
+
+
+def test_a_duration_may_have_a_range() -> None:
+    parser = duration_within(100, 2_000)
+    assert [parser(text) for text in parser.edges] != []
+    assert (parser("100 ms"), parser("PT2S")) == (100, 2_000)
+    for text in ("99 ms", "0 ms", "3 s", "x"):
+        with pytest.raises(ValueError, match=text):
+            parser(text)

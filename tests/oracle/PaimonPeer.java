@@ -4,6 +4,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Constructor;
+import java.lang.reflect.Method;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.time.LocalDate;
@@ -41,6 +42,7 @@ import org.apache.paimon.index.HashBucketAssigner;
 import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.options.ExpireConfig;
 import org.apache.paimon.options.Options;
+import org.apache.paimon.predicate.FieldRef;
 import org.apache.paimon.predicate.Predicate;
 import org.apache.paimon.predicate.PredicateBuilder;
 import org.apache.paimon.reader.RecordReaderIterator;
@@ -56,6 +58,7 @@ import org.apache.paimon.table.Table;
 import org.apache.paimon.table.sink.BatchTableCommit;
 import org.apache.paimon.table.sink.BatchTableWrite;
 import org.apache.paimon.table.sink.BatchWriteBuilder;
+import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.RowKeyExtractor;
 import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.ReadBuilder;
@@ -127,6 +130,8 @@ public class PaimonPeer {
                 return write(request);
             case "compact":
                 return compact(request);
+            case "compact_tracked":
+                return compactTracked(request);
             case "history":
                 return history(request);
             case "kept":
@@ -183,8 +188,40 @@ public class PaimonPeer {
     private static ObjectNode alterTable(JsonNode request) throws Exception {
         List<SchemaChange> changes = new ArrayList<>();
         texts(request.get("options")).forEach((key, value) -> changes.add(SchemaChange.setOption(key, value)));
+        if (request.hasNonNull("changes")) {
+            for (JsonNode change : request.get("changes")) {
+                changes.add(columnChange(change));
+            }
+        }
         catalog(request).alterTable(Identifier.fromString(request.get("table").asText()), changes, false);
         return NODES.objectNode();
+    }
+
+    /** ``[kind, path, argument]``; version 0.9 has no paths into arrays and maps, so that methods are found by name. */
+    private static SchemaChange columnChange(JsonNode change) throws Exception {
+        String[] path = strings(change.get(1)).toArray(new String[0]);
+        JsonNode argument = change.get(2);
+        switch (change.get(0).asText()) {
+            case "type":
+                Class<?>[] types = {String[].class, DataType.class, boolean.class};
+                return made("updateColumnType", types, path, DataTypeJsonParser.parseDataType(argument), true);
+            case "nullable":
+                Class<?>[] flags = {String[].class, boolean.class};
+                return made("updateColumnNullability", flags, path, argument.asBoolean());
+            case "add":
+                Class<?>[] additions = {String[].class, DataType.class, String.class, SchemaChange.Move.class};
+                return made("addColumn", additions, path, DataTypeJsonParser.parseDataType(argument), null, null);
+            case "drop":
+                return made("dropColumn", new Class<?>[] {String[].class}, (Object) path);
+            case "rename":
+                return made("renameColumn", new Class<?>[] {String[].class, String.class}, path, argument.asText());
+            default:
+                throw new IllegalArgumentException("unknown change " + change);
+        }
+    }
+
+    private static SchemaChange made(String method, Class<?>[] types, Object... arguments) throws Exception {
+        return (SchemaChange) SchemaChange.class.getMethod(method, types).invoke(null, arguments);
     }
 
     private static ObjectNode snapshots(JsonNode request) throws Exception {
@@ -208,6 +245,12 @@ public class PaimonPeer {
         if (filters) {
             builder.withFilter(condition(request.get("filter"), new PredicateBuilder(type), type));
         }
+        if (request.hasNonNull("limit")) {
+            builder.withLimit(request.get("limit").asInt());
+        }
+        if (request.hasNonNull("first")) {
+            withTopN(builder, request.get("first"), type);
+        }
         ObjectNode answer = NODES.objectNode();
         ArrayNode columns = answer.putArray("columns");
         ArrayNode rows = answer.putArray("rows");
@@ -229,6 +272,25 @@ public class PaimonPeer {
         answer.put("files", files);
         answer.put("raw_splits", raw);
         return answer;
+    }
+
+    /** ``[column, direction, order of nulls, count]``; version 0.9 has no such thing, so that it is found by name. */
+    private static void withTopN(ReadBuilder builder, JsonNode first, RowType type) throws Exception {
+        String sorting = "org.apache.paimon.predicate.SortValue$";
+        @SuppressWarnings("unchecked")
+        Class<Enum> direction = (Class<Enum>) Class.forName(sorting + "SortDirection");
+        @SuppressWarnings("unchecked")
+        Class<Enum> nulls = (Class<Enum>) Class.forName(sorting + "NullOrdering");
+        Class<?> topN = Class.forName("org.apache.paimon.predicate.TopN");
+        String column = first.get(0).asText();
+        int at = type.getFieldIndex(column);
+        Object wanted = topN.getConstructor(FieldRef.class, direction, nulls, int.class)
+                .newInstance(
+                        new FieldRef(at, column, type.getTypeAt(at)),
+                        Enum.valueOf(direction, first.get(1).asText()),
+                        Enum.valueOf(nulls, first.get(2).asText()),
+                        first.get(3).asInt());
+        ReadBuilder.class.getMethod("withTopN", topN).invoke(builder, wanted);
     }
 
     /** Columns with the values they are to have; what is read may hold other rows too. */
@@ -344,8 +406,14 @@ public class PaimonPeer {
             }
             HashBucketAssigner assigner = assignerOf(table);
             RowKeyExtractor keys = assigner == null ? null : table.createRowKeyExtractor();
+            RowType type = table.rowType();
+            if (request.has("moved")) {
+                // What an UPDATE writes: rows with the ids they had, and numbers only where nothing has changed.
+                type = tracked(type, true);
+                write.getClass().getMethod("withWriteType", RowType.class).invoke(write, type);
+            }
             for (JsonNode row : request.get("rows")) {
-                GenericRow values = (GenericRow) toValue(row.get(1), table.rowType());
+                GenericRow values = (GenericRow) toValue(row.get(1), type);
                 values.setRowKind(RowKind.fromShortString(row.get(0).asText()));
                 if (assigner == null) {
                     write.write(values);
@@ -481,6 +549,34 @@ public class PaimonPeer {
             commit.commit(write.prepareCommit());
         }
         return NODES.objectNode();
+    }
+
+    /** Compacts an append table with row tracking as the jobs of Flink and Spark do; version 0.9 has no such tables. */
+    private static ObjectNode compactTracked(JsonNode request) throws Exception {
+        FileStoreTable table = table(request);
+        Class<?> coordinator = Class.forName("org.apache.paimon.append.AppendCompactCoordinator");
+        Object planning = coordinator.getConstructor(FileStoreTable.class, boolean.class).newInstance(table, false);
+        List<CommitMessage> messages = new ArrayList<>();
+        try (BatchTableCommit commit = table.newBatchWriteBuilder().newCommit()) {
+            for (Object task : (List<?>) coordinator.getMethod("run").invoke(planning)) {
+                Object write = table.store().newWrite("compaction");
+                write.getClass().getMethod("withWriteType", RowType.class).invoke(write, tracked(table.rowType(), false));
+                for (Method method : task.getClass().getMethods()) {
+                    if (method.getName().equals("doCompact")) {
+                        messages.add((CommitMessage) method.invoke(task, table, write));
+                    }
+                }
+            }
+            commit.commit(messages);
+        }
+        return NODES.objectNode();
+    }
+
+    /** The columns of a file that holds the ids of its rows. */
+    private static RowType tracked(RowType type, boolean changed) throws Exception {
+        return (RowType) Class.forName("org.apache.paimon.table.SpecialFields")
+                .getMethod("rowTypeWithRowTracking", RowType.class, boolean.class, boolean.class)
+                .invoke(null, type, false, changed);
     }
 
     // --- values: numbers as numbers, decimals as text, bytes as hex, times as ISO text ------------------------------

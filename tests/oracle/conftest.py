@@ -10,6 +10,7 @@ import pytest
 
 from tests.oracle.install import VERSIONS
 from tests.oracle.peer import DIRECTORY, PaimonPeer
+from tests.oracle.pypaimon_peer import READY, PyPaimonPeer
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -29,3 +30,12 @@ def peers() -> Iterator[Callable[[str], PaimonPeer]]:
 def paimon(request: pytest.FixtureRequest, peers: Callable[[str], PaimonPeer]) -> PaimonPeer:
     """The real Paimon, in each version."""
     return peers(request.param)
+
+
+@pytest.fixture(scope="session")
+def pypaimon() -> Iterator[PyPaimonPeer]:
+    """Paimon's own Python client."""
+    if not READY.exists():
+        pytest.skip("!!!!! pypaimon is not set up, nothing is checked with it: python -m tests.oracle.install !!!!!")
+    with PyPaimonPeer() as running:
+        yield running

@@ -16,6 +16,7 @@ from table_format.options.stream import ChangelogProducer
 from table_format.table.system.table import SystemTable
 from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.peer import PaimonPeer
+from tests.oracle.pypaimon_peer import PyPaimonPeer
 from tests.oracle.test_incremental import expected_plans, streamed
 from tests.support.dynamic_buckets import assert_sound
 from tests.support.json_rows import json_rows, sorted_rows
@@ -32,6 +33,7 @@ KINDS = ("+I", "+I", "+I", "+U", "-U", "-D")
 NAME = "db.t"
 STEPS = 7
 KEYS = 14
+_SHARE_OF_PYPAIMON = 1 / 3
 
 Row = list[Any]
 Change = list[Any]
@@ -67,9 +69,16 @@ class History:
     told: dict[int, list[Row]] = field(default_factory=dict)
     is_switched: bool = False
     has_unseen_rows: bool = False
+    pypaimon: PyPaimonPeer | None = None
+    """A third writer, of every third write; it adds rows and compacts nothing."""
+    compared: int = 0
+    """Snapshots at the end that both read equally."""
+    have_they_committed: bool = False
+    handed_over: int = 0
+    """Commits of the third writer."""
 
-    def run(self) -> int:
-        """All steps, with a comparison at the end and before anything is forgotten; the snapshots compared."""
+    def run(self) -> None:
+        """All steps, with a comparison at the end and before anything is forgotten."""
         self._create()
         switch_at = self.chance.randrange(2, STEPS + 3) if self.mode.switches else STEPS
         for number in range(STEPS):
@@ -78,9 +87,12 @@ class History:
             else:
                 self._step()
         self._compact(full=True)
-        compared = self._compare()
+        self.compared = self._compare()
         self._check_laws()
-        return compared
+        third = self._third_writer
+        if third is not None:
+            theirs = sorted_rows(third.read(self.warehouse, NAME))
+            assert theirs == sorted_rows(_rows_of(self._table())), "pypaimon reads other rows"
 
     # --- steps ------------------------------------------------------------------------------------------------------
 
@@ -119,6 +131,10 @@ class History:
 
     def _write(self, *, write_only: bool = False) -> None:
         rows = self._rows()
+        third = self._third_writer
+        if third is not None and self.chance.random() < _SHARE_OF_PYPAIMON:
+            self._write_by(third, [["+I", row] for _, row in rows])
+            return
         ours = self._is_ours()
         self.has_unseen_rows = write_only or self.has_unseen_rows
         options = {"write-only": "true"} if write_only else {}
@@ -127,6 +143,17 @@ class History:
             self._table().copy(options).append(as_table(rows))
         else:
             self.paimon.write(self.warehouse, NAME, rows, **options)
+            self.have_they_committed = True
+        self._note(rows)
+
+    def _write_by(self, pypaimon: PyPaimonPeer, rows: list[Change]) -> None:
+        self.steps.append(f"pypaimon writes {rows}")
+        self.has_unseen_rows = True
+        self.handed_over += 1
+        pypaimon.write(self.warehouse, NAME, [row for _, row in rows])
+        self._note(rows)
+
+    def _note(self, rows: list[Change]) -> None:
         for kind, row in rows:
             key = (row[0], row[1] if self.is_partitioned else "")
             self.state.pop(key, None)
@@ -142,6 +169,7 @@ class History:
             self._table().compact(full=full)
         else:
             self.paimon.compact(self.warehouse, NAME, full=full)
+            self.have_they_committed = True
 
     def _expire(self) -> None:
         self._compare()
@@ -214,6 +242,12 @@ class History:
         return (row[0], row[1] if self.is_partitioned else "")
 
     # --- material ---------------------------------------------------------------------------------------------------
+
+    @property
+    def _third_writer(self) -> PyPaimonPeer | None:
+        """pypaimon, which fails on the manifests of Paimon 0.9 (KeyError: '_VALUE_STATS_COLS')."""
+        is_shut_out = self.have_they_committed and self.paimon.version.startswith("0.")
+        return None if is_shut_out else self.pypaimon
 
     def _is_ours(self) -> bool:
         return self.chance.random() < 0.5

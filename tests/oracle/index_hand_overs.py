@@ -155,7 +155,9 @@ class HandOver:
                 }
             case "bitmap":
                 version = "1" if self.is_old else chance.choice("12")
-                return {f"{prefix}.version": version, f"{prefix}.index-block-size": chance.choice(("40 b", "16 kb"))}
+                size = chance.choice(("40 b", "16 kb"))
+                blocks = {f"{prefix}.index-block-size": size} if version == "2" else {}
+                return {f"{prefix}.version": version, **blocks}
             case "range-bitmap":
                 return {f"{prefix}.chunk-size": chance.choice(("0 b", "40 b", "16 kb"))}
         return {}

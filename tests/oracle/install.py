@@ -1,7 +1,8 @@
 """Fetches the real Apache Paimon for the interoperability tests: ``python -m tests.oracle.install [directory]``.
 
 Needs Java 17 with ``javac`` and Maven. The directory (default ``.oracle``) holds the jars, one compiled peer for each
-version, and an environment with the older Spark that runs Paimon 0.9.0. Running it again does nothing.
+version, an environment with the older Spark that runs Paimon 0.9.0, and one with pypaimon, Paimon's own Python client.
+Running it again does nothing. Without pypaimon, which it says, the tests that need it are skipped.
 Exits with 3 when Maven Central cannot be reached, so that a caller can skip loudly.
 """
 
@@ -17,6 +18,8 @@ VERSIONS = ("0.9.0", "1.4.2")
 BUNDLES = {version: f"org.apache.paimon:paimon-bundle:{version}" for version in VERSIONS}
 SPARK_CONNECTOR = "org.apache.paimon:paimon-spark-3.5:0.9.0"
 SPARK = "pyspark==3.5.9"
+PYPAIMON = "pypaimon==2.1.0"
+PYPAIMON_DIRECTORY = "pypaimon"
 LIBRARIES = (
     "org.apache.hadoop:hadoop-client-api:3.3.4",
     "org.apache.hadoop:hadoop-client-runtime:3.3.4",
@@ -52,6 +55,7 @@ def main(directory: Path) -> int:
     for version in VERSIONS:
         _compile(version, jars, directory / "classes" / version)
     _spark_environment(directory / "spark")
+    _pypaimon_environment(directory / PYPAIMON_DIRECTORY)
     print(f"the real Paimon is ready in {directory}")
     return 0
 
@@ -88,6 +92,17 @@ def _spark_environment(directory: Path) -> None:
     print(f"installing {SPARK}", flush=True)
     venv.create(directory, with_pip=True, clear=True)
     subprocess.run([directory / "bin" / "pip", "install", "-q", SPARK, "setuptools<81"], check=True)
+    (directory / "ready").touch()
+
+
+def _pypaimon_environment(directory: Path) -> None:
+    if (directory / "ready").exists():
+        return
+    print(f"installing {PYPAIMON}", flush=True)
+    venv.create(directory, with_pip=True, clear=True)
+    if subprocess.run([directory / "bin" / "pip", "install", "-q", PYPAIMON], check=False).returncode:
+        print(f"!!!!! {PYPAIMON} could not be installed; histories with it are NOT checked !!!!!", file=sys.stderr)
+        return
     (directory / "ready").touch()
 
 

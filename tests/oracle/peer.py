@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from tests.oracle.install import DEFAULT_DIRECTORY, class_path
+from tests.oracle.json_process import JsonProcess, PeerError
+
+__all__ = ["DIRECTORY", "PaimonPeer", "PeerError"]
 
 DIRECTORY = Path(os.environ.get("PAIMON_ORACLE_DIR", DEFAULT_DIRECTORY))
 _OPENED = ("java.base/java.nio", "java.base/java.lang", "java.base/java.util")
 
 
-class PeerError(Exception):
-    """The real Paimon refused or failed; the text holds its chain of exceptions."""
-
-
-class PaimonPeer:
+class PaimonPeer(JsonProcess):
     """``with PaimonPeer("1.4.2") as paimon: paimon.read(warehouse, "db.t")``."""
 
     def __init__(self, version: str) -> None:
@@ -27,13 +23,7 @@ class PaimonPeer:
         opens = [f"--add-opens={module}=ALL-UNNAMED" for module in _OPENED]
         options = ["-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC"]
         self.version = version
-        self._process = subprocess.Popen(
-            ["java", *options, *opens, "-cp", path, "PaimonPeer"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            encoding="utf-8",
-        )
+        super().__init__(f"the Java process of Paimon {version}", ["java", *options, *opens, "-cp", path, "PaimonPeer"])
 
     def read(self, warehouse: Path, table: str, **options: str) -> dict[str, Any]:
         """Columns and rows of the table, with dynamic options such as ``scan.snapshot-id``."""
@@ -54,6 +44,19 @@ class PaimonPeer:
     ) -> list[list[Any]]:
         """The rows that meet a condition: ``[operator, column, value...]`` or ``["and", condition...]``."""
         return self._call("read", warehouse, table, options=options or {}, filter=condition)["rows"]
+
+    def read_first(
+        self, warehouse: Path, table: str, column: str, direction: str, nulls: str, count: int
+    ) -> dict[str, Any]:
+        """What it reads for the first rows in an order, such as ``"DESCENDING", "NULLS_LAST"``: the engine cuts them.
+
+        ``rows`` has all that its reader gives, ``files`` how many files are in its plan.
+        """
+        return self._call("read", warehouse, table, options={}, first=[column, direction, nulls, count])
+
+    def read_limited(self, warehouse: Path, table: str, count: int) -> dict[str, Any]:
+        """What it reads for a limit, as ``read_first``."""
+        return self._call("read", warehouse, table, options={}, limit=count)
 
     def changes(self, warehouse: Path, table: str, options: dict[str, str] | None = None) -> list[list[Any]]:
         """Rows of a batch read of a table or system table, each ``[kind, values]``."""
@@ -80,6 +83,17 @@ class PaimonPeer:
         """Compact every bucket, in full or what is due, with dynamic options."""
         self._call("compact", warehouse, table, options=options or {}, full=full)
 
+    def write_moved(self, warehouse: Path, table: str, rows: list[list[Any]]) -> None:
+        """Commit rows of a table with row tracking that end with their ids and sequence numbers, or ``None``.
+
+        So does an UPDATE on Spark, which writes a row that it changes with its id and without a number.
+        """
+        self._call("write", warehouse, table, rows=rows, options={}, moved=True)
+
+    def compact_tracked(self, warehouse: Path, table: str) -> None:
+        """Compact an append table with row tracking, as the jobs of Flink and Spark do."""
+        self._call("compact_tracked", warehouse, table, options={"compaction.min.file-num": "2"})
+
     def history(self, warehouse: Path, table: str, *step: str | int) -> None:
         """A step on tags, branches, consumers or the history, such as ``"create_tag", "t1"``."""
         self._call("history", warehouse, table, step=[str(part) for part in step])
@@ -96,31 +110,9 @@ class PaimonPeer:
         """Set options of a table."""
         self._call("alter_table", warehouse, table, options=options)
 
-    def _call(self, operation: str, warehouse: Path, table: str, **request: Any) -> dict[str, Any]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        message = {"op": operation, "warehouse": str(Path(warehouse).absolute()), "table": table, **request}
-        self._process.stdin.write(json.dumps(message) + "\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line:
-            text = f"the Java process of Paimon {self.version} ended"
-            raise PeerError(text)
-        answer: dict[str, Any] = json.loads(line)
-        if "error" in answer:
-            raise PeerError(answer["error"])
-        return answer
+    def alter_columns(self, warehouse: Path, table: str, *changes: list[Any]) -> None:
+        """Change columns: ``["type", path, type]``, ``["nullable", path, flag]``, ``["add", path, type]`` ...
 
-    def close(self) -> None:
-        """End the process."""
-        self._process.stdin.close()  # type: ignore[union-attr]
-        self._process.stdout.close()  # type: ignore[union-attr]
-        self._process.wait(30)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        ... ``["drop", path]`` or ``["rename", path, name]``. Not of 0.9.0.
+        """
+        self._call("alter_table", warehouse, table, changes=list(changes))

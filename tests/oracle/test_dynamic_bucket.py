@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from table_format import Schema, Table, load_catalog
 from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.peer import PaimonPeer
 from tests.oracle.turns import Key, Rows, take_turn
-from tests.support.dynamic_buckets import assert_sound
+from tests.support.dynamic_buckets import assert_sound, index_of
 
 SCHEMA = pa.schema(
     [
@@ -90,3 +91,39 @@ def test_keys_in_sorted_buckets_are_found_by_both(
     assert {e.index_file.file_name for e in hashes if e.index_file.index_type == "HASH"} == {
         e.index_file.file_name for e in after if e.index_file.index_type == "HASH"
     }
+
+
+def sizes(table: Table) -> list[int]:
+    """The rows of each bucket."""
+    return sorted(sum(file.row_count for file in split.files) for split in table.scan().plan())
+
+
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_full_buckets_take_the_keys_beyond_the_limit(
+    peers: Callable[[str], PaimonPeer], tmp_path: Path, *, ours_first: bool
+) -> None:
+    """Which of the full buckets is left to chance by the real Paimon, and to the hash here; a key stays where it is."""
+    newest = peers("1.4.2")
+    table = open_table(tmp_path, {"dynamic-bucket.target-row-num": "2", "dynamic-bucket.max-buckets": "2"})
+    keys = [(k, "a", "p") for k in range(6)]
+    rows = pa.Table.from_pylist([dict(zip(SCHEMA.names, (*key, 1), strict=True)) for key in keys], schema=SCHEMA)
+    written = [["+I", [*key, 1]] for key in keys]
+    if ours_first:
+        table.append(rows)
+    else:
+        newest.write(tmp_path, "db.t", written)
+    found = sizes(table)
+    assert (len(found), sum(found), found[0] >= 2) == (2, 6, True)
+    index = index_of(table)
+    if ours_first:
+        newest.write(tmp_path, "db.t", written)
+    else:
+        table.append(rows)
+    assert index_of(table) == index
+    assert_sound(table, exact=True)
+
+
+def test_no_limit_of_buckets_is_none_for_both(peers: Callable[[str], PaimonPeer], tmp_path: Path) -> None:
+    table = open_table(tmp_path, {"dynamic-bucket.target-row-num": "2", "dynamic-bucket.max-buckets": "0"})
+    peers("1.4.2").write(tmp_path, "db.t", [["+I", [k, "a", "p", 1]] for k in range(6)])
+    assert sizes(table) == [2, 2, 2]

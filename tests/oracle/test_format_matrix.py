@@ -136,7 +136,8 @@ def test_every_compression_of_every_format_reads_equal(
     if (paimon.version, file_format, codec) in NO_CODEC:
         pytest.skip(f"Paimon {paimon.version} lacks {codec} in {file_format}")
     fields = [DataField(0, "id", IntType(nullable=False)), DataField(1, "s", VarCharType())]
-    options = {"file.format": file_format, "file.compression": codec, "file.compression.zstd-level": "9"}
+    level = {"file.compression.zstd-level": "9"} if codec == "zstd" else {}
+    options = {"file.format": file_format, "file.compression": codec, **level}
     table = our_table(tmp_path, fields, options, keyed=False)
     ids = range(3000)
     table.append(pa.table({"id": pa.array(ids, pa.int32()), "s": [f"text {i % 7}" for i in ids]}))

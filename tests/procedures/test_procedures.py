@@ -73,7 +73,7 @@ def test_compact_puts_rows_in_order(shop: Shop) -> None:
     [
         ({"order_strategy": "zorder"}, "order_strategy 'zorder' needs the argument 'order_by'"),
         ({"order_by": "id", "order_strategy": "none"}, "argument 'order_by' needs an order_strategy other than 'none'"),
-        ({"order_by": "id", "buckets": "1"}, "leave 'buckets' out"),
+        ({"order_by": "id", "buckets": "1"}, "remove 'buckets'"),
         ({"compact_strategy": "half"}, "argument 'compact_strategy': expected one of full, minor, found str 'half'"),
         ({"where": "id = 1"}, "'compact' has no argument 'where'"),
     ],

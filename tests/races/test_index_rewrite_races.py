@@ -14,7 +14,6 @@ from tests.support.tables import disk_warehouse, rows_of
 
 OPTIONS = {
     "commit.max-retries": "100",
-    "compaction.min.file-num": "2",
     "file-index.bitmap.columns": "id",
     "file-index.in-manifest-threshold": "100 b",
 }
@@ -25,7 +24,9 @@ def test_writers_compactions_and_rewrites_of_indexes_leave_every_row_in_place(
     tmp_path: Path, keys: tuple[str, ...]
 ) -> None:
     warehouse = disk_warehouse(tmp_path)
-    table = warehouse.table(primary_keys=keys, options={**OPTIONS, **({"bucket": "1"} if keys else {})})
+    table = warehouse.table(
+        primary_keys=keys, options={**OPTIONS, **({"bucket": "1"} if keys else {"compaction.min.file-num": "2"})}
+    )
     writers = [Worker(append_and_compact, str(tmp_path), who, 12) for who in range(2)]
     rewriter = Worker(declare_and_rewrite_indexes, str(tmp_path), 12)
     assert [worker.reports() for worker in writers] == [list(range(12))] * 2

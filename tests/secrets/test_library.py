@@ -29,11 +29,7 @@ from table_format.secrets import MASK, Secret, is_secret_key
 from tests.secrets.test_patterns import SECRET_KEYS, TEXTS
 from tests.support.canaries import canary, leaks, leaks_in, pickled, texts_of
 
-CATALOG_OPTIONS: tuple[AnyOption, ...] = (
-    *declared_in(CatalogOptions),
-    *catalog_options.REFUSED,
-    *catalog_options.HINTS,
-)
+CATALOG_OPTIONS: tuple[AnyOption, ...] = (*declared_in(CatalogOptions), *catalog_options.REFUSED)
 COLUMNS = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string())])
 HUSH = canary("hush")
 URI = f"s3://key:{HUSH}@bucket/warehouse"

@@ -35,7 +35,7 @@ from tests.simulation.writers import abort
 
 
 def compactor(p: Process) -> None:
-    """Again and again make one file of a bucket's files, or lift a file to the top without writing it anew."""
+    """Again and again make one file of a bucket's files, or lift a file to the top without writing it again."""
     durable = p.actor.durable
     durable.setdefault("begun", 0)
     while durable["begun"] < 2 * p.settings.jobs:

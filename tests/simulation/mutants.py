@@ -231,13 +231,13 @@ def _remove_lifted_files(delta):
     return [entry for entry in delta if entry.kind is FileKind.DELETE]
 
 
-def _newest_first(self, table_store) -> None:
+def _newest_first(self, table_store, threads) -> None:
     for path in reversed(self.snapshots):
         table_store.io.delete(path)
-    APPLY(self, table_store)
+    APPLY(self, table_store, threads)
 
 
-def _snapshots_without_files(self, table_store) -> None:
+def _snapshots_without_files(self, table_store, _threads) -> None:
     for path in self.manifests:
         table_store.io.delete(path)
 

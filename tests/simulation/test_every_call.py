@@ -137,7 +137,7 @@ OPERATIONS = [
     *(
         Operation(
             f"upsert with {' and '.join(options.values())}",
-            # What was committed and not compacted is compacted by whoever comes next.
+            # What was committed and not compacted is compacted by the next writer.
             lambda t: (
                 t.append(rows((1, "a", 11), (4, "b", 40)), commit_user=USER, identifier=1),
                 t.compact(full=True),
@@ -203,9 +203,8 @@ def world(operation: Operation) -> MemoryFileIO:
     catalog = load_catalog({"warehouse": "/w"}, file_io=memory, runtime=runtime())
     catalog.create_database("db")
     options = {
-        "num-sorted-run.compaction-trigger": "3",
         "manifest.merge-min-count": "3",
-        **({"bucket": "1"} if operation.keyed else {}),
+        **({"bucket": "1", "num-sorted-run.compaction-trigger": "3"} if operation.keyed else {}),
         **operation.options,
     }
     keys = operation.keys if operation.keyed else ()

@@ -106,7 +106,7 @@ def test_a_fault_at_create_has_its_effect_and_its_answer(kind, happened, answer)
         (FaultKind.PARTIAL, ["/.f.00000000-0000-4000-8000-000000000001.tmp"]),
     ],
 )
-def test_a_crash_ends_the_process_which_begins_anew_with_what_is_durable(kind, left):
+def test_a_crash_ends_the_process_which_begins_again_with_what_is_durable(kind, left):
     seen = []
 
     def body(io, actor):

@@ -124,7 +124,7 @@ class Job:
                 except KINDS:
                     self.interrupts += 1
                 except InvalidInputError as error:
-                    if "begin with a new write" not in str(error):
+                    if "create a new write" not in str(error):
                         raise
                     self._write = self._table.new_write("job", compactor=self._compactor)
 

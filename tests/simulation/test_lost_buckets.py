@@ -120,7 +120,7 @@ def before_every_opening(
     ],
 )
 def test_a_compaction_drops_what_another_took_and_goes_on(keyed: bool, options: dict[str, str], full: bool) -> None:
-    start = a_world(keyed, {"compaction.min.file-num": "2", **options})
+    start = a_world(keyed, {**({} if keyed else {"compaction.min.file-num": "2"}), **options})
     expected = settled(copy_of(start))
     lost = []
 
@@ -135,7 +135,7 @@ def test_a_compaction_drops_what_another_took_and_goes_on(keyed: bool, options: 
 
     openings = before_every_opening(start, run, take_away)
     assert openings > 3
-    assert any("begin again" in bucket.reason for bucket in lost)
+    assert any("start again" in bucket.reason for bucket in lost)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,8 @@ def test_a_stream_of_writes_gives_its_compactions_up(options: dict[str, str], be
         opened(memory).compact(full=True)
         assert [row for row in state(memory) if row[0] != 7] == expected
 
-    assert before_every_opening(start, run, take_away) > 3
+    # A file that was just written is not read back, so as few as one opening for each write is left.
+    assert before_every_opening(start, run, take_away) >= 3
 
 
 def test_a_compaction_of_rows_nobody_committed_does_not_take_their_loss_for_a_conflict() -> None:
@@ -184,7 +185,7 @@ def test_a_compaction_of_rows_nobody_committed_does_not_take_their_loss_for_a_co
         for number in range(5):
             write.write(rows((1, "a", number)))
 
-    with pytest.raises(InvalidInputError, match="which this write handed over, was deleted"):
+    with pytest.raises(InvalidInputError, match="a file of this write, was deleted"):
         until_compacted()
 
 

@@ -84,7 +84,7 @@ class Run:
 
             report = compact(facts, f"{actor.name} {self.world.now_ms}", full=full, perform=one_by_one)
             self.seen["compacted"] += len(report.buckets)
-            self.seen["expired under way"] += sum("begin again" in bucket.reason for bucket in report.dropped)
+            self.seen["expired under way"] += sum("start again" in bucket.reason for bucket in report.dropped)
 
     def expirer(self, actor: Actor) -> None:
         while not self.is_written:

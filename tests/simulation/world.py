@@ -84,7 +84,7 @@ class World:
         self._running = False
 
     def add_actor(self, name: str, body: Callable[[Actor], None], faults: FaultSource | None = None) -> Actor:
-        """Add an actor that begins at once; after a crash ``body`` is called anew with the same ``durable``."""
+        """Add an actor that begins at once; after a crash ``body`` is called again with the same ``durable``."""
         actor = Actor(name, len(self.actors), body, faults or NoFaults())
         self.actors[name] = actor
         self._start(actor)

@@ -1,4 +1,4 @@
-"""Actors that add rows: streaming jobs that go on from a checkpoint, and batch jobs that begin anew."""
+"""Actors that add rows: streaming jobs that go on from a checkpoint, and batch jobs that begin again."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def write_checkpoint(p: Process) -> bool:
     identifier = durable["next"]
     if durable.get("prepared") == identifier:
         return True
-    # The rows depend on the job alone: whoever writes them again after a crash writes the same.
+    # The rows depend on the job alone: after a crash they are written again as they were.
     rng = random.Random(f"{p.world.seed}/{user}/{identifier}")
     rows = draw_rows(rng)
     since = p.committer(user).latest_id()

@@ -3,14 +3,59 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
-from table_format import Schema
+from table_format import Insert, Schema, Update
 from table_format.errors import InvalidData
-from table_format.spark import paimon
+from table_format.options.spark_read import MERGED_READ, MergedRead
+from table_format.spark import Lake, paimon
+from table_format.spark.write.unmeasured import MAX_BYTES, in_unmeasured_batches
+from tests.queries.bounds import bounds_of
 from tests.support.spark_session import SETTINGS, prepare_environment
+
+
+def absent_rows(lake: Lake) -> list[int]:
+    """How many rows meet conditions that fail on rows which are deleted or superseded."""
+    counts = []
+    for name, keys, options in (
+        ("marked", [], {"deletion-vectors.enabled": "true"}),
+        ("merged", ["id"], {"bucket": "1", "write-only": "true"}),
+    ):
+        schema = pa.schema([pa.field("id", pa.int64(), nullable=not keys), ("i", pa.int32()), ("s", pa.string())])
+        lake.catalog.create_table(f"s.{name}", Schema.from_arrow(schema, keys, options=options))
+        table = lake.catalog.load_table(f"s.{name}")
+        table.append(pa.table({"id": range(4), "i": [0] * 4, "s": ["x"] * 4}, schema=schema))
+        table.append(pa.table({"id": range(2), "i": [5] * 2, "s": ["7"] * 2}, schema=schema))
+        table.delete("i = 0")
+        frame = lake.table(f"s.{name}")
+        counts += [frame.where("10 / i > 1").count(), frame.where("cast(s as int) >= 1").count()]
+        counts.append(lake.table(f"s.{name}", columns=["i"], filter="id < 9").where("10 % i = 0").count())
+    return counts
+
+
+def rows_of_many_to_compare(lake: Lake) -> Iterator[list[Any]]:
+    """The merged rows, read in each way, where there are more to compare than the client compares itself."""
+    with bounds_of({"MAX_ROWS_IN_DRIVER": 10, "max_bytes": 0}):
+        for way in MergedRead:
+            frame = lake.table("s.t", **{MERGED_READ.key: way.value})
+            yield frame.where("id >= 10").groupBy("v").count().collect()
+
+
+def streamed(lake: Lake, checkpoint: Path) -> tuple[list[int], int, int]:
+    """The micro-batches of a query that is started twice, and the rows and snapshots that it has written."""
+    lake.sql("CREATE TABLE s.copy (id BIGINT, n INT)")
+    found = []
+    for _ in range(2):
+        rows = lake.read_stream("s.a")
+        query = lake.write_stream(rows, "s.copy", checkpoint=str(checkpoint), trigger={"availableNow": True})
+        query.awaitTermination()
+        found += [progress["batchId"] for progress in query.recentProgress]
+        lake.write(lake.spark.range(7, 9).selectExpr("id", "CAST(id AS INT) AS n"), "s.a")
+    return found, lake.table("s.copy").count(), lake.table("s.copy$snapshots").count()
 
 
 def main(warehouse: Path) -> None:
@@ -26,10 +71,17 @@ def main(warehouse: Path) -> None:
     lake.catalog.create_database("s")
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string())])
     lake.catalog.create_table("s.t", Schema.from_arrow(schema, ["id"], options={"bucket": "2", "write-only": "true"}))
+    columns = pa.schema([("id", pa.int64()), ("n", pa.int32())])
+    marks = {"deletion-vectors.enabled": "true"}
+    lake.catalog.create_table("s.a", Schema.from_arrow(columns, options=marks))
+    lake.write(spark.range(4).selectExpr("id", "CAST(id AS INT) AS n"), "s.a")
     lake.write(spark.range(50).selectExpr("id", "'a' AS v"), "s.t")
     lake.write(spark.range(40, 60).selectExpr("id", "'b' AS v"), "s.t", commit_user="u", identifier=1)
     merged = lake.table("s.t", filter="id >= 10")
     print("merged", sorted(merged.groupBy("v").count().collect()))
+    by_positions = lake.table("s.t", **{MERGED_READ.key: "positions"}).where("id >= 10")
+    print("by positions", sorted(by_positions.groupBy("v").count().collect()))
+    print("many to compare", *(dict(sorted(rows)) for rows in rows_of_many_to_compare(lake)))
     try:
         lake.write(spark.sql("SELECT CAST(NULL AS BIGINT) AS id, 'x' AS v"), "s.t")
     except InvalidData as error:
@@ -45,7 +97,35 @@ def main(warehouse: Path) -> None:
     print("joined", spark.sql("SELECT commit_kind, schema_id FROM snapshots JOIN schemas USING (schema_id)").first())
     print("empty", lake.table("s.t$table_indexes").count())
     print("audited", lake.table("s.t$audit_log", columns=["rowkind"], filter="id = 7").collect())
+    source = spark.createDataFrame([(1, "m"), (99, "new")], "id long, v string")
+    clauses = {"when_matched": Update(), "when_not_matched": Insert()}
+    print(
+        "changed", lake.merge("s.t", source, on="t.id = s.id", **clauses).updated, lake.delete("s.t", "id < 9").deleted
+    )
+    try:
+        lake.update("s.a", {"n": "n + 5000000000"}, "id = 0")
+    except InvalidData as error:
+        print("too large", error)
+    print("marked", lake.update("s.a", {"n": "n + 1"}, "id = 2").updated, sorted(lake.table("s.a").collect()))
+    numbered = spark.range(0, 5000, 1, 1).selectExpr("id", "'x' AS v")
+    print("batches", in_unmeasured_batches(numbered, row_counts), MAX_BYTES in spark.conf.getAll, row_counts(numbered))
+    for way in ("shuffle", "storage", "none"):
+        rows = numbered.selectExpr("id", f"'{way}' AS v")
+        lake.write(rows, "s.t", parallelism=2, options={"spark.write.exchange": way})
+        print(way, lake.table("s.t").groupBy("v").count().collect())
+    lake.write(spark.range(3).selectExpr("id", "repeat('w', 300000) AS v"), "s.t")
+    print("wide", lake.table("s.t").where("length(v) = 300000").count())
+    print("absent", *absent_rows(lake))
+    print("streamed", *streamed(lake, warehouse.parent / "checkpoint"))
     spark.stop()
+
+
+def row_counts(frame: Any) -> list[int]:
+    def counts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.record_batch([pa.array([batch.num_rows])], names=["n"])
+
+    return [row.n for row in frame.mapInArrow(counts, "n long").collect()]
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def test_a_rescale_runs_in_tasks_and_makes_one_snapshot(lake: TestLake) -> None:
     rows = [(dt, i, f"{dt}{i}") for dt in "ab" for i in range(50)]
     lake.write(rows, DDL)
     lake.lake.catalog.alter_table("s.t", SetOption("bucket", "4"))
-    with pytest.raises(BucketCountChanged, match=r"of s\.t was written with 2 buckets and the table has 4 now"):
+    with pytest.raises(BucketCountChanged, match=r"of s\.t was written with 2 buckets, and the table now has 4"):
         lake.write([("a", 1, "new")], DDL)
     made = []
     # Two partitions, two remainders, two buckets each: every task writes one bucket.

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql.types import LongType, StructType
 
 from table_format.errors import SchemaChanged, TableReplaced
 from table_format.model.schema_change import AddColumn, AlterColumnType, SetOption
@@ -24,6 +25,7 @@ pytestmark = pytest.mark.spark
 
 BIG = (1 << 40) + 7
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.int32())])
+OF_V = StructType().add("v", LongType())
 DDL = "id long, v int"
 NEW_DDL = "id long, v long, c long"
 EXPECTED = [(1, 1, None), (2, 2, None), (3, BIG, 33), (4, BIG, 44)]
@@ -97,7 +99,7 @@ def test_readers_never_narrow(lake: TestLake) -> None:
     with pytest.raises(SchemaChanged):
         stale.scan().plan()
     with pytest.raises(SchemaChanged):
-        PaimonReader(stale, ["v"]).partitions()
+        PaimonReader(stale, OF_V, parallelism=1).partitions()
     narrow = stale.scan(columns=["id"])
     assert rows_of(frame_of(lake.spark, stale.facts, narrow.plan())) == [(1,), (2,), (3,), (4,)]
 
@@ -142,7 +144,7 @@ def test_nothing_of_a_dropped_table_gets_into_the_next(lake: TestLake) -> None:
         with pytest.raises(TableReplaced):
             spark_jobs(lake, old)[job]()
     with pytest.raises((TableReplaced, PySparkException)):
-        PaimonReader(old, ["v"]).partitions()
+        PaimonReader(old, OF_V, parallelism=1).partitions()
     assert lake.files() == before
     assert rows_of(lake.lake.table("s.t")) == [(7, 7)]
     assert [s.id for s in new.snapshots()] == [1]

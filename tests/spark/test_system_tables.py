@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from table_format.errors import ColumnNotFound, UnsupportedFeature
+from table_format.errors import ColumnNotFound, InvalidOption
 from table_format.model.predicate import Literal
 from table_format.model.schema_change import AddColumn
 from table_format.model.types import IntType
-from table_format.table.system.registry import SYSTEM_TABLES
-from tests.spark.lakes import TestLake, rows_of
+from tests.spark.lakes import TestLake, a_lake, rows_of
+from tests.support.golden import golden_case
+from tests.support.system_tables import OF_EVERY_TABLE
 
 pytestmark = pytest.mark.spark
 
@@ -42,7 +43,7 @@ def test_snapshots_join_the_schemas_they_were_made_with(written: TestLake) -> No
     assert '"name":"n"' in fields
 
 
-@pytest.mark.parametrize("title", sorted(SYSTEM_TABLES))
+@pytest.mark.parametrize("title", OF_EVERY_TABLE)
 def test_every_system_table_is_a_frame_with_its_rows(written: TestLake, title: str) -> None:
     frame = written.lake.table(f"s.t${title}")
     table = written.lake.catalog.load_table(f"s.t${title}")
@@ -60,7 +61,7 @@ def test_filters_and_columns_are_given_to_the_system_table_or_to_its_frame(writt
     assert rows_of(same) == [(0, 1)]
     with pytest.raises(ColumnNotFound):
         written.lake.table("s.t$files", columns=["nope"])
-    with pytest.raises(UnsupportedFeature, match="row_tracking"):
+    with pytest.raises(InvalidOption, match=r"row-tracking\.enabled"):
         written.lake.table("s.t$row_tracking")
 
 
@@ -88,3 +89,12 @@ def test_the_tables_of_sys_are_frames(written: TestLake) -> None:
     ((warehouse,),) = rows_of(written.lake.table("sys.catalog_options", columns=["value"], filter="key = 'warehouse'"))
     assert warehouse == str(written.warehouse)
     assert written.lake.table("sys.tables").count() == 1
+
+
+def test_rows_with_their_ids_are_read_by_tasks_and_in_sql(spark: Any, tmp_path: Any) -> None:
+    golden = golden_case("append_row_tracking").writable_copy(tmp_path)
+    lake = a_lake(spark, golden).lake
+    frame = lake.table("db.t$row_tracking", columns=["id", "_ROW_ID"], filter="_ROW_ID >= 16")
+    assert rows_of(frame) == [(16, 16), (17, 17)]
+    query = "SELECT _SEQUENCE_NUMBER, count(*), max(_ROW_ID) FROM db.`t$row_tracking` GROUP BY _SEQUENCE_NUMBER"
+    assert rows_of(lake.sql(query)) == [(1, 6, 5), (2, 6, 11), (3, 6, 17)]

@@ -14,7 +14,7 @@ def index_of(table: Table, partition: bytes | None = None) -> dict[int, list[int
     entries = hash_entries(() if snapshot is None else facts.manifests.index_entries(snapshot))
     found = entries.get(partition, {}) if partition is not None else next(iter(entries.values()), {})
     return {
-        bucket: sorted(read_hashes(facts.store, entry, facts.partitions.text).tolist())
+        bucket: sorted(read_hashes(facts.store, entry, facts.index_path).tolist())
         for bucket, entry in sorted(found.items())
     }
 

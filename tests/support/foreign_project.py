@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import sysconfig
 import venv
+import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
+from email import message_from_bytes
+from email.message import Message
+from importlib.metadata import distributions
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from packaging.requirements import Requirement
 
-_COMMANDS = {"dagster": "dagster._cli:main", "dg": "dagster_dg_cli.cli:main"}
+from tests.support.linked_packages import closure, link_packages
+
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -44,21 +50,58 @@ def build_wheel(target: Path) -> Path:
     return wheel
 
 
-def environment_with(wheel: Path, root: Path) -> ForeignEnvironment:
-    """A new environment with the wheel installed, and with the packages of this one.
+def build_sdist(target: Path) -> Path:
+    """The source distribution of this repository."""
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(target)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (sdist,) = target.glob("*.tar.gz")
+    return sdist
 
-    Those are on the path as a plain directory, whose ``.pth`` files Python does not read: the editable install of this
-    repository is one of them.
+
+def environment_with(wheel: Path, root: Path, *, extras: Sequence[str], also: Sequence[str] = ()) -> ForeignEnvironment:
+    """A new environment with the wheel, what its core and some extras need, and ``also`` other requirements.
+
+    The wheel is installed; the other packages are links to those of this environment.
     """
     venv.create(root, with_pip=False, symlinks=True)
-    (packages,) = root.glob("lib/python*/site-packages")
-    install = ["install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target", str(packages), str(wheel)]
-    subprocess.run([sys.executable, "-m", "pip", *install], check=True, capture_output=True)
-    (packages / "dependencies.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    (site,) = root.glob("lib/python*/site-packages")
+    install = ["install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target", str(site)]
+    subprocess.run([sys.executable, "-m", "pip", *install, str(wheel)], check=True, capture_output=True)
+    packages = closure([*_requirements(_metadata(wheel), extras), *also])
+    link_packages(packages, site)
     environment = ForeignEnvironment(root)
-    for name, target in _COMMANDS.items():
-        module, _, function = target.partition(":")
-        script = root / "bin" / name
-        script.write_text(f"#!{environment.python}\nfrom {module} import {function}\n{function}()\n")
-        script.chmod(0o755)
+    for distribution in (*distributions(path=[str(site)], name="paimon-lakehouse"), *packages):
+        for script in distribution.entry_points.select(group="console_scripts"):
+            path = root / "bin" / script.name
+            path.write_text(f"#!{environment.python}\nfrom {script.module} import {script.attr}\n{script.attr}()\n")
+            path.chmod(0o755)
     return environment
+
+
+def link_extra(wheel: Path, extra: str, directory: Path) -> None:
+    """Link what an extra needs, and the core does not, into a directory that a test puts on the path."""
+    core = {found.name for found in closure(_requirements(_metadata(wheel), []))}
+    packages = closure(_requirements(_metadata(wheel), [extra]))
+    link_packages((found for found in packages if found.name not in core), directory)
+
+
+def declared_extras(wheel: Path) -> frozenset[str]:
+    """The extras of the wheel."""
+    return frozenset(_metadata(wheel).get_all("Provides-Extra"))
+
+
+def _metadata(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return message_from_bytes(archive.read(name))
+
+
+def _requirements(metadata: Message, extras: Sequence[str]) -> list[str]:
+    """What the distribution needs with those extras."""
+    needed: list[str] = []
+    for text in metadata.get_all("Requires-Dist", ()):
+        requirement = Requirement(text)
+        marker, requirement.marker = requirement.marker, None
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):
+            needed.append(str(requirement))
+    return needed

@@ -65,10 +65,11 @@ class NoChance:
 
 class CountedIds:
     def __init__(self) -> None:
-        self._count: Iterator[int] = count(1)
+        self._count = 0
 
     def uuid(self) -> str:
-        return f"00000000-0000-0000-0000-{next(self._count):012d}"
+        self._count += 1
+        return f"00000000-0000-0000-0000-{self._count:012d}"
 
 
 class HookedFileIO:

@@ -189,6 +189,8 @@ CALLS: Final[Mapping[str, Call]] = {
         _of_catalog("drop_database"), {"name": "db", "ignore_if_not_exists": False, "cascade": False}
     ),
     "load_table": Call(_of_catalog("load_table"), {"name": TABLE}),
+    "load_any": Call(_of_catalog("load_any"), {"name": TABLE}),
+    "load_system_table": Call(_of_catalog("load_system_table"), {"name": f"{TABLE}$files"}),
     "create_table": Call(
         _created,
         {

@@ -58,7 +58,7 @@ class Reachable:
         if snapshot.index_manifest is not None:
             self.needed.add(facts.store.paths.manifest(snapshot.index_manifest))
             for entry in facts.manifests.index_entries(snapshot):
-                self.needed.add(facts.store.paths.index(entry.index_file.file_name))
+                self.needed.add(facts.index_path(entry.partition, entry.bucket, entry.index_file.file_name))
         if snapshot.statistics is not None:
             self.needed.add(facts.store.paths.statistics(snapshot.statistics))
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from dagster_paimon.resources.java import default_launchers, find_java
+from table_format.java import default_launchers, find_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,13 +34,13 @@ def prepare_environment() -> None:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 
 
-def local_session(scratch: Path) -> SparkSession:
-    """The session, made by the first call."""
+def local_session(scratch: Path, more: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
+    """The session, made by the first call, with these settings and more."""
     prepare_environment()
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[2]").appName("tests")
-    for key, value in SETTINGS.items():
+    for key, value in {**SETTINGS, **more}.items():
         builder = builder.config(key, value)
     builder = builder.config("spark.local.dir", str(scratch)).config("spark.sql.warehouse.dir", str(scratch / "spark"))
     session: SparkSession = builder.getOrCreate()

@@ -85,16 +85,14 @@ class Kind:
         )
 
 
-_EAGER = {"compaction.min.file-num": "2", "num-sorted-run.compaction-trigger": "2"}
-
-
 def _append(**options: str) -> Kind:
-    return Kind({**_EAGER, **{k.replace("_", "-"): v for k, v in options.items()}})
+    return Kind({"compaction.min.file-num": "2", **{k.replace("_", "-"): v for k, v in options.items()}})
 
 
 def _keyed(*, updates: bool = True, deletes: bool = True, **options: str) -> Kind:
-    given = {"bucket": "2", **{k.replace("_", "-"): v for k, v in options.items()}}
-    return Kind({**_EAGER, **given}, ("id",), updates=updates, deletes=deletes)
+    given = {"bucket": "2", "num-sorted-run.compaction-trigger": "2"}
+    given |= {k.replace("_", "-"): v for k, v in options.items()}
+    return Kind(given, ("id",), updates=updates, deletes=deletes)
 
 
 KINDS: dict[str, Kind] = {

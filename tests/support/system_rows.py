@@ -48,7 +48,7 @@ def differences(version: str, table: SystemTable, title: str, expected: dict[str
     theirs = [list(row) for row in rows]
     for row in (*ours, *theirs):
         _normalise(title, dict(zip(columns, range(len(columns)), strict=True)), row)
-    if title == "files":
+    if title in ("files", "file_key_ranges"):
         _show_bytes({row[2]: row for row in ours}, theirs)
     theirs = rows_with_floats(theirs, fields)
     missing = [row for row in theirs if row not in ours]

@@ -298,7 +298,7 @@ def test_a_failed_write_does_not_go_on_with_forgotten_sequence_numbers(memory: W
     wide = pa.table({"id": [1] * 300_000, "dt": ["a"] * 300_000, "v": [1] * 299_999 + [2**40]})
     with pytest.raises(InvalidData):
         write.write(wide)
-    with pytest.raises(InvalidInputError, match="an earlier write failed half way"):
+    with pytest.raises(InvalidInputError, match="an earlier write failed halfway"):
         write.write(keyed([(1, "a", 2)]))
 
 
@@ -320,7 +320,7 @@ def test_the_number_of_buckets_is_kept_until_a_partition_is_overwritten(memory: 
     table = memory.table(primary_keys=["id", "dt"], partition_keys=["dt"])
     table.append(keyed([(i, "a", i) for i in range(10)]))
     table = memory.catalog.alter_table("db.t", SetOption("bucket", "5"))
-    with pytest.raises(BucketCountChanged, match=r"was written with 2 buckets and the table has 5 now"):
+    with pytest.raises(BucketCountChanged, match=r"was written with 2 buckets, and the table now has 5"):
         table.append(keyed([(99, "a", 1)]))
     table.append(keyed([(i, "b", i) for i in range(10)]))
     assert len(rows_of(table)) == 20
@@ -405,3 +405,20 @@ def test_an_abort_by_another_committer_keeps_what_the_table_names(memory: Wareho
     table.new_commit("job").abort([*committed, *left])
     assert rows_of(table) == [(1, "a", 1)]
     assert not [f for m in left for f in m.new_files if any(f.file_name in path for path in memory.files(table))]
+
+
+def test_the_watermark_of_an_append_and_of_an_overwrite_is_that_of_the_snapshot_and_never_falls() -> None:
+    warehouse = memory_warehouse()
+    table = warehouse.table()
+    table.append(keyed([(0, "a", 0)]))
+    assert table.latest_snapshot().watermark is None
+    table.append(keyed([(1, "a", 1)]), watermark=1_666_755_855_600)
+    assert table.latest_snapshot().watermark == 1_666_755_855_600
+    table.overwrite(keyed([(2, "a", 2)]), watermark=1_666_755_855_500)
+    assert table.latest_snapshot().watermark == 1_666_755_855_600
+    table.overwrite(keyed([(3, "a", 3)]), watermark=1_666_755_999_000)
+    shown = warehouse.catalog.load_table("db.t$snapshots").scan().to_arrow()["watermark"].to_pylist()
+    assert shown == [None, 1_666_755_855_600, 1_666_755_855_600, 1_666_755_999_000]
+    assert rows_of(table, options={"scan.watermark": "1666755855600"}) == [(0, "a", 0), (1, "a", 1)]
+    with pytest.raises(InvalidInputError, match="watermark"):
+        table.append(keyed([(4, "a", 4)]), watermark="now")  # type: ignore[arg-type]

@@ -19,7 +19,6 @@ _SHORT_RETENTION: Final = {
     "snapshot.num-retained.min": "3",
     "snapshot.num-retained.max": "1000",
     "manifest.merge-min-count": "5",
-    "num-sorted-run.compaction-trigger": "4",
 }
 
 
@@ -52,7 +51,8 @@ class Kind:
         ]
         keys = [] if not self.is_keyed else ["who", "k", *(["dt"] if self.is_partitioned else [])]
         partition = ["dt"] if self.is_partitioned else []
-        options = {**_SHORT_RETENTION, **self.options}
+        runs = {"num-sorted-run.compaction-trigger": "4"} if self.is_keyed else {}
+        options = {**_SHORT_RETENTION, **runs, **self.options}
         return Schema.from_arrow(pa.schema(columns), keys, partition, options)
 
 

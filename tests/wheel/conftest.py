@@ -16,4 +16,6 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def foreign(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> ForeignEnvironment:
-    return environment_with(wheel, tmp_path_factory.mktemp("environment"))
+    """An environment with all extras, and with ``dg``."""
+    root = tmp_path_factory.mktemp("environment")
+    return environment_with(wheel, root, extras=["all"], also=["dagster-dg-cli"])

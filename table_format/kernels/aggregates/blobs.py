@@ -27,7 +27,7 @@ from table_format.model.arrow_calls import arrow_array
 
 @dataclass(frozen=True)
 class Union:
-    """How stored sets are united: decoded once, united one after the other, encoded once."""
+    """The union of stored sets: decode each once, unite them one by one, encode once."""
 
     unite: Callable[[Any, Any], Any]
     decode: Callable[[bytes], Any] = bytes

@@ -1,4 +1,4 @@
-"""What the reference refuses when a table is created (Java ``aggregate.factory.*``)."""
+"""Checks of aggregate functions at CREATE, like in the reference (Java ``aggregate.factory.*``)."""
 
 from __future__ import annotations
 

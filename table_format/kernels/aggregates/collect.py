@@ -56,7 +56,7 @@ def _union(segments: Segments) -> pa.Array:
 
 
 class _Collector:
-    """Row by row, for groups in which something is taken back or came before what was there."""
+    """Works row by row, for groups with retractions or with rows that arrived out of order."""
 
     def __init__(self, spec: AggregateSpec, segments: Segments) -> None:
         self._spec = spec
@@ -131,7 +131,7 @@ COLLECT: Final = AggregateFunction(
     "collect",
     fold_collect,
     ARRAYS,
-    "the elements of all arrays, with `fields.<column>.distinct` each once",
+    "the elements of all arrays; with `fields.<column>.distinct`, each once",
     retracts=True,
     sees_resets=True,
 )

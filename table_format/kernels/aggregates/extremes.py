@@ -113,7 +113,13 @@ def _extreme_bytes(segments: Segments, chosen: Selection, ufunc: np.ufunc) -> pa
 
 _BOOLEAN: Final = ColumnTypes("BOOLEAN", lambda t: isinstance(t, BooleanType))
 
-MAX: Final = AggregateFunction("max", fold_max, COMPARABLE, "the greatest value")
-MIN: Final = AggregateFunction("min", fold_min, COMPARABLE, "the least value")
+_ORDERED: Final = ColumnTypes(
+    "a comparable type: all except ARRAY, MAP, MULTISET, ROW and BOOLEAN (use bool_and or bool_or)",
+    lambda t: COMPARABLE.contains(t) and not _BOOLEAN.contains(t),
+)
+"""The reference creates tables with these functions on BOOLEAN columns; 1.4.2 and older cannot merge their rows."""
+
+MAX: Final = AggregateFunction("max", fold_max, _ORDERED, "the greatest value", folds=COMPARABLE)
+MIN: Final = AggregateFunction("min", fold_min, _ORDERED, "the least value", folds=COMPARABLE)
 BOOL_AND: Final = AggregateFunction("bool_and", fold_min, _BOOLEAN, "whether all values are true")
 BOOL_OR: Final = AggregateFunction("bool_or", fold_max, _BOOLEAN, "whether a value is true")

@@ -49,7 +49,8 @@ def fold(
 
 
 def initial_values(spec: AggregateSpec, values: pa.Array) -> pa.Array:
-    """What a writer stores for these inputs before anything is merged: of a ``count`` the counts, else the inputs.
+    """Return the values that a writer stores for these inputs before any merge: counts for ``count``, otherwise the
+    inputs.
 
     Counts can be added up whatever was merged before; values to be counted cannot, once some of them are counts.
 
@@ -88,6 +89,6 @@ def _check_shape(segments: Segments) -> None:
 def _cannot_retract(spec: AggregateSpec) -> RetractNotSupported:
     name = spec.field.name
     return RetractNotSupported(
-        f"column '{name}': a -U or -D row cannot be taken back from aggregate function '{spec.function}'; write no "
-        f"such rows, or set 'fields.{name}.ignore-retract' = 'true' to let the column ignore them"
+        f"column '{name}': aggregate function '{spec.function}' cannot retract a -U or -D row; write no such "
+        f"rows, or set 'fields.{name}.ignore-retract' = 'true' to let the column ignore them"
     )

@@ -1,4 +1,4 @@
-"""What an aggregate function says of itself. ``functions`` lists them all.
+"""The declaration of an aggregate function. ``functions`` lists all of them.
 
 The result of a function always has the type of its column.
 """

@@ -10,7 +10,7 @@ from typing import Final, cast
 import numpy as np
 import pyarrow as pa
 
-from table_format.errors import InvalidOption
+from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.kernels.aggregates.elements import (
     by_key,
     codes,
@@ -25,13 +25,15 @@ from table_format.kernels.aggregates.function import AggregateFunction, ColumnTy
 from table_format.kernels.aggregates.java_order import HashOrder, spread_hashes
 from table_format.kernels.aggregates.segments import Segments, piecewise, take_rows
 from table_format.kernels.aggregates.spec import Action, AggregateSpec
-from table_format.model.types import MapType, RowType
+from table_format.model.types import CharType, MapType, RowType, VarCharType
 
 Entries = list[int]
 
 
 def fold_merge_map(_: AggregateSpec, segments: Segments) -> pa.Array:
-    """The entries of all inputs, of one key the newest; a retraction removes its keys whatever their values."""
+    """Merge the entries of all inputs; the newest entry of a key wins. A retraction removes its keys, with any
+    values.
+    """
     return piecewise(
         segments,
         segments.any_of(segments.is_action(Action.RETRACT, Action.REVERSED)),
@@ -67,7 +69,7 @@ def _merged_by_key(segments: Segments) -> pa.Array:
 
 
 class _MapMerger:
-    """Row by row, for groups in which something is taken back or came late."""
+    """Works row by row, for groups with retractions or late rows."""
 
     def __init__(self, segments: Segments) -> None:
         self._segments = segments
@@ -118,10 +120,7 @@ class _KeyTimeMerger(_MapMerger):
         super().__init__(segments)
         values = cast("pa.StructArray", self._elements.flat).field(1)
         name = timestamp_field or values.type.field(values.type.num_fields - 1).name
-        # Java compares texts by UTF-16 units.
-        self._times = [
-            None if time is None else time.encode("utf-16-be") for time in field_named(values, name).to_pylist()
-        ]
+        self._times: list[object] = field_named(values, name).to_pylist()
         self._valid = values.is_valid().to_pylist()
 
     def _merge(self, entries: dict[int, int], order: HashOrder, entry: int) -> None:
@@ -135,26 +134,47 @@ class _KeyTimeMerger(_MapMerger):
             return
         there = entries.get(code)
         known = None if there is None or not self._valid[there] else self._times[there]
-        if known is None or time > known:
+        if known is None or _is_later(time, known):
             self._put(entries, order, entry)
 
 
+def _is_later(time: object, known: object) -> bool:
+    """Compare two times as Java does, as texts by UTF-16 units.
+
+    Raises:
+        UnsupportedFeature: the times are of another type, which CREATE refuses.
+    """
+    if not isinstance(time, str) or not isinstance(known, str):
+        feature = "merge_map_with_keytime with times that are not texts"
+        raise UnsupportedFeature(feature)
+    return time.encode("utf-16-be") > known.encode("utf-16-be")
+
+
 def _check_timestamp_field(spec: AggregateSpec) -> None:
-    if spec.timestamp_field is None or not isinstance(spec.field.type, MapType):
+    """Refuse what Java cannot compare: it takes the times for texts, whatever their type."""
+    data_type, name = spec.field.type, spec.timestamp_field
+    if not isinstance(data_type, MapType) or not isinstance(data_type.value, RowType):
         return
-    if isinstance(spec.field.type.value, RowType):
-        known = [f.name for f in spec.field.type.value.fields]
-        if spec.timestamp_field not in known:
-            message = f"column '{spec.field.name}' has no field '{spec.timestamp_field}'; there are {', '.join(known)}"
-            key = f"fields.{spec.field.name}.ts-field"
-            raise InvalidOption(key, message)
+    key, column = f"fields.{spec.field.name}.ts-field", spec.field.name
+    by_name = {f.name: f.type for f in data_type.value.fields}
+    if name is not None and name not in by_name:
+        message = f"column '{column}' has no field '{name}'; there are {', '.join(by_name)}"
+        raise InvalidOption(key, message)
+    time = data_type.value.fields[-1].name if name is None else name
+    if not isinstance(by_name[time], CharType | VarCharType):
+        named = "names" if name is not None else "is not set and so stands for the last one,"
+        message = (
+            f"{named} field '{time}' of column '{column}', which is {by_name[time]}; "
+            "times are compared as texts, so that it takes a field of type STRING, VARCHAR(n) or CHAR(n)"
+        )
+        raise InvalidOption(key, message)
 
 
 MERGE_MAP: Final = AggregateFunction(
     "merge_map",
     fold_merge_map,
     ColumnTypes("MAP<...>", lambda t: isinstance(t, MapType)),
-    "the entries of all maps, of one key the last",
+    "the entries of all maps; for each key, the last entry",
     retracts=True,
 )
 MERGE_MAP_WITH_KEYTIME: Final = AggregateFunction(
@@ -164,6 +184,6 @@ MERGE_MAP_WITH_KEYTIME: Final = AggregateFunction(
         "MAP<..., ROW<...>> with two or more fields in the ROW",
         lambda t: isinstance(t, MapType) and isinstance(t.value, RowType) and len(t.value.fields) > 1,
     ),
-    "the entries of all maps, of one key the one with the greatest `fields.<column>.ts-field`",
+    "the entries of all maps; for each key, the entry with the greatest `fields.<column>.ts-field`",
     check=_check_timestamp_field,
 )

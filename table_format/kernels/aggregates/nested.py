@@ -247,7 +247,7 @@ NESTED_UPDATE: Final = AggregateFunction(
     "nested_update",
     fold_nested_update,
     TABLES,
-    "the rows of all nested tables, with `fields.<column>.nested-key` the last of each key",
+    "the rows of all nested tables; with `fields.<column>.nested-key`, the last row of each key",
     retracts=True,
     sees_resets=True,
     check=_check_keyed_options,

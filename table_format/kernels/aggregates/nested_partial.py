@@ -114,7 +114,7 @@ NESTED_PARTIAL_UPDATE: Final = AggregateFunction(
     "nested_partial_update",
     fold_nested_partial_update,
     TABLES,
-    "of each `fields.<column>.nested-key` one row, in which nulls do not overwrite",
+    "one row for each `fields.<column>.nested-key`, in which nulls do not overwrite values",
     sees_resets=True,
     check=_check_key,
 )

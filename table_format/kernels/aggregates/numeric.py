@@ -128,7 +128,7 @@ COUNT: Final = AggregateFunction(
     "count",
     fold_count,
     ColumnTypes("INT or BIGINT", lambda t: isinstance(t, IntType | BigIntType)),
-    "how many values are not null",
+    "the number of non-null values",
     retracts=True,
     initial=_counts,
 )

@@ -136,20 +136,20 @@ def _first_non_null_row(rows: range, actions: list[int], valid: list[bool]) -> i
 
 
 LAST_VALUE: Final = AggregateFunction(
-    "last_value", fold_last_value, ANY, "the last value, null too", retracts=True, sees_resets=True
+    "last_value", fold_last_value, ANY, "the last value, including null", retracts=True, sees_resets=True
 )
 LAST_NON_NULL_VALUE: Final = AggregateFunction(
     "last_non_null_value",
     fold_last_non_null_value,
     ANY,
-    "the last value that is not null",
+    "the last non-null value",
     retracts=True,
     sees_resets=True,
 )
 FIRST_VALUE: Final = AggregateFunction(
-    "first_value", fold_first_value, ANY, "the first value, null too", sees_resets=True
+    "first_value", fold_first_value, ANY, "the first value, including null", sees_resets=True
 )
 FIRST_NON_NULL_VALUE: Final = AggregateFunction(
-    "first_non_null_value", fold_first_non_null_value, ANY, "the first value that is not null", sees_resets=True
+    "first_non_null_value", fold_first_non_null_value, ANY, "the first non-null value", sees_resets=True
 )
 FIRST_NOT_NULL_VALUE: Final = replace(FIRST_NON_NULL_VALUE, name="first_not_null_value")

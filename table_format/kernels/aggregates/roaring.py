@@ -26,7 +26,7 @@ _OFFSETS_FROM: Final = 4
 
 
 class RoaringFormatError(ValueError):
-    """Bytes that are no bitmap of this format."""
+    """The bytes are not a bitmap of this format."""
 
 
 class Kind(IntEnum):

@@ -1,4 +1,4 @@
-"""What a field's aggregate function is, and what each row does to it (format chapter 12, section 6).
+"""The aggregate function of a field, and the effect of each row on it (format chapter 12, section 6).
 
 The merge engine decides the action of each row; the functions only know accumulator and input
 (Java ``FieldAggregator.agg``, ``aggReversed`` and ``retract``).
@@ -13,7 +13,7 @@ from table_format.model.types import DataField
 
 
 class Action(IntEnum):
-    """What one row does to the accumulator of its group."""
+    """The effect of one row on the accumulator of its group."""
 
     SKIP = 0
     """Nothing."""
@@ -28,7 +28,7 @@ class Action(IntEnum):
 
 
 class NestedKeyNullStrategy(StrEnum):
-    """What happens to an element of a nested table whose nested key holds a null."""
+    """The treatment of elements of a nested table whose nested key holds a null."""
 
     MERGE = "merge"
     """Null is a key value like any other."""

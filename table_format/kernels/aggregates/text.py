@@ -99,10 +99,8 @@ def _without_length(field: DataField) -> DataField:
 LISTAGG: Final = AggregateFunction(
     "listagg",
     fold_listagg,
-    ColumnTypes(
-        "STRING, that is VARCHAR without a length", lambda t: isinstance(t, VarCharType) and t.length == MAX_LENGTH
-    ),
-    "all values, joined by `fields.<column>.list-agg-delimiter`, with `fields.<column>.distinct` each part once",
+    ColumnTypes("STRING (VARCHAR without a length)", lambda t: isinstance(t, VarCharType) and t.length == MAX_LENGTH),
+    "all values, joined with `fields.<column>.list-agg-delimiter`; with `fields.<column>.distinct`, each part once",
     folds=ColumnTypes("VARCHAR", lambda t: isinstance(t, VarCharType)),
     folded_field=_without_length,
 )

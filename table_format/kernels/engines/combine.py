@@ -1,4 +1,4 @@
-"""One row for each key out of all its versions: a key with one version keeps it as it is, whatever the engine.
+"""Combines all versions of each key into one row. A key with one version keeps it unchanged, with any engine.
 
 Java ``ReducerMergeFunctionWrapper``: the merge function is not even asked (format chapter 12, section 1). Most keys of
 a read are such keys, so engines see the others only.

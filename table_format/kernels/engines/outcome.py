@@ -1,4 +1,4 @@
-"""What an engine makes of the versions of each key: where every column comes from, or its computed values."""
+"""The result of a merge engine for the versions of each key: the source of every column, or its computed values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Outcome:
 
 
 def value_columns(versions: Versions) -> Iterator[str]:
-    """The columns of the rows that are no system columns."""
+    """The columns of the rows except system columns."""
     return (name for name in versions.rows.schema.names if name not in SYSTEM_FIELD_NAMES)
 
 

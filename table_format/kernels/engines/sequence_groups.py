@@ -29,7 +29,7 @@ _MAX_ROUNDS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class MergeStarts:
-    """Where the row of each key last began with the values of a version that takes back: its position, else -1.
+    """The position of the last retracting version with which the row of each key began, or -1.
 
     ``is_reset``: that version removed the row; else it is the first version of the key, and is merged as well.
     """
@@ -121,7 +121,7 @@ class TracedGroup:
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """What each version does to the accumulators of a group; ``twice`` are positions that do two things."""
+    """The effect of each version on the accumulators of a group. ``twice`` are positions with two effects."""
 
     starts: Int64Array
     actions: np.ndarray[tuple[int], np.dtype[np.int8]]

@@ -1,4 +1,4 @@
-"""What a merge engine does with the columns of a table, as frozen facts that travel between processes.
+"""The work of a merge engine on the columns of a table, as frozen facts that can be pickled.
 
 ``deduplicate`` needs none: the last version stands as it is (format chapter 12, section 2).
 """

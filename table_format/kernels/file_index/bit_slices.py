@@ -8,28 +8,70 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap
 
-from table_format.kernels.file_index.row_bitmaps import Mask, stored_mask
+from table_format.kernels.file_index.row_bitmaps import CHUNK_ROWS, PackedSets, Parts, empty_parts
+
+_WIDTHS: Final = (8, 16, 32, 64)
+"""Bits of words."""
 
 
-def stored_slices(numbers: npt.NDArray[np.int64], present: Mask, count: int) -> list[bytes]:
-    """The stored slices of numbers that are not negative; those of absent rows do not count.
+def stored_slices(numbers: npt.NDArray[np.signedinteger[Any]], count: int) -> list[Parts]:
+    """The stored slices of numbers that are not negative, in parts; absent rows have the number 0.
 
-    >>> [len(slice) for slice in stored_slices(np.array([5, 3]), np.array([True, True]), 3)]
+    >>> [len(b"".join(slice)) for slice in stored_slices(np.array([5, 3]), 3)]
     [20, 18, 18]
     """
-    numbers = np.where(present, numbers, 0).astype("<i8", copy=False)
-    # Byte by byte: masks of single bytes are much cheaper than shifts of whole numbers.
-    parts = numbers.view(np.uint8).reshape(-1, 8)
-    slices = []
-    for first_bit in range(0, count, 8):
-        part = np.ascontiguousarray(parts[:, first_bit // 8])
-        slices += [stored_mask(part & np.uint8(1 << bit)) for bit in range(min(8, count - first_bit))]
-    return slices
+    # No number has bits beyond its width.
+    known = min(count, 8 * numbers.dtype.itemsize)
+    return [*packed_slices(numbers, known).parts(), *[empty_parts()] * (count - known)]
+
+
+def packed_slices(numbers: npt.NDArray[np.signedinteger[Any]], count: int) -> PackedSets:
+    """For each of the lowest bits of numbers the rows that have it.
+
+    A block of rows is a matrix of bits, and its transpose has the rows of each bit. Words as wide as the numbers are
+    transposed, many at a time, by exchanging ever smaller squares of bits.
+    """
+    width = next(width for width in _WIDTHS if count <= width)
+    word = np.dtype(f"<u{width // 8}")
+    columns = CHUNK_ROWS // width
+    packed = PackedSets(count, len(numbers))
+    matrix = np.empty((width, columns), word)
+    exchanged, shifted = np.empty((2, width // 2 * columns), word)
+    for chunk in range(packed.chunk_count):
+        rows = numbers[chunk * CHUNK_ROWS : (chunk + 1) * CHUNK_ROWS].astype(word)
+        if len(rows) < CHUNK_ROWS:
+            rows = np.append(rows, np.zeros(CHUNK_ROWS - len(rows), word))
+        matrix[:] = rows.reshape(columns, width).T
+        for step, mask in _squares(width):
+            # Squares below the lowest ``count`` rows of the transpose are left as they are.
+            halves = matrix.reshape(-1, 2, step, columns)[: -(-count // (2 * step))]
+            low, high = halves[:, 0], halves[:, 1]
+            change, moved = (room[: low.size].reshape(low.shape) for room in (exchanged, shifted))
+            np.right_shift(low, step, out=change)
+            change ^= high
+            change &= mask
+            high ^= change
+            np.left_shift(change, step, out=moved)
+            low ^= moved
+        packed.put(chunk, matrix[:count].view(np.uint64))
+    return packed
+
+
+@cache
+def _squares(width: int) -> tuple[tuple[int, np.unsignedinteger[Any]], ...]:
+    """Sides of the squares of bits that are exchanged, and the lower half of every pair of them in a word."""
+    word, found, step = np.dtype(f"u{width // 8}").type, [], width // 2
+    while step:
+        found.append((step, word(sum(((1 << step) - 1) << at for at in range(0, width, 2 * step)))))
+        step //= 2
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,13 @@ from table_format.kernels.file_index.bitmap_directory import (
     encode_v2,
 )
 from table_format.kernels.file_index.conditions import EVERYTHING, Condition, KeyRange, SoughtValues, selected_rows
-from table_format.kernels.file_index.distinct_keys import DistinctKeys, DistinctKeysBuilder
-from table_format.kernels.file_index.hash_map_order import hash_map_order
-from table_format.kernels.file_index.keys import Key, KeyFormat, key_format, sort_order
+from table_format.kernels.file_index.hash_map_order import FEW_KEYS, InsertedKeys, hash_map_order
+from table_format.kernels.file_index.keys import Ints, Key, KeyFormat, key_format
 from table_format.kernels.file_index.payload import Payload
+from table_format.kernels.file_index.ranked_keys import RankedKeysBuilder, RowsByKey
 from table_format.kernels.file_index.results import UNKNOWN, IndexResult
-from table_format.kernels.file_index.row_bitmaps import RowSets, bitmap_of, read_rows, stored_length
+from table_format.kernels.file_index.row_bitmaps import RowSets, bitmap_of, read_rows, stored_length, stored_rows
+from table_format.model.arrow_calls import arrow_array
 from table_format.model.file_index import keeps_keys
 from table_format.model.types import DataType
 from table_format.options.index_types import BITMAPS, IndexDeclaration
@@ -41,53 +42,55 @@ class BitmapBuilder:
         self._type = data_type
         self._version = version
         self._block_bytes = block_bytes
-        self._distinct = DistinctKeysBuilder(data_type)
+        self._keys = RankedKeysBuilder(data_type)
 
     def add(self, column: pa.Array) -> None:
         """Take the values of the next rows, an array of the column's ``arrow_type`` with its nulls."""
-        self._distinct.add(column)
+        self._keys.add(column)
 
     def finish(self) -> bytes:
         """The index of all values that were taken."""
         stored = key_format(self._type)
         assert stored is not None  # noqa: S101 - the type supports its columns
-        found = self._distinct.finish()
-        order = hash_map_order(found, self._type, stored)
+        found = self._keys.rows_by_key()
+        # Version 1 has all keys in the order of the map, version 2 the bitmaps alone.
+        has_all = self._version == VERSION_1 or len(found.keys) <= FEW_KEYS
+        chosen = np.arange(len(found.keys)) if has_all else np.flatnonzero(found.counts > 1)
+        keys = found.keys if has_all else found.keys.take(arrow_array(chosen))
+        inserted = InsertedKeys(keys, found.firsts[chosen], len(found.keys), found.ends_with_new_key)
+        order = chosen[hash_map_order(inserted, self._type, stored)]
         places = _Places(found, order)
-        keys = stored.all_encoded(found.keys)
         if self._version == VERSION_1:
-            entries = ([keys[n] for n in order.tolist()], places.offsets[order])
-            return encode_v1(found.row_count, places.null and places.null[0], entries) + places.body
-        ascending = sort_order(found.keys)
-        sorted_entries = [keys[n] for n in ascending.tolist()], places.offsets[ascending], places.lengths[ascending]
-        return encode_v2(found.row_count, places.null, sorted_entries, self._block_bytes) + places.body
+            entries, _ = stored.entries(found.keys.take(arrow_array(order)), places.offsets[order])
+            null = places.null and places.null[0]
+            return encode_v1(found.row_count, null, len(found.keys), entries) + places.body
+        head = stored.entries(found.keys, places.offsets, places.lengths)
+        return encode_v2(found.row_count, places.null, head, self._block_bytes) + places.body
 
 
 class _Places:
     """The bitmaps of all keys one after the other, first that of null, and where each lies."""
 
-    def __init__(self, found: DistinctKeys, order: npt.NDArray[np.int64]) -> None:
-        rows, ends = found.rows_by_key()
-        starts = np.append(0, ends[:-1])
-        counts = ends - starts
-        # Every key has rows; the set of nulls alone can be empty.
-        sets, first = RowSets(rows, ends if counts[0] else ends[1:]), int(counts[0] > 0)
-        nulls = sets.stored(0) if counts[0] else b""
-        is_inline = counts[0] == 1
-        parts = [] if is_inline else [nulls]
-        # Java writes the length of the bitmap of nulls also where there is none for a single row.
-        self.null = ((-1 - int(rows[0]) if is_inline else 0), len(nulls)) if counts[0] else None
-        counts, starts = counts[1:], starts[1:]
-        self.offsets = np.full(len(counts), -1, np.int64)
-        self.lengths = np.full(len(counts), NO_LENGTH, np.int64)
+    def __init__(self, found: RowsByKey, order: Ints) -> None:
+        """``order`` has all keys with several rows, in the order of their bitmaps."""
+        counts = found.counts
         is_single = counts == 1
-        self.offsets[is_single] -= rows[starts[is_single]]
-        at = sum(map(len, parts))
-        for key in order[~is_single[order]].tolist():
-            bitmap = sets.stored(first + key)
-            parts.append(bitmap)
-            self.offsets[key], self.lengths[key] = at, len(bitmap)
-            at += len(bitmap)
+        self.offsets = np.where(is_single, -1 - found.firsts, np.int64(-1))
+        self.lengths = np.full(len(counts), NO_LENGTH, np.int64)
+        nulls = stored_rows(found.nulls) if len(found.nulls) else b""
+        # Java writes the length of the bitmap of nulls also where there is none for a single row.
+        is_inline = len(found.nulls) == 1
+        self.null = ((-1 - int(found.nulls[0]) if is_inline else 0), len(nulls)) if nulls else None
+        parts = [] if is_inline else [nulls]
+        if not is_single.all():
+            rows = found.rows[np.repeat(~is_single, counts)] if is_single.any() else found.rows
+            sets = RowSets(rows, np.cumsum(counts[~is_single]))
+            numbers = np.cumsum(~is_single) - 1
+            order = order[~is_single[order]]
+            parts += [sets.stored(number) for number in numbers[order].tolist()]
+            lengths = np.array([len(part) for part in parts], np.int64)
+            starts = np.cumsum(lengths) - lengths
+            self.offsets[order], self.lengths[order] = starts[-len(order) :], lengths[-len(order) :]
         self.body = b"".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""Where the bitmaps of a ``bitmap`` index lie: its head, as version 1 and version 2 store it (format chapter 09, 4).
+"""The head of a ``bitmap`` index, which locates its bitmaps, in version 1 and version 2 (format chapter 09, 4).
 
 Version 1 lists all keys in any order. Version 2 sorts them and cuts them into blocks, of which a reader needs the one
 that can have its key.
@@ -27,7 +27,6 @@ NO_LENGTH: Final = -1
 
 _INT: Final = struct.Struct(">i")
 _COUNTS: Final = struct.Struct(">bii?")
-_FIRST_READ: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,32 +65,26 @@ class Directory:
         return range(start, len(first) if keys.high is None else bisect_right(first, keys.high))
 
 
-def encode_v1(row_count: int, null: int | None, entries: tuple[list[bytes], Ints]) -> bytes:
-    """The head in version 1: stored keys in any order with their places."""
-    keys, offsets = entries
-    pairs = zip(keys, _big_endian(offsets), strict=True)
-    head = _COUNTS.pack(VERSION_1, row_count, len(keys), null is not None)
-    return b"".join([head, b"" if null is None else _INT.pack(null), *(part for pair in pairs for part in pair)])
+def encode_v1(row_count: int, null: int | None, key_count: int, entries: bytes) -> bytes:
+    """The head in version 1: stored keys in any order, each with its place."""
+    head = _COUNTS.pack(VERSION_1, row_count, key_count, null is not None)
+    return b"".join([head, b"" if null is None else _INT.pack(null), entries])
 
 
-def encode_v2(
-    row_count: int, null: tuple[int, int] | None, entries: tuple[list[bytes], Ints, Ints], block_bytes: int
-) -> bytes:
-    """The head in version 2: stored keys in ascending order with their places and lengths.
+def encode_v2(row_count: int, null: tuple[int, int] | None, entries: tuple[bytes, Ints], block_bytes: int) -> bytes:
+    """The head in version 2: stored keys in ascending order, each with its place and length, and where each ends.
 
     A block has at least one key, and no more than fit into so many bytes.
     """
-    keys, offsets, lengths = entries
-    parts = zip(keys, _big_endian(offsets), _big_endian(lengths), strict=True)
-    stored = [b"".join(part) for part in parts]
-    ends = np.cumsum([len(entry) for entry in stored], dtype=np.int64)
-    heads, blocks, at = [], [], 0
+    stored, ends = entries
+    starts = np.append(0, ends)
+    heads, blocks, at = list[bytes](), list[bytes](), 0
     for start, stop in _cuts(ends, block_bytes - _INT.size):
-        block = _INT.pack(stop - start) + b"".join(stored[start:stop])
-        heads.append(keys[start] + _INT.pack(at))
+        block = _INT.pack(stop - start) + stored[starts[start] : starts[stop]]
+        heads.append(stored[starts[start] : starts[start + 1] - 2 * _INT.size] + _INT.pack(at))
         blocks.append(block)
         at += len(block)
-    head = _COUNTS.pack(VERSION_2, row_count, len(keys), null is not None)
+    head = _COUNTS.pack(VERSION_2, row_count, len(ends), null is not None)
     nulls = b"" if null is None else b"".join(map(_INT.pack, null))
     return b"".join([head, nulls, _INT.pack(len(blocks)), *heads, _INT.pack(at), *blocks])
 
@@ -105,11 +98,6 @@ def _cuts(ends: Ints, limit: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def _big_endian(values: Ints) -> Iterator[bytes]:
-    data = values.astype(">i4").tobytes()
-    return (data[at : at + _INT.size] for at in range(0, len(data), _INT.size))
-
-
 def decode_directory(payload: Payload, stored: KeyFormat) -> Directory | None:
     """The directory of an index; ``None`` for a version not known here.
 
@@ -119,7 +107,7 @@ def decode_directory(payload: Payload, stored: KeyFormat) -> Directory | None:
     if payload.read(0, 1)[0] not in (VERSION_1, VERSION_2):
         return None
     # How long the head is shows when it is decoded: try with more, until all of it is there.
-    size = _FIRST_READ
+    size = payload.first_read
     while True:
         data = payload.read(0, min(size, payload.length))
         try:

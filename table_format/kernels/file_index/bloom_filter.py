@@ -6,7 +6,7 @@ the 64-bit hash: sums wrap around, and negative ones are inverted. Nulls are not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,7 +33,9 @@ _COUNT_BYTES: Final = 4
 _MAX_HASH_FUNCTIONS: Final = 4096
 """More than any rate above 1e-1000 asks for."""
 
-_BLOCK_HASHES: Final = 65_536
+_BLOCK_HASHES: Final = 65536
+
+_FEW_VALUES: Final = 8
 
 _MAX_FLAGS: Final = 1 << 25
 """Bits of a filter that is kept as bytes while its values come in."""
@@ -80,33 +82,56 @@ class SoughtHashes:
     def __init__(self, values: SoughtValues) -> None:
         self._hashes = fast_hashes(values.values, values.data_type)
         self._places: dict[tuple[int, int], tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]] = {}
+        self._of_few: dict[tuple[int, int], list[list[tuple[int, int]]]] = {}
+
+    @property
+    def are_few(self) -> bool:
+        """Whether they are so few that array operations would take longer than looking them up one by one."""
+        return len(self._hashes) <= _FEW_VALUES
 
     def places(self, hash_count: int, bits: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
         """The byte and the bit in it, for each hash function and hash."""
         found = self._places.get((hash_count, bits))
         if found is None:
-            positions = np.array(_positions(self._hashes, hash_count, bits))
+            positions = np.array([each.copy() for each in _positions(self._hashes, hash_count, bits)])
             found = self._places[hash_count, bits] = positions >> 3, _BIT[positions & 7]
+        return found
+
+    def places_of_each(self, hash_count: int, bits: int) -> list[list[tuple[int, int]]]:
+        """The same for each hash by itself."""
+        found = self._of_few.get((hash_count, bits))
+        if found is None:
+            bytes_, masks = (each.T.tolist() for each in self.places(hash_count, bits))
+            found = [list(zip(*pair, strict=True)) for pair in zip(bytes_, masks, strict=True)]
+            self._of_few[hash_count, bits] = found
         return found
 
 
 @dataclass(frozen=True, slots=True)
 class BloomReader:
-    """A filter in which values are looked up."""
+    """A filter in which values are looked up; ``data`` are its bits."""
 
     hash_count: int
-    bits: npt.NDArray[np.uint8]
+    data: memoryview
 
     def evaluate(self, condition: Condition) -> IndexResult:
         """``Skip`` where none of the values of an equality or an IN may be in the file."""
-        if condition.values is None or self.may_equal(condition.values).any():
+        if condition.values is None:
             return UNKNOWN
+        sought = condition.values.prepared(SoughtHashes)
+        if not sought.are_few:
+            return UNKNOWN if self.may_equal(condition.values).any() else SKIP
+        data = self.data
+        for places in sought.places_of_each(self.hash_count, 8 * len(data)):
+            if all(data[byte] & mask for byte, mask in places):
+                return UNKNOWN
         return SKIP
 
     def may_equal(self, values: SoughtValues) -> npt.NDArray[np.bool_]:
         """For each of many values whether a row of the file may be equal to it."""
-        places, masks = values.prepared(SoughtHashes).places(self.hash_count, 8 * len(self.bits))
-        found: npt.NDArray[np.bool_] = ((self.bits[places] & masks) != 0).all(axis=0)
+        places, masks = values.prepared(SoughtHashes).places(self.hash_count, 8 * len(self.data))
+        bits = np.frombuffer(self.data, np.uint8)
+        found: npt.NDArray[np.bool_] = ((bits[places] & masks) != 0).all(axis=0)
         return found
 
 
@@ -134,25 +159,34 @@ class BloomFilters:
         Raises:
             BadEncoding: the bytes are no filter.
         """
-        data = payload.read(0, payload.length)
-        hash_count = int.from_bytes(data[:_COUNT_BYTES], "big")
-        if len(data) <= _COUNT_BYTES or not 0 < hash_count <= _MAX_HASH_FUNCTIONS:
-            raise BadEncoding(
-                payload.path, f"a bloom filter of {len(data)} bytes and {hash_count} hash functions cannot be one"
-            )
-        return BloomReader(hash_count, np.frombuffer(data, np.uint8, offset=_COUNT_BYTES))
+        return bloom_reader(payload.read(0, payload.length), payload.path)
 
 
-def _positions(hashes: UInt64s, count: int, bits: int) -> list[npt.NDArray[np.int32]]:
-    """The bits of each hash, one array for each hash function."""
+def bloom_reader(data: bytes, path: str) -> BloomReader:
+    """The filter of these bytes.
+
+    Raises:
+        BadEncoding: they are no filter.
+    """
+    hash_count = int.from_bytes(data[:_COUNT_BYTES], "big")
+    if len(data) <= _COUNT_BYTES or not 0 < hash_count <= _MAX_HASH_FUNCTIONS:
+        message = f"a bloom filter of {len(data)} bytes and {hash_count} hash functions cannot be one"
+        raise BadEncoding(path, message)
+    return BloomReader(hash_count, memoryview(data)[_COUNT_BYTES:])
+
+
+def _positions(hashes: UInt64s, count: int, bits: int) -> Iterator[npt.NDArray[np.int32]]:
+    """The bits of each hash, one array for each hash function, which the next one overwrites."""
     halves = hashes.view(np.int32).reshape(-1, 2)
     combined, step = halves[:, 0].copy(), halves[:, 1].copy()
-    found = []
+    position, multiple = np.empty_like(combined), np.empty_like(combined)
     for _ in range(count):
         combined += step
         # The sign, spread over all bits, inverts what is negative.
-        position = combined ^ (combined >> 31)
+        np.right_shift(combined, 31, out=position)
+        position ^= combined
         # The remainder: numpy divides many numbers at a time, but takes remainders one by one.
-        position -= position // np.int32(bits) * np.int32(bits)
-        found.append(position)
-    return found
+        np.floor_divide(position.view(np.uint32), np.uint32(bits), out=multiple.view(np.uint32))
+        multiple *= np.int32(bits)
+        position -= multiple
+        yield position

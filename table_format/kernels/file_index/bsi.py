@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -21,7 +22,7 @@ from table_format.kernels.file_index.conditions import Condition, KeyRange, Soug
 from table_format.kernels.file_index.keys import Ints, Key, have_keys, keys_of
 from table_format.kernels.file_index.payload import Payload
 from table_format.kernels.file_index.results import IndexResult
-from table_format.kernels.file_index.row_bitmaps import Mask, read_rows, stored_length, stored_mask
+from table_format.kernels.file_index.row_bitmaps import Mask, Parts, read_rows, stored_length, stored_mask
 from table_format.model.file_index import keeps_keys
 from table_format.model.types import DataType
 from table_format.options.index_types import BIT_SLICES, IndexDeclaration
@@ -30,6 +31,8 @@ _VERSION: Final = 1
 _HEAD: Final = struct.Struct(">bi")
 _SLICES_HEAD: Final = struct.Struct(">bqq")
 _INT: Final = struct.Struct(">i")
+_NOTHING: Final = b"\0"
+"""Stands where no row has a sign."""
 _SMALLEST: Final = -(2**63)
 """Its magnitude is no integer of 64 bits, so the format cannot hold it."""
 _FEW_VALUES: Final = 16
@@ -56,21 +59,28 @@ class BsiBuilder:
         """The index of all values that were taken; ``None`` where the format cannot hold one of them."""
         keys = np.concatenate([np.empty(0, np.int64), *self._keys])
         present = np.concatenate([np.empty(0, np.bool_), *self._present])
-        is_negative = (keys < 0) & present
-        if not self._is_possible or keys.min(initial=0, where=is_negative) == _SMALLEST:
+        if not present.all():
+            keys = np.where(present, keys, np.int64(0))
+        smallest = int(keys.min(initial=0))
+        if not self._is_possible or smallest == _SMALLEST:
             return None
         head = _HEAD.pack(_VERSION, len(keys))
-        return head + _stored(keys, present & ~is_negative) + _stored(-keys, is_negative)
+        if smallest == 0:
+            return b"".join([head, *_stored(keys, present), _NOTHING])
+        is_negative = keys < 0
+        above, below = np.maximum(keys, 0), -np.minimum(keys, 0)
+        return b"".join([head, *_stored(above, present & ~is_negative), *_stored(below, is_negative)])
 
 
-def _stored(magnitudes: Ints, present: Mask) -> bytes:
+def _stored(magnitudes: Ints, present: Mask) -> Parts:
+    """The slices of one sign; rows that do not have it have the magnitude 0."""
     if not present.any():
-        return b"\0"
-    largest = int(magnitudes.max(initial=0, where=present))
-    slices = stored_slices(magnitudes, present, largest.bit_length())
+        return [_NOTHING]
+    largest = int(magnitudes.max())
+    slices = stored_slices(magnitudes, largest.bit_length())
     # The smallest is always said to be 0, as Java says it.
     head = b"\1" + _SLICES_HEAD.pack(_VERSION, 0, largest)
-    return b"".join([head, stored_mask(present), _INT.pack(len(slices)), *slices])
+    return [head, stored_mask(present), _INT.pack(len(slices)), *chain.from_iterable(slices)]
 
 
 @dataclass(frozen=True, slots=True)

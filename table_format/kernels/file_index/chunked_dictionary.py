@@ -55,15 +55,14 @@ def _fixed(keys: pa.Array, stored: KeyFormat, chunk_bytes: int) -> tuple[Ints, b
 
 
 def _text(keys: pa.Array, stored: KeyFormat, chunk_bytes: int) -> tuple[Ints, bytes, bytes]:
-    encoded = stored.all_encoded(keys)
-    ends = np.cumsum([len(key) for key in encoded], dtype=np.int64)
+    encoded, ends = stored.text_encoded(keys)
     offsets, chunks, bodies, at, body_at = [], [], [], 0, 0
     for start, stop in _text_cuts(ends, chunk_bytes):
         places = (np.append(0, ends[start + 1 : stop]) - ends[start])[1:]
         starts = np.append(0, places[:-1])[: len(places)].astype(">i4").tobytes()
-        others = b"".join(encoded[start + 1 : stop])
+        others = encoded[int(ends[start]) : int(ends[stop - 1])]
         tail = _CHUNK_TAIL.pack(start, body_at, stop - start - 1, len(starts), len(others))
-        chunk = bytes([_VERSION]) + encoded[start] + tail
+        chunk = bytes([_VERSION]) + encoded[int(ends[start - 1]) if start else 0 : int(ends[start])] + tail
         offsets.append(at)
         chunks.append(chunk)
         bodies += [starts, others]

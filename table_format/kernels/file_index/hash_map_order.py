@@ -5,6 +5,7 @@ No reader needs it; with it, equal rows make equal bytes.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -12,43 +13,55 @@ import pyarrow as pa
 
 from table_format.kernels.aggregates.buffers import numbers
 from table_format.kernels.aggregates.java_order import HashOrder, java_hashes, spread
-from table_format.kernels.file_index.distinct_keys import DistinctKeys
 from table_format.kernels.file_index.keys import Ints, KeyFormat, float_keys_as_values
 from table_format.model.arrow_calls import arrow_array
 from table_format.model.types import BooleanType, DataType
 
 _FIRST_CAPACITY: Final = 16
-_FEW: Final = 64
+FEW_KEYS: Final = 64
 """Of more keys than this, buckets that are too full never make the table grow early."""
 
 
-def hash_map_order(found: DistinctKeys, data_type: DataType, stored: KeyFormat) -> Ints:
+@dataclass(frozen=True, slots=True)
+class InsertedKeys:
+    """Distinct keys of a map, and the row with which each came first.
+
+    ``count`` is the number of all keys; of more than ``FEW_KEYS`` some may be left out here.
+    """
+
+    keys: pa.Array
+    first_rows: Ints
+    count: int
+    ends_with_new_key: bool
+    """Whether the last row that has a key is the first one with it."""
+
+
+def hash_map_order(inserted: InsertedKeys, data_type: DataType, stored: KeyFormat) -> Ints:
     """The places of distinct keys, in the order in which the map gives them.
 
     >>> from table_format.model.types import IntType
-    >>> found = DistinctKeys(pa.array([33, 2, 1]), np.array([0, 1, 2], np.int32))
-    >>> hash_map_order(found, IntType(), KeyFormat(4)).tolist()
-    [2, 0, 1]
+    >>> inserted = InsertedKeys(pa.array([1, 2, 33]), np.array([2, 1, 0]), 3, True)
+    >>> hash_map_order(inserted, IntType(), KeyFormat(4)).tolist()
+    [0, 2, 1]
     """
-    keys = found.keys
-    hashes = java_hashes(_as_java_holds(keys, data_type, stored))
+    hashes = java_hashes(_as_java_holds(inserted.keys, data_type, stored))
     assert hashes is not None  # noqa: S101 - these types have hashes of their values
     spreads = spread(hashes)
-    ends_with_new_key = found.ends_with_new_key
-    if len(keys) <= _FEW:
+    if inserted.count <= FEW_KEYS:
         order = HashOrder()
-        for place, spread_hash in enumerate(spreads.tolist()):
-            order.compute(place, spread_hash)
-        if len(keys) and not ends_with_new_key:
+        places = np.argsort(inserted.first_rows).tolist()
+        for place in places:
+            order.compute(place, int(spreads[place]))
+        if places and not inserted.ends_with_new_key:
             # The table also grows when a key is looked up that is there.
-            order.compute(0, int(spreads[0]))
+            order.compute(places[0], int(spreads[places[0]]))
         return np.array(list(order), np.int64)
     capacity = _FIRST_CAPACITY
-    while 4 * (len(keys) - ends_with_new_key) > 3 * capacity:
+    while 4 * (inserted.count - inserted.ends_with_new_key) > 3 * capacity:
         capacity *= 2
     buckets = spreads & np.uint32(capacity - 1)
     # ``computeIfAbsent`` inserts at the head of a bucket.
-    return np.lexsort((-np.arange(len(keys)), buckets)).astype(np.int64)
+    return np.lexsort((-inserted.first_rows, buckets)).astype(np.int64)
 
 
 def _as_java_holds(keys: pa.Array, data_type: DataType, stored: KeyFormat) -> pa.Array:

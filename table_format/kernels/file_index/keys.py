@@ -11,7 +11,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.kernels.aggregates.buffers import array_of_numbers, decimal_words, numbers, validity
+from table_format.kernels.file_index.text_order import text_order
+from table_format.model.arrow_calls import frombuffer
 from table_format.model.ticks import decimal_of
 from table_format.model.types import (
     AnyTimestampType,
@@ -64,13 +66,15 @@ NANOS_PER_MILLI: Final = 1_000_000
 NANOS_PER_MICRO: Final = 1000
 MAX_MILLI_PRECISION: Final = 3
 """Timestamps of so many digits have milliseconds as keys, others microseconds."""
+_FEW_TEXTS: Final = 1000
+"""So many are sorted as quickly by all their bytes."""
 _FLOAT_BITS: Final = 0x7FFF_FFFF
 _DOUBLE_BITS: Final = 0x7FFF_FFFF_FFFF_FFFF
 
 
 @dataclass(frozen=True, slots=True)
 class KeyFormat:
-    """How the keys of a column are stored: big endian in ``width`` bytes; text (no width) after its length."""
+    """The stored form of the keys of a column: big endian in ``width`` bytes; text (no width) after its length."""
 
     width: int | None
     is_float: bool = False
@@ -94,12 +98,47 @@ class KeyFormat:
             return _INT.pack(len(key)) + key
         return self.stored_bits(np.array([key])).tobytes()
 
-    def all_encoded(self, keys: pa.Array) -> list[bytes]:
-        """Each of these keys as it is stored."""
+    def entries(self, keys: pa.Array, *numbers_behind: Ints) -> tuple[bytes, Ints]:
+        """Keys as they are stored, each with some 32-bit numbers behind it, and where each ends.
+
+        >>> KeyFormat(2).entries(pa.array([5]), np.array([258]))
+        (b'\\x00\\x05\\x00\\x00\\x01\\x02', array([6]))
+        """
+        behind = np.stack(numbers_behind, axis=1).astype(">i4").view(np.uint8)
         if self.width is None:
-            return [_INT.pack(len(key)) + key for key in cast("list[bytes]", keys.to_pylist())]
-        data = self.stored_bits(numbers(keys, np.int64)).tobytes()
-        return [data[at : at + self.width] for at in range(0, len(data), self.width)]
+            return self.text_encoded(keys, behind)
+        words = self.stored_bits(numbers(keys, np.int64)).reshape(-1, 1).view(np.uint8)
+        found = np.concatenate([words, behind], axis=1)
+        return found.tobytes(), np.arange(1, len(keys) + 1) * found.shape[1]
+
+    def text_encoded(self, keys: pa.Array, behind: npt.NDArray[np.uint8] | None = None) -> tuple[bytes, Ints]:
+        """Texts as they are stored, one after the other, and where each ends; ``behind`` has bytes to follow each.
+
+        >>> KeyFormat(None).text_encoded(pa.array([b"ab", b""]))
+        (b'\\x00\\x00\\x00\\x02ab\\x00\\x00\\x00\\x00', array([ 6, 10]))
+        """
+        if not len(keys):
+            return b"", np.empty(0, np.int64)
+        behind = np.empty((len(keys), 0), np.uint8) if behind is None else behind
+        _, offset_buffer, data_buffer = keys.buffers()
+        offsets = frombuffer(offset_buffer, np.int32, len(keys) + 1, keys.offset * 4).astype(np.int64)
+        lengths = np.diff(offsets)
+        heads = lengths.astype(">i4").view(np.uint8).reshape(-1, _INT.size)
+        texts = np.empty(0, np.uint8)
+        if offsets[-1] > offsets[0]:
+            texts = frombuffer(data_buffer, np.uint8, int(offsets[-1] - offsets[0]), int(offsets[0]))
+        ends = np.cumsum(lengths + (_INT.size + behind.shape[1]))
+        if (lengths == lengths[0]).all():
+            return np.concatenate([heads, texts.reshape(len(keys), -1), behind], axis=1).tobytes(), ends
+        encoded = np.empty(int(ends[-1]), np.uint8)
+        is_text = np.ones(len(encoded), np.bool_)
+        starts = ends - lengths - (_INT.size + behind.shape[1])
+        for first, part in ((starts, heads), (ends - behind.shape[1], behind)):
+            places = first[:, None] + np.arange(part.shape[1])
+            is_text[places] = False
+            encoded[places] = part
+        encoded[is_text] = texts
+        return encoded.tobytes(), ends
 
     def decoded(self, data: bytes, at: int) -> tuple[Key, int]:
         """The key that is stored there, and where it ends.
@@ -228,6 +267,8 @@ def ascend(keys: Sequence[Key]) -> bool:
 
 def sort_order(keys: pa.Array) -> Ints:
     """The places of keys, none of them null, in ascending order."""
+    if len(keys) > _FEW_TEXTS and keys.type == pa.binary():
+        return text_order(keys)
     found: Ints = pc.array_sort_indices(keys).to_numpy().astype(np.int64)
     return found
 

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from table_format.errors import BadEncoding, Truncated
+
+FIRST_READ: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """``length`` bytes, read by their start in the index; ``path`` is for messages only."""
+    """``length`` bytes, read by their start in the index; ``path`` is for messages only.
+
+    So many bytes are read first of a head that does not say how long it is.
+    """
 
     length: int
     fetch: Callable[[int, int], bytes]
     path: str
+    first_read: int = FIRST_READ
 
     @classmethod
     def of(cls, data: bytes, *, path: str) -> Payload:

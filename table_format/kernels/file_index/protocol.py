@@ -62,7 +62,7 @@ class IndexType(Protocol):
 
     @property
     def finds_rows(self) -> bool:
-        """Whether it answers for all conditions, with ``Rows``; otherwise only for = and IN, with ``Skip``."""
+        """Whether the index evaluates all conditions, to ``Rows``; otherwise only = and IN, to ``Skip``."""
         ...
 
     def agrees(self, stored: DataType, wanted: DataType) -> bool:

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -20,11 +21,11 @@ from pyroaring import BitMap
 from table_format.kernels.file_index.bit_slices import BitSlices, stored_slices
 from table_format.kernels.file_index.chunked_dictionary import Dictionary, encode_dictionary
 from table_format.kernels.file_index.conditions import Condition, KeyRange, SoughtValues, selected_rows
-from table_format.kernels.file_index.distinct_keys import DistinctKeysBuilder
-from table_format.kernels.file_index.keys import Key, KeyFormat, key_format, sort_order
+from table_format.kernels.file_index.keys import Key, KeyFormat, key_format
 from table_format.kernels.file_index.payload import Payload
+from table_format.kernels.file_index.ranked_keys import RankedKeysBuilder, Ranks
 from table_format.kernels.file_index.results import IndexResult
-from table_format.kernels.file_index.row_bitmaps import Mask, read_rows, stored_length, stored_mask
+from table_format.kernels.file_index.row_bitmaps import Parts, read_rows, stored_length, stored_mask
 from table_format.model.file_index import keeps_keys
 from table_format.model.types import BooleanType, DataType, SmallIntType, TinyIntType
 from table_format.options.index_types import RANGE_BITMAPS, IndexDeclaration
@@ -47,39 +48,35 @@ class RangeBitmapBuilder:
         self._type = data_type
         default = 0 if isinstance(data_type, _UNCHUNKED) else _CHUNK_BYTES
         self._chunk_bytes = default if chunk_bytes is None else chunk_bytes
-        self._distinct = DistinctKeysBuilder(data_type)
+        self._keys = RankedKeysBuilder(data_type)
 
     def add(self, column: pa.Array) -> None:
         """Take the values of the next rows, an array of the column's ``arrow_type`` with its nulls."""
-        self._distinct.add(column)
+        self._keys.add(column)
 
     def finish(self) -> bytes:
         """The index of all values that were taken."""
         stored = key_format(self._type)
         assert stored is not None  # noqa: S101 - the type supports its columns
-        found = self._distinct.finish()
-        order = sort_order(found.keys)
-        keys = found.keys.take(order)
-        ranks = np.empty(len(order) + 1, np.int64)
-        # A null has the place -1, that is the last one.
-        ranks[order], ranks[-1] = np.arange(len(order)), -1
-        dictionary = encode_dictionary(keys, stored, self._chunk_bytes)
-        head = _HEAD.pack(_VERSION, found.row_count, len(keys))
-        if len(keys):
-            head += stored.encoded(keys[0].as_py()) + stored.encoded(keys[-1].as_py())
+        found = self._keys.ranked()
+        dictionary = encode_dictionary(found.keys, stored, self._chunk_bytes)
+        head = _HEAD.pack(_VERSION, found.row_count, len(found.keys))
+        if len(found.keys):
+            head += stored.encoded(found.keys[0].as_py()) + stored.encoded(found.keys[-1].as_py())
         head += _INT.pack(len(dictionary))
-        codes = ranks[found.codes]
-        return b"".join([_INT.pack(len(head)), head, dictionary, _stored(codes, codes >= 0, len(keys))])
+        slices = _stored(found.ranks, len(found.keys))
+        return b"".join([_INT.pack(len(head)), head, dictionary, *slices])
 
 
-def _stored(codes: npt.NDArray[np.int64], present: Mask, cardinality: int) -> bytes:
+def _stored(ranks: Ranks, cardinality: int) -> Parts:
     count = max((cardinality - 1).bit_length(), 1) if cardinality else _SLICES_OF_NOTHING
-    rows = stored_mask(present)
-    slices = stored_slices(codes, present, count)
-    lengths = np.array([len(data) for data in slices], np.int64)
+    rows = stored_mask(ranks >= 0)
+    slices = stored_slices(np.maximum(ranks, 0), count)
+    lengths = np.array([sum(memoryview(part).nbytes for part in parts) for parts in slices], np.int64)
     places = np.stack([np.cumsum(lengths) - lengths, lengths], axis=1).astype(">i4").tobytes()
     head_bytes = _SLICES_HEAD.size - _INT.size + len(places)
-    return b"".join([_SLICES_HEAD.pack(head_bytes, _VERSION, count, len(rows), len(places)), places, rows, *slices])
+    head = _SLICES_HEAD.pack(head_bytes, _VERSION, count, len(rows), len(places))
+    return [head, places, rows, *chain.from_iterable(slices)]
 
 
 class RangeBitmapReader:

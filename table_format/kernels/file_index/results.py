@@ -55,7 +55,7 @@ def rows(positions: BitMap, *, is_exact: bool = True) -> Skip | Rows:
 
 
 def evaluate(predicate: Predicate, leaf: Callable[[Leaf], IndexResult]) -> IndexResult:
-    """What indexes say of a whole predicate, given what they say of a condition on one column.
+    """Evaluate a predicate on indexes, given a function that evaluates a condition on one column.
 
     NOT is moved to the leaves first, where each condition has its opposite in the three-valued logic of SQL. So no
     answer is ever inverted, and rows with nulls stay out of both a condition and its opposite.
@@ -68,15 +68,16 @@ def evaluate(predicate: Predicate, leaf: Callable[[Leaf], IndexResult]) -> Index
     >>> evaluate(Or((And((a, d)), b)), lambda leaf: known[leaf.column])
     Rows(positions=BitMap([2, 3]), is_exact=False)
     """
-    return _evaluate(normalise(predicate), leaf)
+    return evaluate_normal(normalise(predicate), leaf)
 
 
-def _evaluate(predicate: Predicate, leaf: Callable[[Leaf], IndexResult]) -> IndexResult:
+def evaluate_normal(predicate: Predicate, leaf: Callable[[Leaf], IndexResult]) -> IndexResult:
+    """As ``evaluate``, for a predicate that is normalised already."""
     match predicate:
         case And(parts):
-            return _every(_evaluate(part, leaf) for part in parts)
+            return _every(evaluate_normal(part, leaf) for part in parts)
         case Or(parts):
-            return _any(_evaluate(part, leaf) for part in parts)
+            return _any(evaluate_normal(part, leaf) for part in parts)
         case Literal(value):
             return UNKNOWN if value is True else SKIP
         case _:
@@ -120,7 +121,7 @@ def _any(results: Iterable[IndexResult]) -> IndexResult:
 
 
 def narrowed(results: Iterable[IndexResult]) -> IndexResult:
-    """What several indexes over one column say of the same condition; the first that is exact is enough.
+    """Combine the results of several indexes of one column for the same condition. The first exact result is enough.
 
     >>> narrowed([UNKNOWN, rows(BitMap([1, 2]), is_exact=False), rows(BitMap([1]))])
     Rows(positions=BitMap([1]), is_exact=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from array import array
+from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -18,11 +19,13 @@ from table_format.kernels.file_index.payload import Payload
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Parts: TypeAlias = list[bytes | memoryview]
+"""Bytes to be joined."""
 
 _COOKIE: Final = 12346
 _COOKIE_WITH_RUNS: Final = 12347
 _COOKIE_BYTES: Final = 4
-_CHUNK: Final = 1 << 16
+CHUNK_ROWS: Final = 1 << 16
 """Rows of one container."""
 _ARRAY_ROWS: Final = 4096
 """A container of more rows is a bitmap."""
@@ -30,8 +33,15 @@ _BITMAP_BYTES: Final = 8192
 _FEW_CONTAINERS: Final = 16
 _OFFSETS_FROM: Final = 4
 """Containers from which on a bitmap with runs has offsets."""
+_FIRST_WORDS: Final = _BITMAP_BYTES // 8 // 4
+"""Of a container: so many are looked at first to count runs."""
+_WORD_BITS: Final = 64
+_WORD_SHIFT: Final = 6
 _ONE: Final = np.uint64(1)
 _LAST: Final = np.uint64(63)
+_ALL_SET: Final = np.uint64(2**64 - 1)
+_EVERY_ROW: Final = struct.pack("<HHH", 1, 0, CHUNK_ROWS - 1)
+"""The one run of a full container."""
 _UNSIGNED: Final = "I"
 """Type code of ``array`` for row positions; 4 bytes wherever numpy runs."""
 
@@ -66,19 +76,21 @@ class RowSets:
     """
 
     def __init__(self, rows: npt.NDArray[Any], ends: Ints) -> None:
-        self._lows = rows.astype("<u2")
-        chunks = rows >> 16
+        words = rows.astype("<i8", copy=False).view("<u2").reshape(-1, 4)
+        self._lows, chunks = words[:, 0].copy(), words[:, 1].copy()
         is_start = np.ones(len(rows), np.bool_)
-        is_start[1:] = chunks[1:] != chunks[:-1]
+        np.not_equal(chunks[1:], chunks[:-1], out=is_start[1:])
         is_start[ends[:-1]] = True
         starts = np.flatnonzero(is_start)
         sizes = np.diff(starts, append=len(rows))
         begins_run = is_start
-        begins_run[1:] |= rows[1:] != rows[:-1] + 1
-        runs = np.add.reduceat(begins_run, starts, dtype=np.int64) if len(starts) else sizes
+        begins_run[1:] |= self._lows[1:] - self._lows[:-1] != 1
+        # Sums of bytes take less time than counts of truth values.
+        runs = np.add.reduceat(begins_run.view(np.uint8), starts, dtype=np.uint32) if len(starts) else sizes
+        runs = runs.astype(np.int64)
         self._has_runs = _are_shorter_as_runs(runs, sizes)
         self._is_array = ~self._has_runs & (sizes <= _ARRAY_ROWS)
-        self._chunks, self._sizes, self._bounds = chunks[starts], sizes, [*starts.tolist(), len(rows)]
+        self._chunks, self._sizes, self._bounds = chunks[starts].astype(np.int64), sizes, [*starts.tolist(), len(rows)]
         self._containers = [0, *np.searchsorted(starts, ends).tolist()]
         firsts, counts = np.array(self._containers[:-1], np.int64), np.diff(self._containers)
         self._are_arrays = np.logical_and.reduceat(self._is_array, firsts).tolist() if len(ends) else []
@@ -92,7 +104,9 @@ class RowSets:
         first, last = self._containers[number], self._containers[number + 1]
         if not self._are_arrays[number]:
             bodies = [self._body(container) for container in range(first, last)]
-            return _assembled(self._chunks[first:last], self._sizes[first:last], self._has_runs[first:last], bodies)
+            containers = slice(first, last)
+            parts = _assembled(self._chunks[containers], self._sizes[containers], self._has_runs[containers], bodies)
+            return b"".join(parts)
         containers, rows = slice(4 * first, 4 * last), slice(2 * self._bounds[first], 2 * self._bounds[last])
         head = struct.pack("<II", _COOKIE, last - first)
         return b"".join([head, self._described[containers], self._offsets[containers], self._all_lows[rows]])
@@ -103,7 +117,7 @@ class RowSets:
             return _runs(lows.astype(np.int64))
         if self._is_array[container]:
             return lows.tobytes()
-        mask = np.zeros(_CHUNK, np.bool_)
+        mask = np.zeros(CHUNK_ROWS, np.bool_)
         mask[lows] = True
         return np.packbits(mask, bitorder="little").tobytes()
 
@@ -114,24 +128,113 @@ def stored_mask(mask: Mask | npt.NDArray[np.uint8]) -> bytes:
     >>> stored_mask(np.array([True, False, False, True])) == stored_rows(np.array([0, 3]))
     True
     """
-    count = -(-len(mask) // _CHUNK)
-    packed = np.zeros((count, _BITMAP_BYTES), np.uint8)
+    if len(mask) and mask.all():
+        return _stored_first_rows(len(mask))
+    packed = np.zeros((-(-len(mask) // CHUNK_ROWS), _BITMAP_BYTES), np.uint8)
     packed.reshape(-1)[: -(-len(mask) // 8)] = np.packbits(mask, bitorder="little")
-    words = packed.view(np.uint64)
-    sizes = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+    sets = PackedSets(1, len(mask))
+    for chunk, words in enumerate(packed.view(np.uint64)):
+        sets.put(chunk, words[None])
+    return b"".join(sets.parts()[0])
+
+
+def _stored_first_rows(count: int) -> bytes:
+    """The stored form of all rows below ``count``, which is not 0."""
+    chunks = np.arange(-(-count // CHUNK_ROWS))
+    sizes = np.minimum(count - chunks * CHUNK_ROWS, CHUNK_ROWS)
+    # A bitmap of a range would keep its runs where an array takes as many bytes.
+    has_runs = _are_shorter_as_runs(np.ones_like(sizes), sizes)
+    bodies = [
+        _stored_runs(np.array([0]), np.array([size - 1])) if is_run else np.arange(size, dtype="<u2").tobytes()
+        for size, is_run in zip(sizes.tolist(), has_runs.tolist(), strict=True)
+    ]
+    return b"".join(_assembled(chunks, sizes, has_runs, bodies))
+
+
+class PackedSets:
+    """Sets of positions below ``row_count`` as bits: for each 65,536 rows 1,024 words, lowest bits first."""
+
+    def __init__(self, count: int, row_count: int) -> None:
+        """``count`` sets, whose chunks of 65,536 rows are all to be put."""
+        self.chunk_count = -(-row_count // CHUNK_ROWS)
+        self._words = np.empty((count, self.chunk_count, _BITMAP_BYTES // 8), np.uint64)
+        self._sizes, self._runs = np.zeros((2, count, self.chunk_count), np.int64)
+
+    def put(self, chunk: int, words: npt.NDArray[np.uint64]) -> None:
+        """A chunk of all sets, those of one set in each row; chunks are counted while they are in the cache.
+
+        Of sets that are not stored as runs not all runs are counted.
+        """
+        self._words[:, chunk] = words
+        self._sizes[:, chunk] = np.bitwise_count(words).sum(axis=1, dtype=np.uint32)
+        # Most sets have in their first words more runs already than a container of runs can have.
+        self._runs[:, chunk] = _run_counts(words[:, :_FIRST_WORDS])
+        unknown = np.flatnonzero(_are_shorter_as_runs(self._runs[:, chunk], self._sizes[:, chunk]))
+        if unknown.size:
+            self._runs[unknown, chunk] = _run_counts(words[unknown])
+
+    def parts(self) -> list[Parts]:
+        """The stored form of each set; the parts hold on to these sets."""
+        has_runs = _are_shorter_as_runs(self._runs, self._sizes)
+        are_bitmaps: list[bool] = np.all((self._sizes > _ARRAY_ROWS) & ~has_runs, axis=1).tolist()
+        every, lengths = np.arange(self.chunk_count), np.full(self.chunk_count, _BITMAP_BYTES)
+        return [
+            [_head(every, sizes, runs, lengths), words.data] if is_bitmap else self._few(words, sizes, runs)
+            for is_bitmap, words, sizes, runs in zip(are_bitmaps, self._words, self._sizes, has_runs, strict=True)
+        ]
+
+    def _few(self, words: npt.NDArray[np.uint64], sizes: Ints, has_runs: Mask) -> Parts:
+        chunks = np.flatnonzero(sizes)
+        bodies = [
+            words[chunk].data
+            if sizes[chunk] > _ARRAY_ROWS and not has_runs[chunk]
+            else _few_rows(words[chunk], is_run=bool(has_runs[chunk]))
+            for chunk in chunks.tolist()
+        ]
+        return _assembled(chunks, sizes[chunks], has_runs[chunks], bodies)
+
+
+def empty_parts() -> Parts:
+    """The stored form of no position."""
+    nothing = np.zeros(0, np.int64)
+    return _assembled(nothing, nothing, np.zeros(0, np.bool_), [])
+
+
+def _few_rows(words: npt.NDArray[np.uint64], *, is_run: bool) -> bytes:
+    if words[0] == words[-1] == _ALL_SET and (words == _ALL_SET).all():
+        return _EVERY_ROW
+    if not is_run:
+        return _positions(words).astype("<u2").tobytes()
+    firsts = _positions(_run_starts(words[None])[0])
+    # From the other end the last row of a run is its first one.
+    after = words >> _ONE
+    after[:-1] |= words[1:] << _LAST
+    lasts = _positions(words & ~after)
+    return _stored_runs(firsts, lasts)
+
+
+def _positions(words: npt.NDArray[np.uint64]) -> Ints:
+    """The bits that are set, of words few of which have any."""
+    places = np.flatnonzero(words)
+    # Of truth values numpy finds those that are set much faster than of numbers.
+    found = np.flatnonzero(np.unpackbits(words[places].view(np.uint8), bitorder="little").view(np.bool_))
+    rows: Ints = places[found >> _WORD_SHIFT] << _WORD_SHIFT | found & _WORD_BITS - 1
+    return rows
+
+
+def _run_counts(words: npt.NDArray[np.uint64]) -> Ints:
+    """How many runs of bits begin in each row of words."""
+    counts: Ints = np.bitwise_count(_run_starts(words)).sum(axis=1, dtype=np.uint32).astype(np.int64)
+    return counts
+
+
+def _run_starts(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """The bits whose lower neighbour is not set."""
     before = words << _ONE
     before[:, 1:] |= words[:, :-1] >> _LAST
-    runs = np.bitwise_count(words & ~before).sum(axis=1, dtype=np.int64)
-    has_runs = _are_shorter_as_runs(runs, sizes)
-    chunks = np.flatnonzero(sizes).tolist()
-    bodies = []
-    for chunk in chunks:
-        if sizes[chunk] > _ARRAY_ROWS and not has_runs[chunk]:
-            bodies.append(packed[chunk].tobytes())
-        else:
-            rows = np.flatnonzero(mask[chunk * _CHUNK : (chunk + 1) * _CHUNK])
-            bodies.append(_runs(rows) if has_runs[chunk] else rows.astype("<u2").tobytes())
-    return _assembled(np.array(chunks, np.int64), sizes[chunks], has_runs[chunks], bodies)
+    np.invert(before, out=before)
+    before &= words
+    return before
 
 
 def _are_shorter_as_runs(runs: Ints, sizes: Ints) -> Mask:
@@ -142,12 +245,20 @@ def _are_shorter_as_runs(runs: Ints, sizes: Ints) -> Mask:
 
 def _runs(rows: npt.NDArray[np.int64]) -> bytes:
     breaks = np.flatnonzero(np.diff(rows) != 1)
-    firsts = rows[np.append(0, breaks + 1)]
-    lasts = rows[np.append(breaks, len(rows) - 1)]
+    return _stored_runs(rows[np.append(0, breaks + 1)], rows[np.append(breaks, len(rows) - 1)])
+
+
+def _stored_runs(firsts: Ints, lasts: Ints) -> bytes:
     return struct.pack("<H", len(firsts)) + np.stack([firsts, lasts - firsts], axis=1).astype("<u2").tobytes()
 
 
-def _assembled(chunks: Ints, sizes: Ints, has_runs: Mask, bodies: list[bytes]) -> bytes:
+def _assembled(chunks: Ints, sizes: Ints, has_runs: Mask, bodies: Sequence[bytes | memoryview]) -> Parts:
+    lengths = np.array([memoryview(body).nbytes for body in bodies], np.int64)
+    return [_head(chunks, sizes, has_runs, lengths), *bodies]
+
+
+def _head(chunks: Ints, sizes: Ints, has_runs: Mask, lengths: Ints) -> bytes:
+    """What comes before containers that take so many bytes each."""
     count = len(chunks)
     if has_runs.any():
         head = struct.pack("<I", _COOKIE_WITH_RUNS | (count - 1) << 16)
@@ -156,10 +267,9 @@ def _assembled(chunks: Ints, sizes: Ints, has_runs: Mask, bodies: list[bytes]) -
         head = struct.pack("<II", _COOKIE, count)
     head += np.stack([chunks, sizes - 1], axis=1).astype("<u2").tobytes()
     if not has_runs.any() or count >= _OFFSETS_FROM:
-        lengths = np.array([len(body) for body in bodies], np.int64)
         offsets = len(head) + 4 * count + np.cumsum(lengths) - lengths
         head += offsets.astype("<u4").tobytes()
-    return b"".join([head, *bodies])
+    return head
 
 
 def check_bitmap_begins(payload: Payload, at: int) -> None:
@@ -206,7 +316,7 @@ def _stored_length(data: bytes, at: int) -> int:
     else:
         message = f"it begins with {cookie:#x}"
         raise ValueError(message)
-    if count > _CHUNK:
+    if count > CHUNK_ROWS:
         message = f"{count} containers are more than a bitmap can have"
         raise ValueError(message)
     described = end

@@ -19,7 +19,7 @@ from table_format.model.arrow_calls import frombuffer
 from table_format.model.types import VarBinaryType, VarCharType
 
 _STRIPE: Final = 32
-_BLOCK_ROWS: Final = 16_384
+_BLOCK_ROWS: Final = 32768
 _P1: Final = np.uint64(0x9E3779B185EBCA87)
 _P2: Final = np.uint64(0xC2B2AE3D27D4EB4F)
 _P3: Final = np.uint64(0x165667B19E3779F9)
@@ -65,17 +65,39 @@ def _hash_equal(column: pa.Array) -> UInt64s | None:
         """So many bytes from there on in each value, as a number."""
         return np.ndarray((len(column),), f"<u{size}", data, at, (length,)).astype(np.uint64)
 
-    hashes, at = _stripes(part, length) if length >= _STRIPE else (np.full(len(column), _P5), 0)
+    def next_part(hashes: UInt64s, at: int, size: int) -> UInt64s:
+        """The same; one number while the hashes are one number, and what follows is equal in all values as well."""
+        found = part(at, size)
+        is_constant = len(hashes) == 1 and found[0] == found[-1] and bool((found == found[0]).all())
+        return found[:1] if is_constant else found
+
+    # Values of one length often begin alike, and the hash of that is worked out once.
+    hashes, at = _stripes(part, length) if length >= _STRIPE else (np.full(1, _P5), 0)
     hashes += np.uint64(length)
     while at + 8 <= length:
-        hashes = _rotated(hashes ^ _round(part(at, 8)), 27) * _P1 + _P4
+        words = next_part(hashes, at, 8)
+        hashes = _step(hashes, _round(words, np.empty_like(words)), 27, _P1, _P4)
         at += 8
     if at + 4 <= length:
-        hashes = _rotated(hashes ^ (part(at, 4) * _P1), 23) * _P2 + _P3
+        words = next_part(hashes, at, 4)
+        words *= _P1
+        hashes = _step(hashes, words, 23, _P2, _P3)
         at += 4
-    for rest in range(at, length):
-        hashes = _rotated(hashes ^ (part(rest, 1) * _P5), 11) * _P1
-    return _mixed(hashes)
+    for last in range(at, length):
+        words = next_part(hashes, last, 1)
+        words *= _P5
+        hashes = _step(hashes, words, 11, _P1, None)
+    return np.repeat(_mixed(hashes), len(column)) if len(hashes) < len(column) else _mixed(hashes)
+
+
+def _step(hashes: UInt64s, words: UInt64s, bits: int, factor: np.uint64, term: np.uint64 | None) -> UInt64s:
+    """Take words into hashes, one into all or each into one, rotate, multiply and add; in place of the words."""
+    words ^= hashes
+    _rotate(words, bits, np.empty_like(words))
+    words *= factor
+    if term is not None:
+        words += term
+    return words
 
 
 def _stripes(part: Callable[[int, int], UInt64s], length: int) -> tuple[UInt64s, int]:
@@ -91,12 +113,22 @@ def _stripes(part: Callable[[int, int], UInt64s], length: int) -> tuple[UInt64s,
         (_rotated(lane, bits) for lane, bits in zip(lanes[1:], (7, 12, 18), strict=True)), _rotated(lanes[0], 1)
     )
     for lane_state in lanes:
-        hashes = (hashes ^ _round(lane_state)) * _P1 + _P4
+        hashes = (hashes ^ _round(lane_state, np.empty_like(lane_state))) * _P1 + _P4
     return hashes, end
 
 
-def _round(words: UInt64s) -> UInt64s:
-    return _rotated(words * _P2, 31) * _P1
+def _round(words: UInt64s, rest: UInt64s) -> UInt64s:
+    """What a word of 8 bytes adds, in place."""
+    words *= _P2
+    _rotate(words, 31, rest)
+    words *= _P1
+    return words
+
+
+def _rotate(values: UInt64s, bits: int, rest: UInt64s) -> None:
+    np.right_shift(values, np.uint64(64 - bits), out=rest)
+    values <<= np.uint64(bits)
+    values |= rest
 
 
 def _hash_block(words: BytesWords) -> UInt64s:
@@ -127,7 +159,8 @@ def _hash_short(words: BytesWords) -> UInt64s:
         rows = _rows(lengths >= count)
         if rows is None:
             break
-        hashes[rows] = _rotated(hashes[rows] ^ _round(words.loads(at[rows])), 27) * _P1 + _P4
+        loaded = words.loads(at[rows])
+        hashes[rows] = _rotated(hashes[rows] ^ _round(loaded, np.empty_like(loaded)), 27) * _P1 + _P4
         at[rows] += 8
     rows = _rows((lengths & 4) != 0)
     if rows is not None:
@@ -146,11 +179,12 @@ def _hash_short(words: BytesWords) -> UInt64s:
 
 def _mixed(hashes: UInt64s) -> UInt64s:
     """The last step, in place."""
-    hashes ^= hashes >> np.uint64(33)
+    shifted = np.empty_like(hashes)
+    hashes ^= np.right_shift(hashes, np.uint64(33), out=shifted)
     hashes *= _P2
-    hashes ^= hashes >> np.uint64(29)
+    hashes ^= np.right_shift(hashes, np.uint64(29), out=shifted)
     hashes *= _P3
-    hashes ^= hashes >> np.uint64(32)
+    hashes ^= np.right_shift(hashes, np.uint64(32), out=shifted)
     return hashes
 
 

@@ -1,7 +1,7 @@
-"""What one commit attempt writes before it is published (format chapter 10, section 3, steps 3 to 5).
+"""Writes the files of one commit attempt before it is published (format chapter 10, section 3, steps 3 to 5).
 
-Everything here goes to files that no snapshot names yet. Delta and changelog do not depend on the latest snapshot, so
-they are written once; the base list, the index manifest and merged manifests belong to one attempt.
+No snapshot names these files yet. Delta and changelog do not depend on the latest snapshot, so they are written once.
+The base list, the index manifest and merged manifests belong to one attempt.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class WrittenChanges:
 
 
 class AttemptFiles:
-    """What attempts at one job have written, so that it can be used again or taken back.
+    """The files written by attempts at one job, for reuse or deletion.
 
-    ``are_requested`` says that a snapshot which names some of them was requested, whatever became of it.
+    ``are_requested`` says that a snapshot with some of them was requested, with any outcome.
     """
 
     def __init__(self, store: TableStore) -> None:
@@ -54,7 +54,7 @@ class AttemptFiles:
         files.paths.clear()
 
     def discard_all(self) -> None:
-        """Delete everything: the job has surely failed."""
+        """Delete everything: the job has certainly failed."""
         for files in (self.passing, self.merging, self.lasting):
             self.discard(files)
 
@@ -63,7 +63,7 @@ def prepare(c: CommitContext, job: CommitJob, files: AttemptFiles, latest: Snaps
     """Propose, check and write all that the next snapshot names; the snapshot itself is not written.
 
     Raises:
-        ConflictError: the job does not fit on the latest snapshot, or another table is in the place of this one.
+        ConflictError: the job does not fit the latest snapshot, or another table has replaced this one.
         TableNotFound: the table was dropped or renamed.
         CorruptionError: the table's metadata cannot be read.
         OSError: the store failed.

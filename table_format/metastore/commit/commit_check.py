@@ -1,7 +1,7 @@
-"""What is checked before a commit is published: schema, hash indexes, keys, and the files of the latest snapshot.
+"""The checks before a commit is published: schema, hash indexes, keys, and the files of the latest snapshot.
 
-The reading half; the decisions are in ``schema_fit``, ``key_changes`` and ``conflicts``. A conflict is final for the
-work that was done.
+This module reads the facts; ``schema_fit``, ``key_changes`` and ``conflicts`` decide. A conflict is final for the
+finished work.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from table_format.options.bucket_mode import is_bucketed
 def check_fit(
     c: CommitContext, job: CommitJob, proposal: Proposal, latest: Snapshot | None, schema: TableSchema
 ) -> Sequence[IndexManifestEntry]:
-    """Check changes against the latest snapshot and schema; the index files that would be alive with them.
+    """Check changes against the latest snapshot and schema. Return the index files that are live after the commit.
 
     Raises:
         ConflictError: they do not fit.
@@ -53,7 +53,7 @@ def check_fit(
 def find_lost_buckets(
     c: CommitContext, job: CommitJob, messages: Iterable[CommitMessage]
 ) -> dict[BucketId, ConflictError]:
-    """The buckets whose compaction does not fit on the table any more, and why; none if that is not known."""
+    """Return the buckets whose compaction no longer fits the table, with reasons; none if unknown."""
     buckets: dict[BucketId, list[CommitMessage]] = {}
     for message in messages:
         buckets.setdefault(message.bucket_id, []).append(message)
@@ -71,11 +71,11 @@ def find_lost_buckets(
 
 
 def _check_schema(c: CommitContext, job: CommitJob, changes: FileChanges, latest: TableSchema) -> None:
-    """Refuse files that were written under a schema whose rows mean something else now.
+    """Refuse files whose schema no longer fits the latest one.
 
     Raises:
         SchemaChanged: names both schemas and what is between them.
-        InvalidInputError: a message says something that is no schema id.
+        InvalidInputError: a message has an invalid schema id.
     """
     rewritten = changes.rewrites or job.kind is not CommitKind.APPEND
     for schema_id in sorted(whole_number(i, "schema_id") for i in changes.schema_ids - {latest.id}):
@@ -85,8 +85,8 @@ def _check_schema(c: CommitContext, job: CommitJob, changes: FileChanges, latest
             misfit = find_misfit(c.schemas.load(schema_id), latest, rewritten=rewritten)
         if misfit is not None:
             message = (
-                f"the table at {c.store.paths.root}: this {job.kind.value} was made under schema {schema_id}, and the "
-                f"table has schema {latest.id} now: {misfit}. Nothing of it is visible; load the table again and repeat"
+                f"the table at {c.store.paths.root}: this {job.kind.value} has schema {schema_id}, and the table "
+                f"has schema {latest.id} now: {misfit}. Nothing was committed; load the table again and repeat"
             )
             raise SchemaChanged(message)
 

@@ -1,4 +1,4 @@
-"""What is to be committed: a job makes one snapshot, and its proposal fits one base."""
+"""The input of a commit: a job creates one snapshot, and its proposal fits one base."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from table_format.options.table_options import TableOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitContext:
-    """What all commits of one committer share."""
+    """The context of all commits of one committer."""
 
     store: TableStore
     schema: TableSchema
@@ -49,7 +49,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitJob:
-    """One snapshot to be made. ``propose`` is called again when another writer was faster."""
+    """One snapshot to create. ``propose`` is called again when another writer was faster."""
 
     identifier: int
     kind: CommitKind

@@ -1,7 +1,7 @@
-"""One snapshot, attempted until it is published (format chapter 10, section 3; Java ``FileStoreCommitImpl.tryCommit``).
+"""Publishes one snapshot, with retries (format chapter 10, section 3; Java ``FileStoreCommitImpl.tryCommit``).
 
-One attempt prepares (1 to 5), publishes (6) and confirms (7, 8). Its effects, in order; a crash between any two leaves
-files that nothing names, and never a broken table:
+One attempt prepares (1 to 5), publishes (6) and confirms (7, 8). These are its effects in order. A crash between any
+two leaves orphan files, but never a broken table:
 
 1. delta manifests and their list, 2. changelog manifests and their list, 3. merged manifests, 4. the base list,
 5. the index manifest, 6. ``snapshot-<id>``: the commit point, 7. the link is verified, 8. the hints (advisory).
@@ -49,7 +49,7 @@ class _Attempt:
 
 
 class CommitLoop:
-    """Publishes the jobs of one commit user, one after the other."""
+    """Publishes the jobs of one commit user, one by one."""
 
     def __init__(self, context: CommitContext) -> None:
         self._context = context
@@ -57,7 +57,7 @@ class CommitLoop:
         self._searched_up_to: int | None = None
 
     def note_search(self, snapshot_id: int) -> None:
-        """Note that the user's commits were searched up to this snapshot.
+        """Record that the user's commits were searched up to this snapshot.
 
         A request of an earlier process of the same user may take effect after that; the next commit with an identifier
         searches on from here. One that was made ends this: an earlier process left one request at most.
@@ -65,11 +65,12 @@ class CommitLoop:
         self._searched_up_to = snapshot_id
 
     def publish(self, job: CommitJob) -> Snapshot:
-        """Make the job's snapshot, or find that an earlier attempt has made it.
+        """Publish the snapshot of a job, or find that an earlier attempt has published it.
 
         Raises:
-            ConflictError: another commit made this one impossible, or others won every attempt; nothing is visible.
-            CommitOutcomeUnknown: the snapshot may exist; nothing was deleted. Ask ``filter_committed``.
+            ConflictError: another commit made this one impossible, or other writers won every attempt; nothing was
+            committed.
+            CommitOutcomeUnknown: the snapshot may exist; nothing was deleted. Check ``filter_committed``.
             OSError: the store failed before the snapshot was published; nothing is visible.
             CorruptionError: the table's metadata cannot be read; nothing is visible.
         """
@@ -97,7 +98,7 @@ class CommitLoop:
             raise
 
     def leave_unresolved(self, identifier: int, kind: CommitKind) -> None:
-        """Stop asking about a commit whose outcome is unknown; its files stay, named by a snapshot or not."""
+        """Give up on a commit whose outcome is unknown. Its files stay."""
         self._publications.leave((identifier, kind))
 
     def named_files(self) -> frozenset[str]:
@@ -136,7 +137,7 @@ class CommitLoop:
             if retries >= options.max_retries or (options.timeout_ms is not None and spent_ms > options.timeout_ms):
                 message = (
                     f"Commit failed after {spent_ms} ms with {retries} retries: other writers won every attempt. "
-                    "Nothing of it is visible; try again later, or raise 'commit.max-retries'"
+                    "Nothing was committed; try again later, or raise 'commit.max-retries'"
                 )
                 raise CommitRetriesExhausted(message)
             self._wait(retries)
@@ -162,7 +163,7 @@ class CommitLoop:
         snapshot, expired_id = self._publications.find(job.key, since, latest_id)
         if expired_id is None or is_new:
             return snapshot
-        message = f"the snapshots after {since} have been expired, so it cannot be told whether it is among them"
+        message = f"the snapshots after {since} have been expired, so it is not known whether it is among them"
         raise self._unknown(job, since, expired_id, message)
 
     def _unknown(self, job: CommitJob, since: int, attempted_id: int, why: str) -> CommitOutcomeUnknown:
@@ -171,7 +172,7 @@ class CommitLoop:
         user = self._context.user
         message = (
             f"It is not known whether the {job.kind.value} of user '{user}' with identifier {job.identifier} was "
-            f"published as snapshot {attempted_id}: {why}. Its files are left in place; ask filter_committed before "
+            f"published as snapshot {attempted_id}: {why}. Its files are kept; check filter_committed before "
             "repeating it"
         )
         return CommitOutcomeUnknown(user, job.identifier, attempted_id, message)
@@ -188,7 +189,7 @@ class CommitLoop:
     # --- one attempt ------------------------------------------------------------------------------------------------
 
     def _attempt(self, attempt: _Attempt, files: AttemptFiles) -> Snapshot | None:
-        """Prepare, publish, confirm; ``None`` when another writer was faster."""
+        """Prepare, publish and confirm; return ``None`` if another writer was faster."""
         job, publications = attempt.job, self._publications
         snapshot = self._prepare(attempt, files)
         if snapshot is None:
@@ -237,13 +238,13 @@ class CommitLoop:
                 raise self._unknown(attempt.job, attempt.since, snapshot_id, why) from put.error
 
     def _confirm(self, attempt: _Attempt, snapshot: Snapshot) -> bool:
-        """Whether the snapshot is part of the history; when it is not it has been taken back."""
+        """Return whether the snapshot is part of the history. If not, it has been removed."""
         try:
             confirmed = confirm(self._context, snapshot)  # 7
         except (TableNotFound, TableReplaced):
             self._publications.refused(attempt.job.key, attempt.earlier)
             raise
         if confirmed.link is Link.UNKNOWN:
-            why = "it was created, but whether others build on it cannot be told"
+            why = "it was created, but whether others build on it is not known"
             raise self._unknown(attempt.job, attempt.since, snapshot.id, why) from confirmed.error
         return confirmed.link is Link.SOUND

@@ -1,6 +1,5 @@
-"""What follows the publication of a snapshot: it is confirmed as part of the history, and hints name it.
-
-A snapshot that turns out not to be part of the history is taken back.
+"""The steps after the publication of a snapshot: it is confirmed as part of the history, and hints name it. A
+snapshot that is not part of the history is removed.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ class Confirmation:
 
 
 def confirm(c: CommitContext, snapshot: Snapshot) -> Confirmation:
-    """Look whether a snapshot just created is part of the history, and take it back when it is not.
+    """Check whether a new snapshot is part of the history, and remove it if it is not.
 
     Raises:
-        TableNotFound, TableReplaced: the table was dropped or made again meanwhile; nothing of the snapshot is visible.
+        TableNotFound, TableReplaced: the table was dropped or created again in the meantime; nothing was committed.
     """
     error: OSError | CorruptionError | None = None
     for attempt in range(_LOOKS):
@@ -62,7 +61,7 @@ def write_hints(c: CommitContext, snapshot: Snapshot) -> None:
 
 
 def _require_same_table(c: CommitContext, snapshot: Snapshot) -> None:
-    """Take the snapshot back if the table was dropped, or made again, while it was being published.
+    """Remove the snapshot if the table was dropped, or created again, during the publication.
 
     Then the id may be taken by a snapshot of the other table, which stays.
 

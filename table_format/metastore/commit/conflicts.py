@@ -1,7 +1,7 @@
-"""Whether a commit fits on the latest snapshot (format chapter 10, section 4; Java ``ConflictDetection``).
+"""Checks whether a commit fits the latest snapshot (format chapter 10, section 4; Java ``ConflictDetection``).
 
-Facts in, verdict out: the live files of the touched partitions and the changes, and an error or none. A conflict is
-final for the work that was done; only a lost race for the snapshot id is tried again.
+Pure: the facts are the live files of the affected partitions and the changes; the verdict is an error or none. A
+conflict is final for the finished work. Only a lost race for the snapshot id is retried.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ADVICE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitFacts:
-    """What a verdict rests on.
+    """The facts for a verdict.
 
     ``base`` are the live files of the touched buckets, and ``bucket_counts`` the numbers of buckets of the touched
     partitions, at the snapshot ``base_id`` of ``base_user``; ``index`` are

@@ -1,7 +1,8 @@
-"""Whether a snapshot just created is a link of the table's history (the second fence of a commit).
+"""Checks whether a new snapshot is a link of the table's history (the second fence of a commit).
 
-Put-if-absent alone lets a writer that slept take an id that was used and expired meanwhile. Expiry removes the oldest
-first, so while the base snapshot is there the link is sound; otherwise the successor must have built on us.
+With put-if-absent alone, a writer that slept could take an id that was used and has expired in the meantime. Expiry
+removes the oldest first, so the link is valid while the base snapshot exists; otherwise the successor must build on
+the new snapshot.
 """
 
 from __future__ import annotations

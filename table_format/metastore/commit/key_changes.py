@@ -1,12 +1,12 @@
-"""What others committed to the keys of a commit since the snapshot that it rests on.
+"""Finds changes by others to the keys of a commit since its base snapshot.
 
-Two kinds of work rest on a snapshot key by key: rows that were given their places in a table whose keys may change
-their partition, and rows that a DELETE, UPDATE or MERGE found and changed. Both are out of date once another commit
-has written one of their keys. Upserts rest on a snapshot as well, from which their sequence numbers go on: a statement
-that changed one of their keys since used the same numbers, and could win though it came first.
+Two kinds of work depend on a snapshot key by key: placed rows of a cross-partition table, and rows that a DELETE,
+UPDATE or MERGE has found and changed. Both are outdated once another commit has written one of their keys. Upserts
+also depend on a snapshot, from which their sequence numbers continue: a statement that has changed one of their keys
+since then used the same numbers, and could win although it came first.
 
-Here files are compared by their first and last key, which costs no more than reading the manifests of the commits in
-between; whether a file does hold one of the keys is read from its rows (``table/write/rebase.py``).
+This module compares files by their first and last key, which only reads the manifests of the commits in between.
+``table/write/rebase.py`` reads the rows to find out whether a file really holds one of the keys.
 """
 
 from __future__ import annotations
@@ -187,18 +187,19 @@ def find_key_change(
 
 
 def rows_changed(base: str, latest: Snapshot | None) -> RowsChanged:
-    """Rows were changed as they were in a snapshot that does not hold for their keys any more."""
+    """Return the conflict of a statement whose rows have been changed since its snapshot."""
     return RowsChanged(
-        f"Rows with the same keys were committed after snapshot {_id(base)}, in which the statement found its rows; "
-        f"the latest is {0 if latest is None else latest.id}. Nothing was committed; carry out the statement again"
+        f"Rows with the same keys were committed after snapshot {_id(base)}, in which the statement found its "
+        f"rows; the latest is {0 if latest is None else latest.id}. Nothing was committed; run the statement again"
     )
 
 
 def numbers_used(base: str, latest: Snapshot | None) -> RowsChanged:
-    """Upserts have sequence numbers that a statement has given to rows of the same keys."""
+    """Return the conflict of upserts whose sequence numbers a statement has used for the same keys."""
     return RowsChanged(
-        f"A DELETE, UPDATE or MERGE of the same keys was committed after snapshot {_id(base)}, from which the sequence "
-        f"numbers of these rows go on; the latest is {0 if latest is None else latest.id}. The rows could lose against "
+        f"A DELETE, UPDATE or MERGE of the same keys was committed after snapshot {_id(base)}, from which the "
+        f"sequence numbers of these rows continue; the latest is {0 if latest is None else latest.id}. The rows "
+        "could lose against "
         "it. Nothing was committed; write the rows again"
     )
 

@@ -1,7 +1,7 @@
-"""By which snapshot rows were given their places, and whether keys still lie as they did then.
+"""The snapshot by which rows were placed, and whether its keys still have the same places.
 
-For tables whose primary key lacks partition columns (format chapter 11, section 2). The reference has one writer by
-documentation; here the snapshot goes with the rows, and a commit on top of other rows than those is a conflict.
+For tables whose primary key lacks partition columns (format chapter 11, section 2). The reference documents that only
+one writer is allowed. Here the messages record the snapshot, and a commit on top of later rows is a conflict.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def may_have_moved_keys(identity: str, latest: Snapshot | None, snapshots: Snaps
 def key_places_changed(identity: str, latest: Snapshot | None, *, written: str) -> KeyPlacesChanged:
     """The conflict of rows that were given their places by a snapshot after which others have ``written`` rows."""
     return KeyPlacesChanged(
-        f"{written} were committed after snapshot {identity.partition(':')[0]}, by which these were given their "
-        f"partitions; the latest is {0 if latest is None else latest.id}. A key might come to lie in two "
-        "partitions. Nothing was committed; write the rows again, and commit what several writes made as one"
+        f"{written} were committed after snapshot {identity.partition(':')[0]}, by which these rows got their "
+        f"partitions; the latest is {0 if latest is None else latest.id}. A key could end up in two partitions. "
+        "Nothing was committed; write the rows again, and commit the messages of several writes together"
     )

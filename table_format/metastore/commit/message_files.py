@@ -44,11 +44,11 @@ def message_files(
             elif file.file_name not in kept:
                 # A rewritten index is new beside a file of the table.
                 own = [name for name in file.extra_files if name not in beside_live]
-                found.extend(store.paths.file_in_bucket(text, message.bucket, name) for name in own)
+                found.extend(store.paths.beside(text, message.bucket, file, name) for name in own)
         for index in (*message.new_index_files, *message.compact_new_index_files):
             if index.file_name not in kept:
                 names.add(index.file_name)
-                found.append(store.paths.index(index.file_name))
+                found.append(partitions.index_path(store.paths, message.partition, message.bucket, index.file_name))
     return MessageFiles(frozenset(names), tuple(found))
 
 

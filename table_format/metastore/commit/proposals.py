@@ -1,4 +1,4 @@
-"""What is proposed on top of a base: the changes of an overwrite, a rewrite or a rescale depend on the latest snapshot.
+"""Proposes changes on top of a base: those of an overwrite, a rewrite or a rescale depend on the latest snapshot.
 
 Each function is called again when another writer was faster.
 """
@@ -53,7 +53,7 @@ def propose_rewrite(
         shown = ", ".join(sorted(c.partitions.shown(p) for p in partitions)[:3])
         message = (
             f"Another commit changed what was being rewritten ({shown}) after snapshot {base.id}; nothing was "
-            "rewritten. Begin again, at best when nobody writes there"
+            "rewritten. Start again, preferably when nobody writes there"
         )
         raise FileConflict(message)
     return _replacement(c, latest, new, partitions, is_replaced=lambda entry: entry.bucket >= 0)
@@ -71,8 +71,8 @@ def propose_rescale(c: CommitContext, latest: Snapshot | None, changes: FileChan
         if file_key(entry) not in removed:
             where = c.partitions.shown(entry.partition)
             message = (
-                f"another commit added '{entry.file.file_name}' to {where}, whose rows were to be given other "
-                "buckets. Nothing was committed; read again and redo the work"
+                f"another commit added '{entry.file.file_name}' to {where}, whose rows were to get other buckets. "
+                "Nothing was committed; read again and redo the work"
             )
             raise FileConflict(message)
     return Proposal(changes, base)

@@ -1,8 +1,8 @@
-"""What a committer has published, or may have published: the one place that decides which files may be deleted.
+"""The publications of a committer, including uncertain ones. Only this module decides which files may be deleted.
 
-A publication is noted before the first request for its snapshot. It is struck out only when it is certain that no
-request for it took effect or can still do so. An interrupt between any two steps therefore finds it noted: the snapshot
-may exist, and its files stay until the store was searched for it.
+A publication is recorded before the first request for its snapshot. It is removed only when it is certain that no
+request took effect or still can. So after an interrupt between any two steps it is still recorded: the snapshot may
+exist, and its files stay until the store has been searched.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Publication:
 
     ``files`` are the names of the files it adds to the table. It was first requested after snapshot ``since`` and last
     as ``attempted_id``; no request takes effect after the monotonic time ``last_effect_ms``. ``is_reported`` says that
-    an error told the caller that the outcome is unknown.
+    an error said that the outcome is unknown.
     """
 
     key: Key
@@ -171,7 +171,7 @@ class Publications:
             self.published(publication, snapshot)
             return snapshot
         if expired_id is not None:
-            raise self._unknown(publication, f"snapshot {expired_id} has been expired meanwhile")
+            raise self._unknown(publication, f"snapshot {expired_id} has expired in the meantime")
         # Where another snapshot has the id no request can take effect any more.
         if publication.attempted_id > latest_id and self._clock.monotonic_ms() <= publication.last_effect_ms:
             raise self._unknown(publication, "the request may still take effect")

@@ -1,9 +1,9 @@
-"""Whether files written under one schema of a table may join it under its latest. A pure decision.
+"""Decides whether files of an older schema may be committed under the latest schema. Pure.
 
-New rows may come under an older schema as long as they mean the same now: columns were renamed, moved, widened, dropped
-or added as nullable. Rows that were read and written back may not, if the latest schema has columns or types that the
-older one lacks: what others wrote there meanwhile would be lost. The options that decide how rows are placed and merged
-must be the same for both.
+New rows may have an older schema if their meaning is the same: columns were renamed, moved, widened, dropped or added
+as nullable. Rows that were read and written back must not, if the latest schema has columns or types that the older
+one lacks: values that others have written there would be lost. The options that decide how rows are placed and merged
+must be equal.
 
 Between this decision and the publication of a snapshot the schema may change once more. That loses nothing: rows of the
 newer schema become visible by a snapshot, which takes the id that this commit wants, so that it is decided again; and
@@ -75,7 +75,7 @@ def _misfits(written: TableSchema, latest: TableSchema, *, rewritten: bool) -> I
         elif not holds(field.type, known.type, whole=False):
             yield f"column '{field.name}' changed from {known.type} to {field.type}"
     if rewritten and (lost := lost_columns(latest.fields, written.fields)):
-        yield f"values of {', '.join(lost)} may have been written meanwhile, and would be lost"
+        yield f"values of {', '.join(lost)} may have been written in the meantime, and would be lost"
 
 
 def _ids(schema: TableSchema, names: Sequence[str]) -> list[int]:

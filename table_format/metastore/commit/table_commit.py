@@ -1,7 +1,7 @@
 """Commits to a table: append, compact, overwrite, drop (format chapter 10; Java ``FileStoreCommitImpl``).
 
-A commit makes at most two snapshots, the one with the new files before the one with the results of compaction, both
-under the same user and identifier. Each is published once, however often it is attempted.
+A commit creates at most two snapshots, first the one with the new files, then the one with the results of compaction,
+with the same user and identifier. Each is published exactly once, even with several attempts.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from table_format.model.statistics import Statistics
 from table_format.options.table_options import TableOptions
 
 OnDrop: TypeAlias = Callable[[bytes, int, ConflictError], None]
-"""Called for a bucket whose compaction is dropped: its partition, its number, and what made it impossible."""
+"""A callback for a bucket whose compaction is dropped: its partition, its number, and the reason."""
 
 
 class TableCommit:
-    """Commits of one user to one table, one after the other."""
+    """Commits of one user to one table, one by one."""
 
     def __init__(
         self,
@@ -80,14 +80,16 @@ class TableCommit:
     # --- what was committed -----------------------------------------------------------------------------------------
 
     def latest_id(self) -> int:
-        """The latest snapshot's id, 0 without any: what ``filter_committed`` wants as ``since`` after a restart."""
+        """Return the id of the latest snapshot, 0 if there is none: the argument ``since`` of ``filter_committed``
+        after a restart.
+        """
         return self._context.snapshots.latest_id() or 0
 
     def filter_committed(self, identifiers: Iterable[int], *, since: int | None = None) -> tuple[int, ...]:
-        """The identifiers that this user has not committed yet, ascending.
+        """Return the identifiers that this user has not committed yet, ascending.
 
-        ``since`` is a snapshot id from before the first attempt at any of them. Without it a user whose snapshots have
-        all been expired is taken for a new one.
+        ``since`` is a snapshot id from before the first attempt at any of them. Without it, a user whose snapshots
+        have all expired counts as new.
 
         Raises:
             CommitOutcomeUnknown: the history after ``since`` has been expired in part, so it is not known.
@@ -112,7 +114,7 @@ class TableCommit:
         user = self._context.user
         message = (
             f"It is not known whether user '{user}' has committed identifier {identifier}: snapshot {snapshot_id} has "
-            f"been expired, and the commit was begun after snapshot {since}. Look for its rows before repeating it"
+            f"been expired, and the commit began after snapshot {since}. Look for its rows before repeating it"
         )
         return CommitOutcomeUnknown(user, identifier, snapshot_id, message)
 
@@ -127,17 +129,17 @@ class TableCommit:
         on_drop: OnDrop | None = None,
         whole: bool = False,
     ) -> tuple[Snapshot, ...]:
-        """Publish new files, then results of compaction; the snapshots made, at most two.
+        """Publish new files, then results of compaction. Return the new snapshots, at most two.
 
-        Of a compaction the buckets that another commit has changed meanwhile are dropped with their files, and the
-        others are committed; ``on_drop`` is called for each, and without it a commit of which nothing is left is a
-        conflict. When the new files are published and the compaction fails, its results are dropped too, or left in
-        place if its outcome is unknown: the rows are the same without them. A writer that continues must then load its
-        buckets again. With ``whole`` a compaction is published for all buckets or for none.
+        If another commit has changed some compacted buckets in the meantime, these are dropped with their files, and
+        the others are committed. ``on_drop`` is called for each; without it, a commit of which nothing is left is a
+        conflict. If the compaction fails after the new files are published, its results are dropped too, or kept if
+        its outcome is unknown: the rows are the same without them. A writer that continues must then reload its
+        buckets. With ``whole``, a compaction is published for all buckets or for none.
 
         Raises:
             ConflictError: another commit made this one impossible, or others won every attempt; nothing is visible.
-            CommitOutcomeUnknown: it may have been published; ask ``filter_committed``.
+            CommitOutcomeUnknown: the commit may have succeeded; check ``filter_committed``.
             OSError: the store failed before anything was published; nothing is visible.
         """
         appended = append_changes(committable.messages)
@@ -171,7 +173,7 @@ class TableCommit:
         partition: PartitionSpec | Sequence[PartitionSpec] | None = None,
         dynamic: bool | None = None,
     ) -> tuple[Snapshot, ...]:
-        """Replace the rows of partitions by new files; the snapshots made, at most two.
+        """Replace the rows of partitions by new files. Return the new snapshots, at most two.
 
         A dynamic overwrite replaces the partitions in which there are new files, and does nothing without any. A static
         one replaces all partitions that have the values of ``partition``, or of one of several: the whole table for
@@ -201,7 +203,7 @@ class TableCommit:
         return (*snapshots, *self._commit_compaction(replace(committable, messages=compacted), snapshots))
 
     def rewrite(self, committable: Committable, base: Snapshot, partitions: frozenset[bytes]) -> Snapshot:
-        """Put new files in the place of all that some partitions hold in their buckets, in one OVERWRITE snapshot.
+        """Replace all files in the buckets of some partitions, in one OVERWRITE snapshot.
 
         They must hold the same as at the snapshot ``base``, on which the work is based.
 
@@ -225,7 +227,7 @@ class TableCommit:
     def drop_partitions(
         self, specs: Sequence[PartitionSpec], *, identifier: int = BATCH_COMMIT_IDENTIFIER
     ) -> tuple[Snapshot, ...]:
-        """Remove all rows of the partitions that have the values of one of the specs.
+        """Delete all rows of the partitions that match one of the specs.
 
         Raises:
             InvalidInputError: there is no spec, or one is empty or names other columns.
@@ -264,7 +266,7 @@ class TableCommit:
             raise
 
     def abort(self, messages: Iterable[CommitMessage], *, named: Collection[str] = ()) -> None:
-        """Delete the files of messages as far as no commit of this committer has published them.
+        """Delete the files of messages that no commit of this committer has published.
 
         After an interrupt the store is searched for the commit. Files that are ``named`` stay. What cannot be
         deleted stays as an orphan.
@@ -290,7 +292,8 @@ class TableCommit:
         if not self._deleted.isdisjoint(job.files):
             name = min(self._deleted & job.files)
             message = (
-                f"file '{name}' is to be committed, but an abort has deleted it; write the rows again and commit those"
+                f"file '{name}' cannot be committed, because an abort has deleted it; write the rows "
+                "again and commit them"
             )
             raise InvalidInputError(message)
         return self._loop.publish(job)

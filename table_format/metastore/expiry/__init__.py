@@ -1,1 +1,1 @@
-"""What may be deleted, and its deletion: snapshots, changelogs, tags, and files that nothing reaches."""
+"""Expiry: deletes old snapshots, changelogs and tags, and orphan files."""

@@ -1,8 +1,8 @@
-"""What branches of a table need (format chapter 03, section 5).
+"""The files that branches of a table need (format chapter 03, section 5).
 
-Branches share data files and manifests. The reference relies on the tag a branch was made from, and deletes files of
-the branch once that tag is deleted. Here every file that a snapshot, tag or long-lived changelog of another
-branch needs is left alone.
+Branches share data files and manifests. The reference relies on the tag from which a branch was created, and deletes
+files of the branch once that tag is deleted. This library keeps every file that a snapshot, tag or long-lived
+changelog of another branch needs.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def branch_names(store: TableStore) -> tuple[str, ...]:
     for child in children:
         if child.is_broken_link and branch_name_of(child.name) is not None:
             path = f"{directory}/{child.name}"
-            message = "the branch is a symbolic link that leads nowhere; mend it, or remove it to give the branch up"
+            message = "the branch is a symbolic link that leads nowhere; repair it, or remove it to give up the branch"
             raise BadEncoding(path, message)
     names = (branch_name_of(child.name) for child in children if child.is_directory)
     return tuple(sorted(name for name in names if name is not None))

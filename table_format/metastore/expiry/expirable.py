@@ -1,7 +1,6 @@
-"""What can expire: the snapshots of a branch, and the long-lived changelogs that outlive them.
-
-Both go oldest first, by the same steps (``expire``). Here stands what differs: which ids may go, which files go with
-them, and how others learn of it.
+"""The states that can expire: snapshots of a branch, and long-lived changelogs that outlive them. Both expire oldest
+first, by the same steps (``expire``). This module has the differences: which ids may expire, which files they take
+along, and how it is announced.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class Expirable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExpirableSnapshots:
-    """The retained snapshots. Where changes outlive them, a snapshot becomes a long-lived changelog as it goes."""
+    """The retained snapshots. If changes outlive snapshots, an expiring snapshot becomes a long-lived changelog."""
 
     history: TableHistory
 
@@ -131,9 +130,9 @@ class ExpirableSnapshots:
         """Each snapshot becomes a changelog just before it goes, where changes are kept."""
         h = self.history
         if self.kept_changes is KeptChanges.NOTHING:
-            plan.deletions.apply(h.store)
+            plan.deletions.apply(h.store, h.options.expire.delete_threads)
             return
-        replace(plan.deletions, snapshots=()).apply(h.store)
+        replace(plan.deletions, snapshots=()).apply(h.store, h.options.expire.delete_threads)
         for snapshot_id in plan.ids:
             # One by one, as the reference does: a reader of changes finds each in one place or the other.
             h.changelogs.keep(snapshot_id)
@@ -155,7 +154,7 @@ class ExpirableSnapshots:
 
 @dataclass(frozen=True, slots=True)
 class ExpirableChangelogs:
-    """The long-lived changelogs; with ``everything`` all of them go, whatever the rules say."""
+    """The long-lived changelogs. With ``everything``, all of them expire, regardless of the rules."""
 
     history: TableHistory
     everything: bool = False
@@ -209,7 +208,7 @@ class ExpirableChangelogs:
 
     def delete(self, plan: ExpiryOutcome) -> None:
         """In the order of the plan."""
-        plan.deletions.apply(self.history.store)
+        plan.deletions.apply(self.history.store, self.history.options.expire.delete_threads)
 
     def state_files(self, ids: Iterable[int]) -> FileDeletions:
         """Changelogs as such, not changelog files."""

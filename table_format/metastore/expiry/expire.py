@@ -1,7 +1,7 @@
 """The steps of every expiry: choose, plan, announce, delete, confirm (format chapter 10, section 9).
 
-Everything that must stay is read before the first file is deleted; when any of it cannot be read nothing is deleted.
-What is deleted is first a plan, which a dry run returns.
+Everything that must stay is read before the first file is deleted; if something cannot be read, nothing is deleted.
+The deletions are first planned; a dry run returns the plan.
 
 Order of effects: 1 a notice says which snapshots go, 2 data files, 3 changelog files, 4 directories, 5 manifests, index
 files and statistics, 6 the lists that name them, 7 snapshots or changelogs, oldest first, 8 the notice goes, 9 the hint
@@ -43,7 +43,7 @@ R = TypeVar("R", bound=ExpiryOutcome)
 def expire(
     what: Expirable, rules: Retention, report: Callable[..., R], *, dry_run: bool = False, at_least: int = 1
 ) -> R:
-    """Delete the oldest states that the rules let go, unless these are fewer than ``at_least``.
+    """Delete the oldest states that the rules allow, unless there are fewer than ``at_least``.
 
     ``report`` makes the outcome from the members of ``ExpiryOutcome``.
 
@@ -56,7 +56,9 @@ def expire(
         if chosen is None or len(chosen.ids) < max(at_least, 1):
             if chosen is not None and what.is_announced and not dry_run:
                 what.history.snapshots.record_earliest(chosen.begin)
-            return report(kept_by="" if chosen is None else chosen.kept_by, dry_run=dry_run)
+            if chosen is None:
+                return report(dry_run=dry_run)
+            return report(kept_by=chosen.kept_by, beyond_max=chosen.beyond_max, dry_run=dry_run)
         try:
             return _expire(what, chosen, report, dry_run=dry_run)
         except (MissingFile, SnapshotNotFound):
@@ -107,6 +109,7 @@ def _plan(what: Expirable, chosen: ExpiryRange, kept: Mapping[Keeper, Snapshot],
         ids=ids,
         deletions=replace(files, snapshots=states.snapshots, changelogs=states.changelogs),
         kept_by=chosen.kept_by,
+        beyond_max=chosen.beyond_max,
         unreadable=unreadable,
         bytes=_bytes(named, needed),
     )

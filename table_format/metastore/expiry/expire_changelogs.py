@@ -44,9 +44,8 @@ def expire_changelogs(
     snapshots: SnapshotStore | None = None,
     manifests: ManifestStore | None = None,
 ) -> ChangelogExpiryReport:
-    """Delete the oldest long-lived changelogs that the options let go; arguments replace the table's options.
-
-    Commits are counted from the latest snapshot, and as in the reference the last changelog stays. ``everything`` lets
+    """Delete the oldest long-lived changelogs that the options allow. Arguments override the table options. Commits
+    are counted from the latest snapshot, and as in the reference the last changelog stays. ``everything`` lets
     all of them go, whatever the options and consumers say.
 
     Raises:

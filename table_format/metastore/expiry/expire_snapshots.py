@@ -8,8 +8,9 @@ wrote with all manifests.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.expirable import ExpirableSnapshots
@@ -21,12 +22,15 @@ from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.snapshot.changelog_store import KeptChanges
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.arguments import optional_whole_number
+from table_format.options.expire import NUM_RETAINED_MAX
 from table_format.options.table_options import TableOptions
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpiryReport(ExpiryOutcome):
-    """What an expiry of snapshots deleted, or would delete; ``keeps_changelogs`` says that their changes are kept."""
+    """The result of an expiry of snapshots, or of a dry run. ``keeps_changelogs`` says that their changes are kept."""
 
     keeps_changelogs: bool = False
 
@@ -55,11 +59,15 @@ def expire_snapshots(
     snapshots: SnapshotStore | None = None,
     manifests: ManifestStore | None = None,
 ) -> ExpiryReport:
-    """Delete the oldest snapshots that the options let go; arguments replace the table's options.
+    """Delete the oldest snapshots that the options allow. Arguments override the table options.
 
-    ``older_than_ms`` is an epoch time: a snapshot may go when its successor is older. ``retain_floor_ms`` is an age
-    below which nothing goes; give 0 only when no other process writes to the table. Nothing happens while fewer than
-    ``at_least`` snapshots may go, so that an expiry after every commit has something to do only now and then.
+    ``older_than_ms`` is in milliseconds since 1970: a snapshot expires when its successor is older. Snapshots younger
+    than ``retain_floor_ms`` never expire; pass 0 only if no other process writes to the table. Nothing happens if
+    fewer than ``at_least`` snapshots can expire, so that an expiry after every commit does its work only now and
+    then.
+
+    Where more snapshots than ``snapshot.num-retained.max`` stay, because they are younger than the floor, the report
+    counts them, and a warning says so once in a process.
 
     Raises:
         InvalidOption: the bounds contradict each other.
@@ -72,7 +80,25 @@ def expire_snapshots(
     rules = _rules(options, given, floor_ms, now_ms)
     what = ExpirableSnapshots(TableHistory(store, options, snapshots, manifests))
     report = partial(ExpiryReport, keeps_changelogs=what.kept_changes is not KeptChanges.NOTHING)
-    return expire(what, rules, report, dry_run=dry_run, at_least=at_least)
+    outcome = expire(what, rules, report, dry_run=dry_run, at_least=at_least)
+    if outcome.beyond_max:
+        _warn_of_floor(
+            store.paths.branch_root(store.paths.branch), rules.retain_max, (now_ms + 1 - rules.floor_ms) / 60_000
+        )
+    return outcome
+
+
+@lru_cache(maxsize=1024)
+def _warn_of_floor(table: str, retain_max: int, minutes: float) -> None:
+    """Say that a table keeps more snapshots than it should; once, since each commit would say it again."""
+    _log.warning(
+        "%s keeps more than '%s' = %d snapshots: snapshots younger than %g minutes do not expire, since a writer "
+        "may still use them; write less often, or lower commit.attempt-timeout and commit.request-timeout",
+        table,
+        NUM_RETAINED_MAX.key,
+        retain_max,
+        minutes,
+    )
 
 
 def expirable_snapshots(store: TableStore, options: TableOptions) -> ExpiryRange | None:

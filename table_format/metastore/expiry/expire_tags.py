@@ -1,4 +1,4 @@
-"""Expiry of tags by the time they were given (format chapter 10, section 10; Java ``TagTimeExpire``).
+"""Expiry of tags by their retention time (format chapter 10, section 10; Java ``TagTimeExpire``).
 
 Times of tags are local wall clocks without zone, as the reference compares them.
 """
@@ -17,7 +17,7 @@ from table_format.options.table_options import TableOptions
 def expire_tags(
     store: TableStore, options: TableOptions, *, older_than_ms: int | None = None, dry_run: bool = False
 ) -> tuple[str, ...]:
-    """Delete the tags whose time is over; their names.
+    """Delete expired tags. Return their names.
 
     With ``older_than_ms`` (epoch milliseconds) also those made before that time, with and without a time of their own.
 

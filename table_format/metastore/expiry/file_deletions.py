@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from typing import Final
 
 from table_format.io.table_store import TableStore
+from table_format.io.threads import side_by_side
 from table_format.metastore.references.data_paths import DataPaths
 from table_format.metastore.references.snapshot_files import FileKey, MetadataNames
 from table_format.model.manifest import ManifestEntry
@@ -43,6 +45,9 @@ class NeededFiles:
     extra_files: frozenset[str] = frozenset()
 
 
+_IN_ORDER: Final = frozenset({"empty_directories", "changelogs", "snapshots"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileDeletions:
     """Full paths in the order in which they are deleted, group by group."""
@@ -64,29 +69,34 @@ class FileDeletions:
         groups = (getattr(self, f.name) for f in fields(self) if f.name != "empty_directories")
         return tuple(path for group in groups for path in group)
 
-    def apply(self, store: TableStore) -> None:
-        """Delete everything, one after the other. Raises ``OSError``; what remains can be planned again."""
+    def apply(self, store: TableStore, threads: int | None) -> None:
+        """Delete everything, group by group, so many files of a group side by side.
+
+        What a history is made of goes one by one, in order. Raises ``OSError``; what remains can be planned again.
+        """
         for group in fields(self):
-            for path in getattr(self, group.name):
-                if group.name == "empty_directories":
-                    store.io.delete_empty_directory(path)
-                else:
-                    store.io.delete(path)
+            delete = store.io.delete_empty_directory if group.name == "empty_directories" else store.io.delete
+            side_by_side(delete, getattr(self, group.name), None if group.name in _IN_ORDER else threads)
 
 
 def plan_deletions(
     named: NamedFiles, needed: NeededFiles, paths: DataPaths, *, clean_directories: bool = False
 ) -> FileDeletions:
     """The named files that are not needed; with ``clean_directories`` also the directories that may be empty then."""
-    data_files = (*paths.files_of(named.data, needed.files), *paths.beside(named.replaced, needed.files))
-    changelog_files = paths.files_of(named.changelog, needed.files)
+    replaced = {key: entry for key, entry in named.replaced.items() if paths.is_own(entry)}
+    data_files = (
+        *paths.files_of(filter(paths.is_own, named.data), needed.files),
+        *paths.beside(replaced, needed.files),
+    )
+    changelog_files = paths.files_of(filter(paths.is_own, named.changelog), needed.files)
     table, has, needs = paths.paths, named.metadata, needed.metadata
+    index_files = sorted(key for key in has.index_files - needs.index_files if paths.is_own_index(key))
     return FileDeletions(
         data_files=data_files,
         changelog_files=changelog_files,
         empty_directories=paths.directories_of((*data_files, *changelog_files)) if clean_directories else (),
         manifests=tuple(map(table.manifest, sorted(has.manifests - needs.manifests))),
-        index_files=tuple(map(paths.index_file, sorted(has.index_files - needs.index_files))),
+        index_files=tuple(map(paths.index_file, index_files)),
         statistics=tuple(map(table.statistics, sorted(has.statistics - needs.statistics))),
         manifest_lists=tuple(map(table.manifest, sorted(has.manifest_lists - needs.manifest_lists))),
         index_manifests=tuple(map(table.manifest, sorted(has.index_manifests - needs.index_manifests))),

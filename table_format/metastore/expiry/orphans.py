@@ -1,14 +1,15 @@
-"""Files that nothing reaches: what crashes and failed deletions leave behind (Java ``LocalOrphanFilesClean``).
+"""Orphan files, such as those of crashed writers and failed deletions (Java ``LocalOrphanFilesClean``).
 
-An orphan lies where a table keeps its files, is older than any writer may be that has still to commit it, and is
-reached by no snapshot, tag or long-lived changelog of any branch; or it is a temporary file of that age. Unlike in the
-reference a file is reached only by what needs it: that a retained commit says it removed the file keeps no file.
+An orphan is a file in the directories of a table that is old enough not to belong to a running writer, and to which
+no snapshot, tag or long-lived changelog of any branch refers; or a temporary file of that age. Unlike in the
+reference, a retained commit that removed a file does not keep the file.
 
 Symbolic links are neither followed nor deleted: what lies behind one, and under how many names, is not known here, so
 it is never taken for the table's own. The root itself may be a link, and so may the directories above it.
 
-What there is, is listed before what is reached is read, and history is read until nothing new is found in it, so a file
-that is committed meanwhile is seen. Whatever must stay and cannot be read is an error, and nothing is deleted.
+Files are listed before the history is read, and the history is read until there is nothing new, so files that are
+committed in the meantime are found. If something that must stay cannot be read, it is an error and nothing is
+deleted.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from table_format.metastore.expiry.branch_needs import BranchHistory, branch_nam
 from table_format.metastore.expiry.file_deletions import NeededFiles
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions
-from table_format.metastore.references.data_paths import DataPaths
+from table_format.metastore.references.data_paths import DataPaths, external_roots
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.arguments import optional_whole_number
 from table_format.model.identifier import MAIN_BRANCH
@@ -64,7 +65,7 @@ class OrphanFile:
 
 @dataclass(frozen=True, slots=True)
 class OrphanReport:
-    """The orphans that were deleted, or would be; ``links`` were met, and nothing behind them was looked at."""
+    """The deleted orphans, or those that would be deleted. ``links`` are symbolic links, which were not followed."""
 
     files: tuple[OrphanFile, ...] = ()
     dry_run: bool = False
@@ -91,8 +92,8 @@ def remove_orphan_files(
 ) -> OrphanReport:
     """Delete the orphans last changed before ``older_than_ms`` (epoch time), or longer ago than ``grace_ms``.
 
-    What a writer has written and not yet committed looks like an orphan. So ``older_than_ms`` must be at least
-    ``grace_ms`` ago, which is longer than any writer takes; give 0 only when no other process writes.
+    Uncommitted files of a writer look like orphans. So ``older_than_ms`` must be at least ``grace_ms`` ago, which is
+    longer than any writer takes; pass 0 only if no other process writes.
 
     Raises:
         InvalidInputError: ``older_than_ms`` is later than that; nothing was deleted.
@@ -123,8 +124,7 @@ def _before(store: TableStore, given_ms: int | None, grace_ms: int) -> int:
     if grace_ms and given_ms > now_ms - grace_ms:
         message = (
             f"{store.paths.root}: orphans older than {given_ms} would include files younger than {grace_ms} ms, which "
-            f"writers may be about to commit; give a time up to {now_ms - grace_ms}, or say that nobody else writes "
-            "(nobody_else_writes)"
+            f"writers may be about to commit; pass a time up to {now_ms - grace_ms}, or set nobody_else_writes"
         )
         raise InvalidInputError(message)
     return given_ms
@@ -148,7 +148,7 @@ def _delete(report: OrphanReport, store: TableStore, paths: DataPaths, places: _
     for directory in paths.directories_of(data):
         store.io.delete_empty_directory(directory)
     # A draft that another process still fills is not empty.
-    for draft in places.drafts():
+    for draft in (*places.drafts(), *places.exchanges()):
         for directory in reversed([draft, *places.directories_below(draft)]):
             store.io.delete_empty_directory(directory)
 
@@ -165,7 +165,7 @@ def _needs(store: TableStore, options: TableOptions, wanted: frozenset[str]) -> 
         new = [_since(history, seen) for history in found]
         seen |= identities
         names.append(needs_of(new, ManifestStore(store, options), wanted=wanted, strict=True))
-    message = f"{store.paths.root}: others go on committing; look for orphans again when less is written"
+    message = f"{store.paths.root}: others keep committing; look for orphans again when there are fewer writes"
     raise ConflictError(message)
 
 
@@ -188,9 +188,8 @@ def _names(needs: NeededFiles) -> frozenset[str]:
     """Names are made of UUIDs, so a name is a file wherever it lies."""
     names = needs.metadata
     metadata = names.manifests | names.manifest_lists | names.index_manifests | names.statistics
-    return frozenset(
-        {*metadata, *(key[2] for key in names.index_files), *(key[2] for key in needs.files), *needs.extra_files}
-    )
+    indexes = (base_name(key[2]) for key in names.index_files)
+    return frozenset({*metadata, *indexes, *(key[2] for key in needs.files), *needs.extra_files})
 
 
 class _Places:
@@ -202,7 +201,8 @@ class _Places:
         """The links that were met."""
         paths = store.paths
         shared = self._own(paths.root, paths.manifest_directory, paths.index_directory, paths.statistics_directory)
-        self._shared = (*shared, *self._data(schema.partition_keys))
+        outside = self._outside(schema.partition_keys)
+        self._shared = (*shared, *self._data(schema.partition_keys), *outside)
 
     def candidates(self) -> Iterator[tuple[OrphanFile, int]]:
         """The files that history may reach, with the times they were changed."""
@@ -239,7 +239,7 @@ class _Places:
                     )
                     if not known and not child.is_directory:
                         yield _file(directory, child)
-        for draft in self.drafts():
+        for draft in (*self.drafts(), *self.exchanges()):
             found = [
                 _file(directory, child)
                 for directory in (draft, *self.directories_below(draft))
@@ -258,6 +258,16 @@ class _Places:
             for directory in self._own(paths.root, paths.branch_directory)
             for child in self._store.io.list_hidden(directory)
             if child.is_directory and not child.is_link and is_temporary(child.name)
+        ]
+
+    def exchanges(self) -> Sequence[str]:
+        """Directories of what tasks of a job handed to each other."""
+        paths = self._store.paths
+        return [
+            f"{directory}/{child.name}"
+            for directory in self._own(paths.root, paths.exchange_directory)
+            for child in self._children(directory)
+            if child.is_directory
         ]
 
     def directories_below(self, directory: str) -> Iterator[str]:
@@ -290,6 +300,12 @@ class _Places:
                 return
             at = f"{at}/{name}"
         yield from self._buckets(directory, keys)
+
+    def _outside(self, keys: tuple[str, ...]) -> Iterator[str]:
+        """The bucket directories below the external paths that the table has, or had under an older schema."""
+        for root in external_roots(self._store):
+            directory = self._store.paths.elsewhere(root).partition_directory("")
+            yield from self._buckets(directory, keys)
 
     def _buckets(self, directory: str, keys: tuple[str, ...]) -> Iterator[str]:
         prefix = f"{keys[0]}=" if keys else _BUCKET

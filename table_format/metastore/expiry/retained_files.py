@@ -1,6 +1,5 @@
-"""What an expiry must not touch: the files that retained snapshots, tags, branches and changelogs need.
-
-What must stay and cannot be read is an error.
+"""The files that an expiry must keep: those that retained snapshots, tags, branches and changelogs need. It is an
+error if something that must stay cannot be read.
 """
 
 from __future__ import annotations

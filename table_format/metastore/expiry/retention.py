@@ -91,11 +91,15 @@ def _first(override: int | None, default: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ExpiryRange:
-    """Snapshots from ``begin`` up to, not including, ``end`` go; ``kept_by`` says what keeps ``end``."""
+    """Snapshots from ``begin`` up to, not including, ``end`` go; ``kept_by`` says what keeps ``end``.
+
+    ``beyond_max`` counts the snapshots beyond the maximum that the retain floor keeps.
+    """
 
     begin: int
     end: int
     kept_by: str
+    beyond_max: int = 0
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -118,20 +122,22 @@ def expiry_range(
 
     >>> rules = Retention(retain_min=2, retain_max=9, older_than_ms=50, floor_ms=100, limit=50)
     >>> expiry_range(rules, earliest=1, latest=9, time_of=lambda i: i * 10)
-    ExpiryRange(begin=1, end=4, kept_by='the time retained')
+    ExpiryRange(begin=1, end=4, kept_by='the time retained', beyond_max=0)
     """
-    end, kept_by = _end_of_range(
+    allowed, kept_by = _end_of_range(
         rules,
         _Span("snapshots", earliest, latest, first_needed=first_needed),
         # The age of a snapshot is that of its successor.
         decisive_time=lambda snapshot_id: time_of(snapshot_id + 1),
     )
-    for snapshot_id in range(earliest, end):
+    end = allowed
+    for snapshot_id in range(earliest, allowed):
         own_ms = time_of(snapshot_id)
         if own_ms is not None and own_ms >= rules.floor_ms:
-            end, kept_by = snapshot_id, "the retain floor that protects writers at work"
+            end, kept_by = snapshot_id, "the retain floor that protects active writers"
             break
-    return ExpiryRange(earliest, max(end, earliest), kept_by)
+    beyond_max = min(allowed, latest - rules.retain_max + 1) - end
+    return ExpiryRange(earliest, max(end, earliest), kept_by, max(beyond_max, 0))
 
 
 def changelog_range(
@@ -150,7 +156,7 @@ def changelog_range(
 
     >>> rules = Retention(retain_min=2, retain_max=9, older_than_ms=50, floor_ms=100, limit=50)
     >>> changelog_range(rules, earliest=1, last=6, latest=9, time_of=lambda i: i * 10)
-    ExpiryRange(begin=1, end=5, kept_by='the time retained')
+    ExpiryRange(begin=1, end=5, kept_by='the time retained', beyond_max=0)
     """
     span = _Span("changelogs", earliest, latest, first_needed=first_needed, last=last)
     end, kept_by = _end_of_range(rules, span, decisive_time=time_of)

@@ -34,7 +34,7 @@ _TRIES: Final = 3
 
 
 def delete_tag(store: TableStore, options: TableOptions, name: str) -> FileDeletions:
-    """Delete a tag and what only it kept; the files deleted beside its own.
+    """Delete a tag and the files that only it needs. Return the other deleted files.
 
     Raises:
         TagNotFound: there is no such tag.
@@ -54,7 +54,7 @@ def delete_tag(store: TableStore, options: TableOptions, name: str) -> FileDelet
             if not was_being_deleted:
                 tags.withdraw_deletion(name)  # nothing was deleted
             raise
-        deletions.apply(store)
+        deletions.apply(store, options.expire.delete_threads)
     tags.remove(name)
     return deletions
 
@@ -62,7 +62,7 @@ def delete_tag(store: TableStore, options: TableOptions, name: str) -> FileDelet
 def replace_tag(
     store: TableStore, options: TableOptions, name: str, snapshot: Snapshot, *, time_retained_ms: int | None = None
 ) -> Tag:
-    """Let a tag keep another snapshot, and delete what only the old one kept.
+    """Move a tag to another snapshot, and delete the files that only the old one needs.
 
     Raises:
         TagNotFound: there is no such tag.
@@ -75,7 +75,7 @@ def replace_tag(
     replaced = tags.replace(name, snapshot, time_retained_ms=time_retained_ms)
     # Last, since until then the old snapshot is what the tag promises.
     if not _is_kept_otherwise(store, before.snapshot):
-        _plan_beside_expiry(store, options, before.snapshot).apply(store)
+        _plan_beside_expiry(store, options, before.snapshot).apply(store, options.expire.delete_threads)
     return replaced
 
 
@@ -110,5 +110,5 @@ def _plan(store: TableStore, options: TableOptions, snapshot: Snapshot, *, besid
         entries = ()
     names = metadata_names(kept, manifests, passing_over=CorruptionError)
     needs = needs_beside_tag(store, manifests, beside, frozenset(entry.file.file_name for entry in entries))
-    own = [entry for entry in entries if entry.file.external_path is None]
-    return plan_deletions(NamedFiles(metadata=names, data=own), needs, DataPaths(store, Partitions(schema, options)))
+    named = NamedFiles(metadata=names, data=entries)
+    return plan_deletions(named, needs, DataPaths(store, Partitions(schema, options)))

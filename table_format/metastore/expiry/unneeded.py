@@ -1,8 +1,8 @@
-"""Files that a removed history named: what rollback, fast-forward and the end of a branch leave behind.
+"""Deletes the files of a removed history, after a rollback, a fast-forward or the deletion of a branch.
 
-The order makes it safe: first the files that the history names are noted, then the history is removed, and only then
-the needs of all branches, tags and snapshots that are left are read. Whatever cannot be read is left alone. The
-reference leaves all of it to the clean-up of orphans.
+The order makes it safe: first the files of the history are recorded, then the history is removed, and only then the
+files that all remaining branches, tags and snapshots need are read. Anything that cannot be read is kept. The
+reference leaves all of this to the orphan cleanup.
 """
 
 from __future__ import annotations
@@ -45,20 +45,18 @@ def named_files(snapshots: Iterable[Snapshot], manifests: ManifestStore) -> Name
 
 def _add(entries: Iterable[ManifestEntry], found: dict[_Named, ManifestEntry]) -> None:
     for entry in entries:
-        # A file outside the table does not belong to it.
-        if entry.file.external_path is None:
-            found.setdefault((file_key(entry), entry.file.extra_files), entry)
+        found.setdefault((file_key(entry), entry.file.extra_files), entry)
 
 
 def delete_unneeded(store: TableStore, options: TableOptions, named: NamedFiles) -> FileDeletions:
-    """Delete those files that nothing in any branch names any more; what was deleted.
+    """Delete the files that no branch names any longer. Return the deleted files.
 
     Raises:
         CorruptionError: what is needed cannot be determined; nothing was deleted.
         OSError: the store failed; what is left is an orphan.
     """
     deletions = plan_unneeded(store, options, named)
-    deletions.apply(store)
+    deletions.apply(store, options.expire.delete_threads)
     return deletions
 
 

@@ -1,1 +1,1 @@
-"""Changes of the history itself: branches, fast-forward, rollback, tags by period."""
+"""Changes to the history itself: branches, fast-forward, rollback, automatic tags."""

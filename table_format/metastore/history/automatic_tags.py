@@ -1,8 +1,8 @@
-"""Tags that commits make (format chapter 10, section 10; Java ``TagAutoCreation``, ``TagBatchCreation``).
+"""Tags that commits create automatically (format chapter 10, section 10; Java ``TagAutoCreation``,
+``TagBatchCreation``).
 
-By the clock or the watermark: the first snapshot after the end of a period gets the tag of that period. What was done
-is read off the tags themselves, so any process can continue. In batch mode the tag of the day moves to the
-latest snapshot.
+By the clock or the watermark, the first snapshot after the end of a period gets the tag of that period. The existing
+tags show the progress, so any process can continue. In batch mode, the tag of the day moves to the latest snapshot.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DAYS: Final = TagPeriods(86_400_000, "%Y-%m-%d")
 
 
 def create_period_tags(store: TableStore, options: TableOptions) -> tuple[str, ...]:
-    """Make the tags that are due by ``tag.automatic-creation`` = process-time or watermark; their names.
+    """Create the tags that are due by ``tag.automatic-creation`` = process-time or watermark. Return their names.
 
     Raises:
         CorruptionError: a snapshot or a tag cannot be read.
@@ -40,7 +40,7 @@ def create_period_tags(store: TableStore, options: TableOptions) -> tuple[str, .
 
 
 def create_batch_tag(store: TableStore, options: TableOptions) -> str | None:
-    """Put the tag of ``tag.automatic-creation`` = batch on the latest snapshot; its name.
+    """Move the tag of ``tag.automatic-creation`` = batch to the latest snapshot. Return its name.
 
     Raises:
         CorruptionError: a snapshot or a tag cannot be read.
@@ -52,7 +52,7 @@ def create_batch_tag(store: TableStore, options: TableOptions) -> str | None:
     name = options.tags.batch_customized_name or _name_of_day(snapshot, options.tags)
     tags, retained_ms = TagStore(store), options.tags.default_time_retained_ms
     if tags.find(name) is None:
-        tags.create(name, snapshot, time_retained_ms=retained_ms)
+        tags.create(name, snapshot, time_retained_ms=retained_ms, automatic=True)
     else:
         replace_tag(store, options, name, snapshot, time_retained_ms=retained_ms)
     made = {n: tag for n, tag in tags.all().items() if n == name or _is_batch_name(n)}
@@ -61,7 +61,7 @@ def create_batch_tag(store: TableStore, options: TableOptions) -> str | None:
 
 
 def due_tags(store: TableStore, options: TableOptions) -> tuple[str, ...]:
-    """The names of the tags that are due by ``tag.automatic-creation``; nothing is made.
+    """Return the names of the tags that are due by ``tag.automatic-creation``, without creating them.
 
     Raises:
         CorruptionError: a snapshot or a tag cannot be read.
@@ -146,9 +146,9 @@ class _PeriodTags:
         if name is None:
             return None
         options = self._options.tags
-        # A tag that is there already, or a snapshot that goes this moment, must not hold up those that follow.
+        # An existing tag, or a snapshot that is just being deleted, must not block later tags.
         with suppress(AlreadyExistsError, SnapshotExpired):
-            self._tags.create(name, snapshot, time_retained_ms=options.default_time_retained_ms)
+            self._tags.create(name, snapshot, time_retained_ms=options.default_time_retained_ms, automatic=True)
         _keep_newest(self._store, self._options, {n: self._tags.load(n) for n in self._made()})
         return name
 

@@ -1,8 +1,8 @@
-"""Branches: a history and schemas of their own over the files of one table (format chapter 03, section 5; Java
+"""Branches: separate histories and schemas over the files of one table (format chapter 03, section 5; Java
 ``FileSystemBranchManager``).
 
-A branch is put together under a hidden name and appears in one step, complete. What it shares with others stays as long
-as anything names it (see ``branch_needs``).
+A branch is built under a hidden name and appears complete, in one step. Shared files stay as long as anything names
+them (see ``branch_needs``).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Branch:
 
 
 class BranchStore:
-    """Lists, makes and removes the branches of a table; new ones begin with the branch of the store."""
+    """Lists, creates and deletes the branches of a table. New branches start from the branch of the store."""
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
@@ -83,7 +83,7 @@ class BranchStore:
         return self.of(name)
 
     def create(self, name: str, *, tag: str | None = None, ignore_if_exists: bool = False) -> None:
-        """Make a branch with the schemas of this one: empty, or with a tag and its snapshot.
+        """Create a branch with the schemas of this one, empty or with a tag and its snapshot.
 
         Raises:
             AlreadyExistsError: there is one of that name.
@@ -146,7 +146,7 @@ class BranchStore:
             raise self._exists_already(new_name) from error
 
     def delete(self, name: str, options: TableOptions) -> FileDeletions:
-        """Remove a branch and what nothing but it needs; the files deleted beside its own.
+        """Delete a branch and the files that only it needs. Return the other deleted files.
 
         Raises:
             BranchNotFound: there is none of that name.
@@ -204,8 +204,8 @@ def refuse_snapshot_without_tag(name: str, snapshot_id: int) -> UnsupportedFeatu
     """The error of a branch that is to begin with a snapshot no tag keeps."""
     feature = "a branch from a snapshot without a tag"
     message = (
-        f"branch '{name}' cannot begin with snapshot {snapshot_id} itself: other engines keep the files of a branch "
-        "only through the tag it was made from; make a tag of the snapshot, and the branch from the tag"
+        f"branch '{name}' cannot begin with snapshot {snapshot_id} itself: other engines keep the files of a "
+        "branch only through its tag; create a tag of the snapshot, and the branch from the tag"
     )
     return UnsupportedFeature(feature, message)
 

@@ -1,9 +1,10 @@
-"""Fast-forward: a branch becomes what another one is (format chapter 03, section 5; Java ``FileSystemBranchManager``).
+"""Fast-forward: replaces the history of a branch by that of another (format chapter 03, section 5; Java
+``FileSystemBranchManager``).
 
-From the earliest snapshot of the source on, snapshots, tags and schemas of the target are replaced by those of the
-source, which stays as it is. Other writers must have stopped: ids are used again.
+From the earliest snapshot of the source on, its snapshots, tags and schemas replace those of the target. The source
+does not change. Other writers must have stopped, because ids are reused.
 
-The reference removes first and copies then, and a crash between leaves the table without its latest rows, or without
+The reference removes first and then copies; a crash in between leaves the table without its latest rows, or without
 any. Here the latest snapshot of the source appears in one step. Order of effects: 1 a notice says that the history is
 being replaced, and the hint LATEST goes, so that every reader lists, 2 snapshots of the target that are newer than the
 source, or were written with schemas that go, newest first, 3 schemas, 4 the latest snapshot: from here on the target is
@@ -22,7 +23,7 @@ from dataclasses import dataclass, field
 from table_format.codecs.schema_json import decode_schema
 from table_format.codecs.snapshot_json import decode_snapshot
 from table_format.codecs.tag_json import decode_tag
-from table_format.errors import BranchNotFound, CorruptionError, InvalidIdentifier, SnapshotNotFound
+from table_format.errors import BranchNotFound, ConflictError, CorruptionError, InvalidIdentifier, SnapshotNotFound
 from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.file_deletions import FileDeletions
@@ -39,7 +40,7 @@ from table_format.options.table_options import TableOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FastForwardReport:
-    """The snapshots the target has from the source, what went, and why files were left behind."""
+    """The result: the snapshots from the source, what was removed, and why files were kept."""
 
     snapshot_ids: tuple[int, ...]
     removed_ids: tuple[int, ...] = ()
@@ -48,13 +49,16 @@ class FastForwardReport:
     unreadable: str | None = None
 
 
-def fast_forward(store: TableStore, options: TableOptions, branch: str) -> FastForwardReport:
-    """Make the branch of the store what ``branch`` is.
+def fast_forward(
+    store: TableStore, options: TableOptions, branch: str, *, expected: Snapshot | None = None
+) -> FastForwardReport:
+    """Fast-forward the branch of the store to ``branch``, whose latest snapshot must be ``expected``.
 
     Raises:
+        ConflictError: its latest snapshot is not the expected one; nothing was changed.
         BranchNotFound: there is no such branch.
         InvalidIdentifier: it is the main branch, or the branch of the store itself.
-        SnapshotNotFound: it has no snapshot.
+        SnapshotNotFound: the branch has no snapshot.
         CorruptionError: a snapshot, schema or tag of it cannot be read; nothing was changed.
         OSError: the store failed; do it again.
     """
@@ -62,7 +66,10 @@ def fast_forward(store: TableStore, options: TableOptions, branch: str) -> FastF
     if branch in (MAIN_BRANCH, store.paths.branch):
         message = f"'{store.paths.branch}' cannot be fast-forwarded to '{branch}': name another branch than main"
         raise InvalidIdentifier(message)
-    return _FastForward(store, BranchStore(store).require(branch), options).run()
+    forward = _FastForward(store, BranchStore(store).require(branch), options)
+    if expected is not None:
+        forward.require_last(expected)
+    return forward.run()
 
 
 class _FastForward:
@@ -70,6 +77,7 @@ class _FastForward:
 
     def __init__(self, target: TableStore, source: TableStore, options: TableOptions) -> None:
         self._target = target
+        self._source = source
         self._options = options
         self._snapshots = SnapshotStore(target)
         source_snapshots = SnapshotStore(source)
@@ -94,6 +102,16 @@ class _FastForward:
         self._new_tags = {n: read_file(source.io, source.paths.tag(n)) for n in TagStore(source).names()}
         _refuse_unreadable(source, self._new, self._new_schemas, self._new_tags)
         self._old_tags = {n: t for n, t in TagStore(target).all().items() if t.snapshot.id >= self._first.id}
+
+    def require_last(self, expected: Snapshot) -> None:
+        """Refuse a branch whose latest snapshot is another one. What was read here is what would be published."""
+        last = decode_snapshot(self._new[self._last], path=self._source.paths.snapshot(self._last))
+        if not last.is_same(expected):
+            message = (
+                f"the latest snapshot of the branch is {last.id} by {last.commit_user}, and not the expected "
+                f"{expected.id} by {expected.commit_user}; nothing was changed"
+            )
+            raise ConflictError(message)
 
     def run(self) -> FastForwardReport:
         named = named_files(self._replaced_states(), ManifestStore(self._target, self._options))

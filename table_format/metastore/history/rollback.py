@@ -41,7 +41,7 @@ _ROUNDS: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackReport:
-    """What the table was rolled back to and what that removed; ``unreadable`` says why files were left behind."""
+    """The target of a rollback and what it removed. ``unreadable`` says why files were kept."""
 
     snapshot: Snapshot
     snapshot_ids: tuple[int, ...] = ()
@@ -115,7 +115,9 @@ def _require_complete(store: TableStore, target: Snapshot) -> None:
     with explaining_expiry(store, target.id):
         path = missing_file(store, target)
         if path is not None:
-            raise MissingFile(path, f"snapshot {target.id} needs the file and it does not exist; go back to another")
+            raise MissingFile(
+                path, f"snapshot {target.id} needs the file, which does not exist; roll back to another snapshot"
+            )
 
 
 def _later(store: TableStore, target_id: int) -> Iterator[Snapshot]:
@@ -140,7 +142,7 @@ def _remove_snapshots(store: TableStore, snapshots: SnapshotStore, target_id: in
         for snapshot_id in reversed(later):
             snapshots.delete(snapshot_id)
         removed += later
-    message = f"{store.paths.snapshot_directory}: others go on committing; stop them and roll back again"
+    message = f"{store.paths.snapshot_directory}: others keep committing; stop them and roll back again"
     raise ConflictError(message)
 
 

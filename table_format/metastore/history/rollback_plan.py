@@ -1,7 +1,7 @@
-"""What a rollback would remove, and which snapshot lies before the commits of a job.
+"""Plans a rollback: what it removes, and which snapshot precedes the commits of a job.
 
-A job marks its commits by a user or by properties, such as the id of its run. What it did is taken back by a rollback
-to the snapshot before the first of them. That also takes back what others committed since, so they are named.
+A job marks its commits by a user or by properties, such as the id of its run. A rollback to the snapshot before the
+first of them undoes the job. It also undoes later commits of others, so the plan names them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class CommitMatch:
-    """Which commits are meant: those of a user, those with all of some properties, or both.
+    """Selects commits: those of a user, those with some properties, or both.
 
     >>> match = CommitMatch(properties={"run": "r1"})
     >>> str(match)
@@ -34,7 +34,7 @@ class CommitMatch:
 
     def __post_init__(self) -> None:
         if self.commit_user is None and not self.properties:
-            message = "expected a commit user or properties of the commits to take back, found neither"
+            message = "expected a commit user or properties of the commits to undo, found neither"
             raise InvalidInputError(message)
 
     def matches(self, snapshot: Snapshot) -> bool:
@@ -62,7 +62,10 @@ class RollbackPlan:
     tags: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        lines = [f"back to snapshot {self.target.id}; {len(self.removed)} snapshots and {len(self.tags)} tags would go"]
+        lines = [
+            f"back to snapshot {self.target.id}; {len(self.removed)} snapshots and {len(self.tags)} tags would "
+            "be deleted"
+        ]
         lines += [f"snapshot {_shown(snapshot)}" for snapshot in self.removed]
         lines += [f"tag '{name}'" for name in self.tags]
         if self.others:
@@ -70,7 +73,7 @@ class RollbackPlan:
         return "\n".join(lines)
 
     def require_no_others(self, match: CommitMatch) -> None:
-        """Refuse to take back what others committed.
+        """Refuse to undo commits of others.
 
         Raises:
             ConflictError: names their snapshots.
@@ -80,9 +83,9 @@ class RollbackPlan:
         named = "; ".join(_shown(snapshot) for snapshot in self.others[:_SHOWN])
         more = len(self.others) - _SHOWN
         message = (
-            f"a rollback to snapshot {self.target.id}, before the commits with {match}, would also take back what "
+            f"a rollback to snapshot {self.target.id}, before the commits with {match}, would also undo what "
             f"others committed since: snapshot {named}{f' and {more} more' if more > 0 else ''}. Nothing was changed; "
-            "say including_others=True to take that back too"
+            "set including_others=True to undo that too"
         )
         raise ConflictError(message)
 

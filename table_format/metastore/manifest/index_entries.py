@@ -1,4 +1,4 @@
-"""The index files alive after a commit (format chapter 04, section 6; Java ``IndexManifestFileHandler``).
+"""The live index files after a commit (format chapter 04, section 6; Java ``IndexManifestFileHandler``).
 
 An index manifest holds the complete state. A bucket has one index file of each type, so a new one replaces the old,
 which for deletion vectors the commit has to name; in append tables without buckets each deletion-vector file stands for
@@ -68,8 +68,9 @@ def find_hash_index_change(
             shown = ", ".join(f"'{files[bucket]}' of bucket {bucket}" for bucket in sorted(files)[:4])
             more = f" and {len(files) - 4} more" if len(files) > 4 else ""
             return HashIndexChanged(
-                f"The hash index of {partitions.shown(partition)} was changed by another commit: it consists of "
-                f"{shown or 'nothing'}{more} now, and the buckets of these rows were chosen by another. Nothing was "
+                f"The hash index of {partitions.shown(partition)} was changed by another commit: it now consists "
+                f"of {shown or 'nothing'}{more}, but the buckets of these rows were chosen by an older one. "
+                "Nothing was "
                 "committed; write the rows again"
             )
     return None
@@ -99,13 +100,13 @@ def _refuse_two_vectors(entries: Iterable[IndexManifestEntry]) -> None:
 def _removed_already(entry: IndexManifestEntry, before: IndexManifestEntry | None) -> FileConflict:
     found = "no index file" if before is None else f"'{before.index_file.file_name}'"
     return FileConflict(
-        f"{_GIVE_UP} Index file '{entry.index_file.file_name}' of bucket {entry.bucket} is to be removed and {found} "
-        "is in its place: another commit replaced it; read again and redo the work"
+        f"{_GIVE_UP} Index file '{entry.index_file.file_name}' of bucket {entry.bucket} cannot be removed, because "
+        f"{found} is in its place: another commit replaced it; read again and redo the work"
     )
 
 
 def _exists_already(entry: IndexManifestEntry, before: IndexManifestEntry) -> FileConflict:
     return FileConflict(
-        f"{_GIVE_UP} Index file '{entry.index_file.file_name}' is to be added and '{before.index_file.file_name}' is "
-        "there already: another commit deleted rows; read again and redo the work"
+        f"{_GIVE_UP} Index file '{entry.index_file.file_name}' cannot be added, because "
+        f"'{before.index_file.file_name}' exists already: another commit deleted rows; read again and redo the work"
     )

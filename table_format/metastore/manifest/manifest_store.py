@@ -1,33 +1,33 @@
 """Manifest lists, manifests and index manifests of a table (format chapter 04, sections 2, 4, 6 and 8).
 
-Files are written once under unique names and never change, so what was read or written is remembered by name
-in a small cache. Sizes recorded in snapshots and lists are compared with what is read, and so is the hash in a name.
+Files are written once under unique names and never change, so their contents are cached, up to a number of bytes, by
+the store itself or in the cache that all tables of a catalog share. Recorded sizes, and the hash in a name, are
+compared with the contents.
 """
 
 from __future__ import annotations
 
-import gc
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from threading import Lock
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
 from table_format.codecs.content_name import check_content, content_uuid
-from table_format.codecs.manifest_avro import decode_index_manifest, decode_manifest, decode_manifest_list
+from table_format.codecs.manifest_avro import decode_index_manifest, decode_manifest_list
+from table_format.codecs.manifest_columns import ManifestColumns, decode_manifest_columns
+from table_format.codecs.many_objects import collector_at_rest
 from table_format.codecs.publishable import (
     checked_manifest,
     index_manifest_bytes,
     manifest_draft,
     manifest_list_bytes,
 )
+from table_format.decoded_files import DecodedFiles
 from table_format.errors import BadEncoding, MissingFile
 from table_format.io.paths import index_manifest_name, manifest_list_name, manifest_name
 from table_format.io.sound_files import read_file
 from table_format.io.table_store import TableStore
-from table_format.limits import KIB
+from table_format.limits import KIB, MIB
 from table_format.metastore.manifest.partitions import partition_stats
 from table_format.metastore.manifest.replay import ReplayError
 from table_format.metastore.publish import create_unique
@@ -37,9 +37,14 @@ from table_format.model.types import DataType
 from table_format.options.table_options import TableOptions
 
 _Fact = TypeVar("_Fact")
+_Decoded = TypeVar("_Decoded")
 
-_CACHED_FACTS: Final = 65_536
-"""Entries kept in memory by one store: some 60 MB."""
+_OWN_BYTES: Final = 64 * MIB
+"""Kept by a store that shares with no other."""
+
+_BYTES_OF_A_FACT: Final = 800
+_BYTES_OF_A_RANGE: Final = 200
+"""Of a deletion vector that an index manifest names."""
 
 _LARGE_MANIFEST_BYTES: Final = 64 * KIB
 
@@ -68,18 +73,17 @@ class ManifestStore:
 
     Each new file has a UUID of its own, which states its content. Among names that differ in a digit, a damaged
     snapshot could name another one.
+
+    ``decoded`` keeps what was read, also for other stores that share it; without it the store keeps some for itself.
     """
 
-    def __init__(self, store: TableStore, options: TableOptions) -> None:
+    def __init__(self, store: TableStore, options: TableOptions, decoded: DecodedFiles | None = None) -> None:
         self._store = store
         self.options = options
-        self._lists: _Cache[ManifestFileMeta] = _Cache(_CACHED_FACTS)
-        self._manifests: _Cache[ManifestEntry] = _Cache(_CACHED_FACTS)
-        self._indexes: _Cache[IndexManifestEntry] = _Cache(_CACHED_FACTS)
+        self._decoded = DecodedFiles(_OWN_BYTES) if decoded is None else decoded
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Another process remembers for itself.
-        return (ManifestStore, (self._store, self.options))
+        return (ManifestStore, (self._store, self.options, self._decoded))
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
@@ -112,7 +116,11 @@ class ManifestStore:
         Raises:
             CorruptionError: the list is missing, or not what was recorded.
         """
-        return self._lists.get(name, lambda: self._load(name, size, decode_manifest_list))
+        return self._decoded.get(
+            (self._store.paths.manifest(name), size),
+            lambda: self._load(name, size, decode_manifest_list),
+            size_of=_size_of_facts,
+        )
 
     def read(self, manifest: ManifestFileMeta) -> Sequence[ManifestEntry]:
         """The entries of a manifest, in order.
@@ -120,7 +128,15 @@ class ManifestStore:
         Raises:
             CorruptionError: the manifest is missing, or not what its list says.
         """
-        return self._manifests.get(manifest.file_name, lambda: self._load_manifest(manifest))
+        return tuple(self.columns(manifest).entries())
+
+    def columns(self, manifest: ManifestFileMeta) -> ManifestColumns:
+        """The entries of a manifest in columns; errors as for ``read``."""
+        return self._decoded.get(
+            (self._store.paths.manifest(manifest.file_name), manifest.file_size),
+            lambda: self._load_manifest(manifest),
+            size_of=lambda columns: columns.size,
+        )
 
     def read_index(self, name: str) -> Sequence[IndexManifestEntry]:
         """The live index files an index manifest names.
@@ -128,7 +144,11 @@ class ManifestStore:
         Raises:
             CorruptionError: the index manifest is missing or cannot be decoded.
         """
-        return self._indexes.get(name, lambda: self._load(name, None, decode_index_manifest))
+        return self._decoded.get(
+            (self._store.paths.manifest(name), None),
+            lambda: self._load(name, None, decode_index_manifest),
+            size_of=_size_of_index,
+        )
 
     def contradiction(self, snapshot: Snapshot, error: ReplayError) -> BadEncoding:
         """The error of a snapshot whose manifests contradict each other."""
@@ -155,23 +175,26 @@ class ManifestStore:
         """Write a manifest list; it may be empty."""
         data = manifest_list_bytes(manifests, compression=self.options.manifest.compression, path=self._directory)
         name = self._create(manifest_list_name, data, new)
-        self._lists.put(name, tuple(manifests))
+        kept = tuple(manifests)
+        self._decoded.put((self._store.paths.manifest(name), len(data)), kept, _size_of_facts(kept))
         return WrittenList(name, len(data))
 
     def write_index(self, entries: Sequence[IndexManifestEntry], *, new: NewFiles) -> str:
         """Write an index manifest and return its name."""
         data = index_manifest_bytes(entries, compression=self.options.manifest.compression, path=self._directory)
         name = self._create(index_manifest_name, data, new)
-        self._indexes.put(name, tuple(entries))
+        kept = tuple(entries)
+        self._decoded.put((self._store.paths.manifest(name), None), kept, _size_of_index(kept))
         return name
 
     def _write_one(
         self, entries: Sequence[ManifestEntry], data: bytes, types: Sequence[DataType], schema_id: int, new: NewFiles
     ) -> ManifestFileMeta:
-        with _collector_at_rest(len(data)):
+        with collector_at_rest(when=len(data) >= _LARGE_MANIFEST_BYTES):
             checked_manifest(data, entries, path=self._directory)
         name = self._create(manifest_name, data, new)
-        self._manifests.put(name, tuple(entries))
+        columns = ManifestColumns.of(entries)
+        self._decoded.put((self._store.paths.manifest(name), len(data)), columns, columns.size)
         return manifest_file_meta(name, len(data), entries, types=types, schema_id=schema_id)
 
     def _draft(self, entries: Sequence[ManifestEntry]) -> bytes:
@@ -189,23 +212,37 @@ class ManifestStore:
         create_unique(self._store, path, data)
         return name
 
-    def _load_manifest(self, manifest: ManifestFileMeta) -> Sequence[ManifestEntry]:
+    def _load_manifest(self, manifest: ManifestFileMeta) -> ManifestColumns:
         expected = manifest.num_added_files + manifest.num_deleted_files
-        entries = self._load(manifest.file_name, manifest.file_size, partial(decode_manifest, entries=expected))
-        if len(entries) != expected:
+        columns = self._decode(
+            manifest.file_name, manifest.file_size, partial(decode_manifest_columns, entries=expected)
+        )
+        if len(columns) != expected:
             path = self._store.paths.manifest(manifest.file_name)
-            raise BadEncoding(path, f"expected {expected} entries, found {len(entries)}")
-        return entries
+            raise BadEncoding(path, f"expected {expected} entries, found {len(columns)}")
+        return columns
 
     def _load(self, name: str, size: int | None, decode: Callable[..., list[_Fact]]) -> Sequence[_Fact]:
+        return tuple(self._decode(name, size, decode))
+
+    def _decode(self, name: str, size: int | None, decode: Callable[..., _Decoded]) -> _Decoded:
         path = self._store.paths.manifest(name)
         try:
             data = read_file(self._store.io, path, size=size)
         except FileNotFoundError as e:
             raise MissingFile(path) from e
         check_content(data, path=path)
-        with _collector_at_rest(len(data)):
-            return tuple(decode(data, path=path))
+        with collector_at_rest(when=len(data) >= _LARGE_MANIFEST_BYTES):
+            return decode(data, path=path)
+
+
+def _size_of_facts(facts: Sequence[ManifestFileMeta]) -> int:
+    return (len(facts) + 1) * _BYTES_OF_A_FACT
+
+
+def _size_of_index(entries: Sequence[IndexManifestEntry]) -> int:
+    ranges = sum(len(entry.index_file.deletion_vector_ranges or ()) for entry in entries)
+    return (len(entries) + 1) * _BYTES_OF_A_FACT + ranges * _BYTES_OF_A_RANGE
 
 
 def manifest_file_meta(
@@ -232,49 +269,3 @@ def manifest_file_meta(
 def referenced_names(manifests: Iterable[ManifestFileMeta]) -> set[str]:
     """The file names of manifests."""
     return {manifest.file_name for manifest in manifests}
-
-
-@contextmanager
-def _collector_at_rest(size: int) -> Iterator[None]:
-    """Decode a large manifest without garbage collection.
-
-    Its entries are many objects that all stay, and no cycle is among them: to walk them again and again while they are
-    made takes as long as making them.
-    """
-    if size < _LARGE_MANIFEST_BYTES or not gc.isenabled():
-        yield
-        return
-    try:
-        gc.disable()
-        yield
-    finally:
-        gc.enable()
-
-
-class _Cache(Generic[_Fact]):
-    """Facts by file name, the least recently used dropped first; the bound is the number of facts, not of files."""
-
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
-        self._held = 0
-        self._facts: OrderedDict[str, Sequence[_Fact]] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, name: str, load: Callable[[], Sequence[_Fact]]) -> Sequence[_Fact]:
-        with self._lock:
-            facts = self._facts.get(name)
-            if facts is not None:
-                self._facts.move_to_end(name)
-                return facts
-        facts = load()
-        self.put(name, facts)
-        return facts
-
-    def put(self, name: str, facts: Sequence[_Fact]) -> None:
-        with self._lock:
-            before = self._facts.pop(name, None)
-            self._held += len(facts) + 1 - (0 if before is None else len(before) + 1)
-            self._facts[name] = facts
-            while self._held > self._capacity and len(self._facts) > 1:
-                _, dropped = self._facts.popitem(last=False)
-                self._held -= len(dropped) + 1

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from table_format.codecs.binary_row import deserialize_row, serialize_row
-from table_format.errors import InvalidInputError
-from table_format.io.paths import partition_text
+from table_format.errors import BadEncoding, InvalidInputError
+from table_format.io.paths import TablePaths, partition_text
 from table_format.model.data_file import EMPTY_STATS, SimpleStats
 from table_format.model.predicate import And, Compare, CompareOp, IsNull, Or, Predicate
 from table_format.model.schema import TableSchema
@@ -50,6 +50,21 @@ class Partitions:
                 legacy=files.partition_legacy_name,
             )
         return found
+
+    def index_path(self, paths: TablePaths, partition: bytes, bucket: int, name: str) -> str:
+        """Where an index file of a bucket lies. The partition counts only with ``index-file-in-data-file-dir``.
+
+        Raises:
+            BadEncoding: the table cannot have the partition that an index manifest gives the file.
+        """
+        beside = self.options.bucket.index_in_data_file_dir
+        try:
+            text = self.text(partition) if beside else ""
+        except BadEncoding as error:
+            reason = f"a partition that the table cannot have: {str(error).removeprefix(': ')}"
+            message = f"the index manifest that names this file gives it {reason}"
+            raise BadEncoding(paths.index(name), message) from error
+        return paths.index_file(text, bucket, name, beside_data=beside)
 
     def shown(self, partition: bytes) -> str:
         """The partition for a message."""

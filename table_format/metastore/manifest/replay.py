@@ -1,7 +1,7 @@
-"""Replay of manifest entries into the files that are alive (format chapter 04, section 7; Java ``FileEntry``).
+"""Replays manifest entries to find the live files (format chapter 04, section 7; Java ``FileEntry``).
 
-An ADD makes a file live and a DELETE of the same identifier ends it; the level is part of the identifier, so an upgrade
-is one of each. Nothing here reads or writes.
+An ADD makes a file live, and a DELETE of the same identifier removes it. The level is part of the identifier, so an
+upgrade is one of each. Nothing here reads or writes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MergedEntries = dict[FileIdentifier, ManifestEntry]
 
 
 class ReplayError(Exception):
-    """Entries that contradict each other; who replays decides whether that is a conflict or corruption."""
+    """Entries contradict each other. The caller decides whether that is a conflict or corruption."""
 
     def __init__(self, entry: ManifestEntry, problem: str) -> None:
         self.entry = entry
@@ -36,7 +36,7 @@ def merge_entries(entries: Iterable[ManifestEntry], merged: MergedEntries | None
         if before is None:
             merged[identifier] = entry
         elif entry.kind is FileKind.ADD:
-            raise ReplayError(entry, "is added although it is there already")
+            raise ReplayError(entry, "is added although it exists already")
         elif before.kind is FileKind.DELETE:
             raise ReplayError(entry, "is removed twice")
         else:
@@ -52,5 +52,5 @@ def live_entries(merged: MergedEntries) -> list[ManifestEntry]:
     """
     for entry in merged.values():
         if entry.kind is not FileKind.ADD:
-            raise ReplayError(entry, "is removed although it is not there")
+            raise ReplayError(entry, "is removed although it does not exist")
     return list(merged.values())

@@ -38,8 +38,8 @@ def missing_file(store: TableStore, snapshot: Snapshot) -> str | None:
         return error.path
     paths = DataPaths(store, Partitions(schema, options))
     needed = (
-        *paths.files_of((e for e in entries if e.file.external_path is None), frozenset()),
-        *map(paths.index_file, names.index_files),
+        *paths.files_of(filter(paths.is_own, entries), frozenset()),
+        *map(paths.index_file, filter(paths.is_own_index, names.index_files)),
         *map(paths.paths.statistics, names.statistics),
     )
     return next(_missing(store, needed), None)

@@ -51,7 +51,7 @@ def first_needed_snapshot(store: TableStore) -> int | None:
 
 
 def reset_consumer(store: TableStore, name: str, next_snapshot_id: int) -> None:
-    """Let a consumer go on with this snapshot; it is made when there is none.
+    """Set the next snapshot of a consumer. Create the consumer if it does not exist.
 
     Raises:
         InvalidIdentifier: the name is not legal.
@@ -64,7 +64,7 @@ def reset_consumer(store: TableStore, name: str, next_snapshot_id: int) -> None:
 
 
 def delete_consumer(store: TableStore, name: str) -> None:
-    """Forget a consumer, and let expire what it had still to read; nothing happens when there is none."""
+    """Delete a consumer, so that its unread snapshots can expire; do nothing if it does not exist."""
     store.io.delete(store.paths.consumer(name))
 
 

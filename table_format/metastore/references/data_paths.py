@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
-from table_format.io.paths import TablePaths, parent
+from table_format.errors import UnsupportedFeature
+from table_format.io.paths import TablePaths, base_name, external_path, is_plain_path, parent, without_scheme
 from table_format.io.table_store import TableStore
 from table_format.metastore.manifest.partitions import Partitions
 from table_format.metastore.references.snapshot_files import FileKey, extra_keys, file_key
+from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.manifest import ManifestEntry
+from table_format.options.files import EXTERNAL_PATHS
 
 
 class DataPaths:
@@ -24,11 +27,11 @@ class DataPaths:
         return self._store.paths
 
     def index_file(self, key: FileKey) -> str:
-        """The path of an index file of the table."""
+        """The path of an index file; its name is a whole URI where it lies outside the table."""
         partition, bucket, name = key
-        if not self._partitions.options.bucket.index_in_data_file_dir:
-            return self._store.paths.index(name)
-        return self._store.paths.file_in_bucket(self._partitions.text(partition), bucket, name)
+        if "/" in name:
+            return external_path(name, base_name(name))
+        return self._partitions.index_path(self._store.paths, partition, bucket, name)
 
     def files_of(self, entries: Iterable[ManifestEntry], protected: frozenset[FileKey]) -> tuple[str, ...]:
         """The files of the entries with what belongs to them, each once, without the protected ones.
@@ -43,15 +46,31 @@ class DataPaths:
             if not extra_keys(entry) <= protected:
                 for name in entry.file.extra_files:
                     if (entry.partition, entry.bucket, name) not in protected:
-                        found[self._store.paths.file_in_bucket(text, entry.bucket, name)] = None
+                        found[self._store.paths.beside(text, entry.bucket, entry.file, name)] = None
         return tuple(found)
 
-    def beside(self, keys: Iterable[FileKey], protected: frozenset[FileKey]) -> tuple[str, ...]:
-        """Files among the data files of buckets, without the protected ones."""
-        left = sorted(key for key in keys if key not in protected)
+    def is_own(self, entry: ManifestEntry) -> bool:
+        """Whether the file belongs to the table: it lies in it, or where writers put files of external paths."""
+        uri = entry.file.external_path
+        return uri is None or self._is_laid_out(entry.partition, entry.bucket, uri, entry.file.file_name)
+
+    def is_own_index(self, key: FileKey) -> bool:
+        """The same of an index file."""
+        partition, bucket, name = key
+        return "/" not in name or self._is_laid_out(partition, bucket, name, base_name(name))
+
+    def _is_laid_out(self, partition: bytes, bucket: int, uri: str, name: str) -> bool:
+        try:
+            path = external_path(uri, name)
+        except UnsupportedFeature:
+            return False
+        return self._store.paths.is_laid_out(self._partitions.text(partition), bucket, path)
+
+    def beside(self, files: Mapping[FileKey, ManifestEntry], protected: frozenset[FileKey]) -> tuple[str, ...]:
+        """Files beside the data files of entries, without the protected ones."""
+        left = sorted(key for key in files if key not in protected)
         return tuple(
-            self._store.paths.file_in_bucket(self._partitions.text(partition), bucket, name)
-            for partition, bucket, name in left
+            self._store.paths.beside(self._partitions.text(key[0]), key[1], files[key].file, key[2]) for key in left
         )
 
     def directories_of(self, paths: Iterable[str]) -> tuple[str, ...]:
@@ -64,3 +83,17 @@ class DataPaths:
                 found.add(directory)
                 directory = parent(directory)
         return tuple(sorted(found, key=lambda directory: (-directory.count("/"), directory)))
+
+
+def external_roots(store: TableStore) -> Sequence[str]:
+    """The external paths of a table in the local file system, also those of older schemas, sorted.
+
+    Raises:
+        CorruptionError: a schema cannot be read.
+    """
+    schemas = SchemaStore(store)
+    found: set[str] = set()
+    for schema_id in schemas.ids():
+        uris = EXTERNAL_PATHS.read(schemas.load(schema_id).options) or ()
+        found.update(path for uri in uris if is_plain_path(path := without_scheme(uri)))
+    return sorted(found)

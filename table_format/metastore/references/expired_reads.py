@@ -1,4 +1,4 @@
-"""What a missing file means to a reader of a snapshot: the snapshot was expired meanwhile, or the table is damaged.
+"""Explains a missing file to a reader of a snapshot: the snapshot has expired in the meantime, or the table is damaged.
 
 This is the one place where that is decided. A snapshot is retained while its file exists and no expiry has announced
 its deletion, or while a tag keeps it that is not being deleted. A file that a retained snapshot lacks is damage.
@@ -25,7 +25,7 @@ _ROUNDS: Final = 4
 
 @contextmanager
 def explaining_expiry(store: TableStore, *snapshot_ids: int, as_changes: bool = False) -> Iterator[None]:
-    """Read snapshots: a missing file of one that was expired meanwhile raises ``SnapshotExpired``.
+    """Guard reads of snapshots: a missing file of an expired snapshot raises ``SnapshotExpired``.
 
     With ``as_changes`` it is read what they changed, which no tag keeps.
 
@@ -81,7 +81,7 @@ def is_retained(store: TableStore, snapshot_id: int, *, as_changes: bool = False
 
 
 def retry_if_expired(work: Callable[[], T]) -> T:
-    """Do work that begins with the latest snapshot; when that is expired meanwhile, do it again.
+    """Do work that begins with the latest snapshot, and repeat it if that snapshot expires during the work.
 
     Raises:
         SnapshotExpired: it is named, or snapshots expire faster than the work is done.

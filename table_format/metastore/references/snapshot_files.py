@@ -53,9 +53,7 @@ def metadata_names(
     if snapshot.index_manifest:
         names.index_manifests.add(snapshot.index_manifest)
         with suppress(*passed):
-            entries = manifests.read_index(snapshot.index_manifest)
-            # What lies outside the table is not ours to delete.
-            names.index_files.update(index_key(entry) for entry in entries if entry.index_file.external_path is None)
+            names.index_files.update(map(index_key, manifests.read_index(snapshot.index_manifest)))
     if snapshot.statistics:
         names.statistics.add(snapshot.statistics)
     return names
@@ -117,11 +115,11 @@ def replaced_extras(delta: Sequence[ManifestEntry]) -> Mapping[FileKey, Manifest
     return {
         key: entry
         for entry in delta
-        if entry.kind is FileKind.DELETE and file_key(entry) in staying and entry.file.external_path is None
+        if entry.kind is FileKind.DELETE and file_key(entry) in staying
         for key in extra_keys(entry) - beside
     }
 
 
 def index_key(entry: IndexManifestEntry) -> FileKey:
-    """What the entry's index file is on disk."""
-    return (entry.partition, entry.bucket, entry.index_file.file_name)
+    """What the entry's index file is on disk, by its name, or by its URI where it lies outside the table."""
+    return (entry.partition, entry.bucket, entry.index_file.external_path or entry.index_file.file_name)

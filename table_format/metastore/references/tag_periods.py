@@ -1,4 +1,4 @@
-"""Periods of time and the names of the tags that stand for them (Java ``TagPeriodHandler``).
+"""Periods of time and the names of their tags (Java ``TagPeriodHandler``).
 
 Times are local wall clocks in milliseconds, as if UTC. A tag has the name of the period that has ended.
 """

@@ -23,8 +23,8 @@ from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.arguments import optional_whole_number
 from table_format.model.snapshot import Snapshot
 from table_format.model.tag import Tag
+from table_format.options.values import MAX_RETAINED_MS
 
-MAX_RETAINED_MS: Final = 366 * 10_000 * 86_400_000
 """Ten thousand years: the end of a tag is a date that every reader can represent."""
 
 _GIVE_UP_AFTER_MS: Final = 60_000
@@ -77,8 +77,12 @@ class TagStore:
         found = ((name, self.find(name)) for name in self.names())
         return {name: tag for name, tag in found if tag is not None}
 
-    def create(self, name: str, snapshot: Snapshot, *, time_retained_ms: int | None = None) -> Tag:
+    def create(
+        self, name: str, snapshot: Snapshot, *, time_retained_ms: int | None = None, automatic: bool = False
+    ) -> Tag:
         """Give a snapshot a name, for ever or for some time.
+
+        An automatic name may be purely numeric, such as 20261122: options of the table ask for it.
 
         Raises:
             AlreadyExistsError: there is a tag of that name.
@@ -87,7 +91,8 @@ class TagStore:
             OutcomeUnknownError: the store did not answer.
         """
         tag = self._made_now(snapshot, time_retained_ms)
-        self._create_unconfirmed(name, tag)
+        paths = self._store.paths
+        self._create_unconfirmed(name, tag, paths.tag(name) if automatic else paths.new_tag(name))
         if not self._is_kept(snapshot, beside=name):
             # Expired between reading and tagging: its files may be gone, and a tag must not promise them.
             self.remove(name)
@@ -134,7 +139,7 @@ class TagStore:
         self.refuse_if_being_deleted(name)
         # An attempt before this one may have come so far.
         if self.find(new_name) != tag:
-            self._create_unconfirmed(new_name, tag)
+            self._create_unconfirmed(new_name, tag, self._store.paths.new_tag(new_name))
         if self.is_being_deleted(name) or self.find(name) is None:
             # Deleted between reading and naming, perhaps with its files.
             self.remove(new_name)
@@ -181,12 +186,11 @@ class TagStore:
             message = f"tag '{name}' is being made or deleted, or that was not finished: make or delete it again"
             raise TagNotFound(message)
 
-    def _create_unconfirmed(self, name: str, tag: Tag) -> None:
+    def _create_unconfirmed(self, name: str, tag: Tag, path: str) -> None:
         """Create a tag on which nothing relies yet: its notice stays until its files are known to exist.
 
         A process that dies in between has promised nothing; a later attempt with the same snapshot continues it.
         """
-        path = self._store.paths.tag(name)
         data = tag_bytes(tag, path=path)  # a tag that no reader could read is refused before anything is written
         existing = self.find(name)
         if existing is None:

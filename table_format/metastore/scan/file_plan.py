@@ -8,14 +8,20 @@ identifies a file may be tested before replay: an ADD and its DELETE must meet t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+import numpy as np
+import numpy.typing as npt
+
+from table_format.codecs.manifest_columns import ManifestColumns
+from table_format.io.threads import MOST_THREADS, side_by_side
 from table_format.lsm.keys import KeyRangeOf, key_ranges
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions
-from table_format.metastore.manifest.replay import MergedEntries, ReplayError, live_entries, merge_entries
+from table_format.metastore.manifest.replay import ReplayError
+from table_format.metastore.manifest.replay_columns import ChosenEntries, live_rows
 from table_format.metastore.scan.file_filter import ALL_FILES, FileFilter
 from table_format.metastore.scan.partition_test import PartitionTest
 from table_format.model.bucket_id import BucketId
@@ -74,19 +80,20 @@ def live_files(
     wanted = filter if pruning is None else filter.in_partitions(pruning.partition_condition)
     partitions = PartitionTest(Partitions(schema, manifests.options), wanted)
     chosen = _choose_manifests(manifests.data_manifests(snapshot), partitions, wanted, counts)
-    merged: MergedEntries = {}
     try:
-        for manifest in chosen:
-            merge_entries(_choose_entries(manifests.read(manifest), partitions, wanted, counts), merged)
-        entries: Sequence[ManifestEntry] = live_entries(merged)
+        live = live_rows([_choose_entries(m, partitions, wanted, counts) for m in _in_columns(manifests, chosen)])
     except ReplayError as e:
         raise manifests.contradiction(snapshot, e) from e
     read = counts["entries_read"]
     dropped = sum(number for name, number in counts.items() if name.startswith("entries_dropped"))
-    counts["entries_cancelled"] = read - dropped - len(entries)
+    counts["entries_cancelled"] = read - dropped - sum(map(len, live))
     if pruning is not None:
-        entries = _keep_admitted(entries, pruning, counts)
-        entries = _drop_by_statistics(entries, pruning, counts, schemas)
+        admitted = [_keep_admitted(part, pruning, counts) for part in live]
+        live, passed = _without_refused(admitted, pruning, counts, schemas)
+    entries: Sequence[ManifestEntry] = [entry for part in live for entry in part.entries()]
+    if pruning is not None:
+        known = frozenset(id(entries[number].file) for number in np.flatnonzero(passed).tolist())
+        entries = _drop_by_statistics(entries, known, pruning, counts, schemas)
     counts["files"] = len(entries)
     return FilePlan(tuple(entries), PlanCounts(**counts))
 
@@ -108,10 +115,17 @@ def changed_files(
     wanted = ALL_FILES.in_partitions(pruning.partition_condition)
     partitions = PartitionTest(Partitions(pruning.schema, manifests.options), wanted)
     chosen = _choose_manifests(changed, partitions, wanted, counts)
-    entries = [e for manifest in chosen for e in _choose_entries(manifests.read(manifest), partitions, wanted, counts)]
-    kept = _keep_admitted(entries, pruning, counts)
+    found = (_choose_entries(m, partitions, wanted, counts) for m in _in_columns(manifests, chosen))
+    kept = [entry for part in found for entry in _keep_admitted(part, pruning, counts).entries()]
     counts["files"] = len(kept)
     return FilePlan(tuple(kept), PlanCounts(**counts))
+
+
+def _in_columns(manifests: ManifestStore, chosen: Sequence[ManifestFileMeta]) -> Iterator[ManifestColumns]:
+    """The manifests in order; no more of them are held than are read side by side."""
+    width = min(manifests.options.scan.manifest_parallelism or 1, MOST_THREADS)
+    for start in range(0, len(chosen), width):
+        yield from side_by_side(manifests.columns, chosen[start : start + width], width)
 
 
 def _choose_manifests(
@@ -138,26 +152,34 @@ def _meets(wanted: frozenset[int] | None, low: int | None, high: int | None) -> 
 
 
 def _choose_entries(
-    entries: Sequence[ManifestEntry],
+    columns: ManifestColumns,
     partitions: PartitionTest,
     wanted: FileFilter,
     counts: Counter[str],
-) -> Sequence[ManifestEntry]:
-    counts["entries_read"] += len(entries)
+) -> ChosenEntries:
+    counts["entries_read"] += len(columns)
+    chosen = ChosenEntries(columns, np.arange(len(columns)))
     if partitions.is_needed:
-        accepted = partitions.accepted(entry.partition for entry in entries)
-        entries = _keep(entries, lambda e: e.partition in accepted, "entries_dropped_by_partition", counts)
+        accepted = partitions.accepted(columns.partitions)
+        is_accepted = np.array([partition in accepted for partition in columns.partitions], np.bool_)
+        mask = is_accepted[columns.partition_codes]
+        chosen = _keep_rows(chosen, mask, "entries_dropped_by_partition", counts)
     if wanted.buckets is not None:
-        buckets = wanted.buckets
-        entries = _keep(entries, lambda e: e.bucket in buckets, "entries_dropped_by_bucket", counts)
+        mask = np.isin(columns.buckets[chosen.rows], sorted(wanted.buckets))
+        chosen = _keep_rows(chosen, mask, "entries_dropped_by_bucket", counts)
     if wanted.levels is not None or wanted.min_level > 0:
-        levels, lowest = wanted.levels, wanted.min_level
+        levels = columns.levels[chosen.rows]
+        mask = levels >= wanted.min_level
+        if wanted.levels is not None:
+            mask &= np.isin(levels, sorted(wanted.levels))
+        chosen = _keep_rows(chosen, mask, "entries_dropped_by_level", counts)
+    return chosen
 
-        def has_level(entry: ManifestEntry) -> bool:
-            return entry.file.level >= lowest and (levels is None or entry.file.level in levels)
 
-        entries = _keep(entries, has_level, "entries_dropped_by_level", counts)
-    return entries
+def _keep_rows(chosen: ChosenEntries, mask: npt.NDArray[np.bool_], name: str, counts: Counter[str]) -> ChosenEntries:
+    kept = chosen.where(mask)
+    counts[name] += len(chosen) - len(kept)
+    return kept
 
 
 def _keep(
@@ -168,27 +190,87 @@ def _keep(
     return kept
 
 
-def _keep_admitted(entries: Sequence[ManifestEntry], pruning: Pruning, counts: Counter[str]) -> Sequence[ManifestEntry]:
-    def test(entry: ManifestEntry) -> bool:
-        return pruning.admits_bucket(entry.bucket, entry.total_buckets)
+def _keep_admitted(chosen: ChosenEntries, pruning: Pruning, counts: Counter[str]) -> ChosenEntries:
+    if not pruning.chooses_key_hashes:
+        return chosen
+    columns, rows = chosen.columns, chosen.rows
+    places = np.stack((columns.buckets[rows], columns.total_buckets[rows]), axis=1)
+    different, which = np.unique(places, axis=0, return_inverse=True)
+    admitted = np.array([pruning.admits_bucket(bucket, total) for bucket, total in different.tolist()], np.bool_)
+    return _keep_rows(chosen, admitted[which.reshape(-1)], "files_dropped_by_bucket", counts)
 
-    return _keep(entries, test, "files_dropped_by_bucket", counts)
+
+def _without_refused(
+    live: list[ChosenEntries], pruning: Pruning, counts: Counter[str], schemas: Mapping[int, TableSchema]
+) -> tuple[list[ChosenEntries], npt.NDArray[np.bool_]]:
+    """Files without those that certainly hold no selected row, and which of them pass the test by values.
+
+    The others are tested file by file.
+    """
+    by_keys = pruning.key_refusal(schemas)
+    if by_keys is not None:
+        masks = [~by_keys(part.columns, part.rows).refused for part in live]
+        live = [_keep_rows(p, mask, "files_dropped_by_key_stats", counts) for p, mask in zip(live, masks, strict=True)]
+    by_values = pruning.value_refusal(schemas)
+    # A merge that computes values makes some that no file has.
+    passed = [np.zeros(len(part), np.bool_) for part in live]
+    if by_values is not None and not (pruning.may_merge and pruning.computes_values):
+        sifted = [by_values(part.columns, part.rows) for part in live]
+        masks = [~each.refused for each in sifted]
+        if pruning.may_merge:
+            masks = _of_whole_buckets(live, masks)
+        live = [
+            _keep_rows(p, mask, "files_dropped_by_value_stats", counts) for p, mask in zip(live, masks, strict=True)
+        ]
+        passed = [each.passed[mask] for each, mask in zip(sifted, masks, strict=True)]
+    return live, np.concatenate([*passed, np.zeros(0, np.bool_)])
+
+
+def _of_whole_buckets(
+    live: Sequence[ChosenEntries], masks: Sequence[npt.NDArray[np.bool_]]
+) -> list[npt.NDArray[np.bool_]]:
+    """Masks that hold for all files of each bucket that a mask holds for a file of."""
+    places = [_places(part) for part in live]
+    held = {
+        place
+        for (of_part, which), mask in zip(places, masks, strict=True)
+        for place in {of_part[number] for number in set(which[mask].tolist())}
+    }
+    return [np.array([place in held for place in of_part], np.bool_)[which] for of_part, which in places]
+
+
+def _places(part: ChosenEntries) -> tuple[list[tuple[bytes, int]], npt.NDArray[np.int64]]:
+    """The different buckets of entries, and of each entry which of them it is in."""
+    columns, rows = part.columns, part.rows
+    stacked = np.stack((columns.partition_codes[rows], columns.buckets[rows]), axis=1)
+    different, which = np.unique(stacked, axis=0, return_inverse=True)
+    return [(columns.partitions[code], bucket) for code, bucket in different.tolist()], which.reshape(-1)
 
 
 def _drop_by_statistics(
-    entries: Sequence[ManifestEntry], pruning: Pruning, counts: Counter[str], schemas: Mapping[int, TableSchema]
+    entries: Sequence[ManifestEntry],
+    passed: frozenset[int],
+    pruning: Pruning,
+    counts: Counter[str],
+    schemas: Mapping[int, TableSchema],
 ) -> Sequence[ManifestEntry]:
+    """Entries without those of files that hold no selected row; files in ``passed``, by identity, may hold one."""
     by_keys = pruning.key_statistics_test(schemas)
     if by_keys is not None:
         entries = _keep(entries, lambda e: by_keys(e.file), "files_dropped_by_key_stats", counts)
     by_values = pruning.value_statistics_test(schemas)
-    if by_values is not None:
+    if by_values is not None and not all(id(entry.file) in passed for entry in entries):
         range_of = key_ranges(pruning.schema)
         kept: set[int] = set()
+        test = by_values
+
+        def may_hold(file: DataFileMeta) -> bool:
+            return id(file) in passed or test(file)
+
         for group in by_bucket(entries).values():
             files = [entry.file for entry in group]
             merged = pruning.merges(files) and _overlap(files, range_of)
-            kept.update(map(id, pruning.kept_files(files, by_values, merged=merged)))
+            kept.update(map(id, pruning.kept_files(files, may_hold, merged=merged)))
         entries = _keep(entries, lambda e: id(e.file) in kept, "files_dropped_by_value_stats", counts)
     return entries
 

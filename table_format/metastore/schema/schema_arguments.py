@@ -136,6 +136,7 @@ _CHECKS: Final[Mapping[str, Callable[[object, str], object]]] = {
     "key": arguments.text,
     "value": arguments.text,
     "comment": arguments.optional_text,
+    "default": arguments.optional_text,
     "after": arguments.optional_text,
     "first": arguments.flag,
     "nullable": arguments.flag,

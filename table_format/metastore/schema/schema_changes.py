@@ -1,8 +1,8 @@
 """Changes applied to a schema (format chapter 02, sections 3, 5 and 6; Java ``SchemaManager.generateTableSchema``).
 
 Ids are never given twice: a new column takes the next id before its nested fields do, and ``highest_field_id`` only
-grows. What old files hold stays readable, so keys keep their types and no column becomes NOT NULL. Nothing here reads
-or writes.
+grows. Keys keep their types. Other columns get any type that Java casts their values to: files stay as they are, and
+their values are cast when they are read. Nothing here reads or writes.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
-from table_format.errors import ColumnNotFound, InvalidSchemaChange
+from table_format.errors import ColumnNotFound, InvalidSchemaChange, UnsupportedFeature
+from table_format.formats.java_casts import java_casts
 from table_format.limits import MAX_COLUMNS, MAX_NAME_BYTES
 from table_format.metastore.schema.option_columns import columns_bound_by_options, rename_in_options
 from table_format.metastore.schema.schema_arguments import checked_changes
+from table_format.model.default_values import default_of
 from table_format.model.schema import CURRENT_SCHEMA_VERSION, KEY_FIELD_PREFIX, SYSTEM_FIELD_NAMES, TableSchema
 from table_format.model.schema_change import (
     AddColumn,
@@ -26,15 +28,25 @@ from table_format.model.schema_change import (
     RenameColumn,
     SchemaChange,
     SetColumnComment,
+    SetColumnDefault,
     SetComment,
     SetNullability,
     SetOption,
     column_path,
 )
-from table_format.model.type_changes import can_widen
+from table_format.model.type_changes import may_cast
 from table_format.model.types import ArrayType, DataField, DataType, MapType, MultisetType, RowType
+from table_format.options.alter import (
+    EXPLICIT_CASTS_DISABLED,
+    NULL_TO_NOT_NULL_DISABLED,
+    AlterOptions,
+)
+from table_format.options.declare import parse_group
+from table_format.options.stored_text import stored_options
 
 _Edit = Callable[[tuple[DataField, ...]], tuple[DataField, ...]]
+_ELEMENT: Final = "element"
+_VALUE: Final = "value"
 _IMMUTABLE_OPTIONS: Final = frozenset({"primary-key", "partition", "path", "branch"})
 
 
@@ -70,10 +82,12 @@ def apply_changes(
     Raises:
         InvalidSchemaChange: the schema does not admit a change.
         ColumnNotFound: a change names a column that does not exist.
+        InvalidOption: an option that says which changes are allowed is malformed.
     """
     changed = schema
+    rules = parse_group(AlterOptions, schema.options)
     for change in checked_changes(changes):
-        changed = _apply(changed, change)
+        changed = _apply(changed, change, rules)
     if changed == schema:
         return schema
     if len(changed.fields) > MAX_COLUMNS:
@@ -87,10 +101,10 @@ def apply_changes(
     )
 
 
-def _apply(schema: TableSchema, change: SchemaChange) -> TableSchema:
+def _apply(schema: TableSchema, change: SchemaChange, rules: AlterOptions) -> TableSchema:
     match change:
         case AddColumn():
-            return _add_column(schema, change)
+            return _add_column(schema, change, rules)
         case DropColumn(name):
             _refuse_bound(schema, name, "drop", *_all_keys(schema))
             return _edit_level(schema, name, lambda fields: _without(fields, _path(name)[-1]))
@@ -98,19 +112,23 @@ def _apply(schema: TableSchema, change: SchemaChange) -> TableSchema:
             return _rename_column(schema, change)
         case AlterColumnType(name, data_type):
             _refuse_bound(schema, name, "change the type of", *_all_keys(schema), options=False)
-            return _edit_column(schema, name, lambda field: _with_type(field, data_type))
+            return _edit_column(schema, name, lambda field: _with_type(field, data_type, rules), elements=True)
         case SetNullability(name, nullable):
             _refuse_bound(schema, name, "change the nullability of", schema.primary_keys, options=False)
-            return _edit_column(schema, name, lambda field: _with_nullability(field, nullable=nullable))
+            return _edit_column(
+                schema, name, lambda field: _with_nullability(field, rules, nullable=nullable), elements=True
+            )
         case SetColumnComment(name, comment):
             return _edit_column(schema, name, lambda field: replace(field, description=comment))
+        case SetColumnDefault(name, default):
+            return _edit_column(schema, name, lambda field: _with_default(field, default, len(_path(name))))
         case MoveColumn(name, after, first):
             return _edit_level(schema, name, lambda fields: _moved(fields, _path(name)[-1], after, first=first))
         case SetComment(comment):
             return replace(schema, comment=comment)
         case SetOption(key, value):
             _refuse_immutable(key)
-            return replace(schema, options={**schema.options, key: value})
+            return replace(schema, options=stored_options({**schema.options, key: value}, changed=(key,)))
         case RemoveOption(key):
             _refuse_immutable(key)
             return replace(schema, options={k: v for k, v in schema.options.items() if k != key})
@@ -118,7 +136,7 @@ def _apply(schema: TableSchema, change: SchemaChange) -> TableSchema:
             assert_never(change)
 
 
-def _add_column(schema: TableSchema, change: AddColumn) -> TableSchema:
+def _add_column(schema: TableSchema, change: AddColumn, rules: AlterOptions) -> TableSchema:
     *_, name = path = _path(change.name)
     check_column_name(name, top_level=len(path) == 1)
     if not change.type.nullable:
@@ -130,6 +148,8 @@ def _add_column(schema: TableSchema, change: AddColumn) -> TableSchema:
     def insert(fields: tuple[DataField, ...]) -> tuple[DataField, ...]:
         _refuse_duplicate(fields, name)
         at = _position(fields, change.after, first=change.first)
+        if rules.add_before_partition and len(path) == 1 and change.after is None and not change.first:
+            at = next((i for i, f in enumerate(fields) if f.name in schema.partition_keys), at)
         return (*fields[:at], field, *fields[at:])
 
     return replace(_edit_level(schema, change.name, insert), highest_field_id=ids.highest)
@@ -175,20 +195,38 @@ def check_column_name(name: str, *, top_level: bool = True) -> None:
         raise InvalidSchemaChange(message)
 
 
-def _with_type(field: DataField, data_type: DataType) -> DataField:
+def _with_type(field: DataField, data_type: DataType, rules: AlterOptions) -> DataField:
     wanted = data_type.with_nullable(field.type.nullable)
-    if not can_widen(field.type, wanted):
-        message = (
-            f"column '{field.name}' cannot change from {field.type} to {wanted}: the new type must hold every old "
-            "value; add a column of the new type instead"
-        )
+    if wanted == field.type:
+        return field
+    problem = None
+    if not may_cast(field.type, wanted, explicit=True) or not java_casts(field.type, wanted):
+        problem = "there is no cast between them; add a column of the new type instead"
+    elif rules.explicit_casts_disabled and not may_cast(field.type, wanted, explicit=False):
+        problem = f"values need an explicit cast, which '{EXPLICIT_CASTS_DISABLED.key}' = true forbids"
+    if problem:
+        message = f"column '{field.name}' cannot change from {field.type} to {wanted}: {problem}"
         raise InvalidSchemaChange(message)
-    return replace(field, type=wanted)
+    changed = replace(field, type=wanted)
+    default_of(changed)
+    return changed
 
 
-def _with_nullability(field: DataField, *, nullable: bool) -> DataField:
-    if field.type.nullable and not nullable:
-        message = f"column '{field.name}' cannot become NOT NULL: rows already written may hold nulls"
+def _with_default(field: DataField, default: str | None, depth: int) -> DataField:
+    if depth > 1:
+        feature = "a default value of a field within a ROW"
+        raise UnsupportedFeature(feature)
+    changed = replace(field, default_value=default)
+    default_of(changed)
+    return changed
+
+
+def _with_nullability(field: DataField, rules: AlterOptions, *, nullable: bool) -> DataField:
+    if field.type.nullable and not nullable and rules.null_to_not_null_disabled:
+        message = (
+            f"column '{field.name}' cannot become NOT NULL: rows already written may hold nulls; if none does, set "
+            f"'{NULL_TO_NOT_NULL_DISABLED.key}' = false first"
+        )
         raise InvalidSchemaChange(message)
     return replace(field, type=field.type.with_nullable(nullable))
 
@@ -222,22 +260,26 @@ def _position(fields: tuple[DataField, ...], after: str | None, *, first: bool) 
     return fields.index(_find(fields, after)) + 1
 
 
-# --- reaching a column through ROW types ----------------------------------------------------------------------------
+# --- reaching a column through nested types -------------------------------------------------------------------------
 
 
-def _edit_column(schema: TableSchema, name: ColumnPath, edit: Callable[[DataField], DataField]) -> TableSchema:
+def _edit_column(
+    schema: TableSchema, name: ColumnPath, edit: Callable[[DataField], DataField], *, elements: bool = False
+) -> TableSchema:
+    """Apply ``edit`` to one column; with ``elements`` it may be what an array or a map holds."""
     last = _path(name)[-1]
 
     def edit_one(fields: tuple[DataField, ...]) -> tuple[DataField, ...]:
         _find(fields, last)
         return tuple(edit(f) if f.name == last else f for f in fields)
 
-    return _edit_level(schema, name, edit_one)
+    return _edit_level(schema, name, edit_one, elements=elements)
 
 
-def _edit_level(schema: TableSchema, name: ColumnPath, edit: _Edit) -> TableSchema:
+def _edit_level(schema: TableSchema, name: ColumnPath, edit: _Edit, *, elements: bool = False) -> TableSchema:
     """Apply ``edit`` to the fields among which the last name of the path lies."""
-    return replace(schema, fields=_descend(schema.fields, _path(name), edit))
+    level = _Level(_path(name), edit, elements=elements)
+    return replace(schema, fields=level.within(schema.fields, 0))
 
 
 def _path(name: ColumnPath) -> tuple[str, ...]:
@@ -248,15 +290,46 @@ def _path(name: ColumnPath) -> tuple[str, ...]:
     return path
 
 
-def _descend(fields: tuple[DataField, ...], path: tuple[str, ...], edit: _Edit) -> tuple[DataField, ...]:
-    if len(path) == 1:
-        return edit(fields)
-    outer = _find(fields, path[0])
-    if not isinstance(outer.type, RowType):
-        message = f"column '{path[0]}' is {outer.type} and has no field '{path[1]}'"
-        raise InvalidSchemaChange(message)
-    inner = replace(outer, type=replace(outer.type, fields=_descend(outer.type.fields, path[1:], edit)))
-    return tuple(inner if f.name == path[0] else f for f in fields)
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """The way to the fields that ``edit`` is applied to; what an array or a map holds has a name of its own."""
+
+    path: tuple[str, ...]
+    edit: _Edit
+    elements: bool
+    """Whether the last name may be that of what an array or a map holds."""
+
+    def within(self, fields: tuple[DataField, ...], depth: int) -> tuple[DataField, ...]:
+        if depth == len(self.path) - 1:
+            return self.edit(fields)
+        name = self.path[depth]
+        outer = _find(fields, name)
+        inner = replace(outer, type=self._in_type(outer.type, depth + 1))
+        return tuple(inner if f.name == name else f for f in fields)
+
+    def _in_type(self, data_type: DataType, depth: int) -> DataType:
+        match data_type:
+            case RowType(fields=fields):
+                return replace(data_type, fields=self.within(fields, depth))
+            case ArrayType(element=element):
+                return replace(data_type, element=self._in_element(_ELEMENT, element, data_type, depth))
+            case MapType(value=value):
+                return replace(data_type, value=self._in_element(_VALUE, value, data_type, depth))
+        raise self._refusal(data_type, depth, f"has no field '{self.path[depth]}'")
+
+    def _in_element(self, name: str, element: DataType, outer: DataType, depth: int) -> DataType:
+        if self.path[depth] != name:
+            raise self._refusal(outer, depth, f"has no '{self.path[depth]}'; what it holds is its '{name}'")
+        if depth < len(self.path) - 1:
+            return self._in_type(element, depth + 1)
+        if not self.elements:
+            raise self._refusal(outer, depth, f"only the type of its '{name}' can change")
+        [edited] = self.edit((DataField(0, name, element),))
+        return edited.type
+
+    def _refusal(self, outer: DataType, depth: int, problem: str) -> InvalidSchemaChange:
+        message = f"column '{'.'.join(self.path[:depth])}' is {outer} and {problem}"
+        return InvalidSchemaChange(message)
 
 
 def _find(fields: Sequence[DataField], name: str) -> DataField:

@@ -1,4 +1,4 @@
-"""Which table lies at a path: the one that was opened, another that was made in its place, or none.
+"""Checks which table is at a path: the loaded one, another that replaced it, or none.
 
 A table is made by its first schema file, which never changes and holds the time it was made at. A digest of it
 distinguishes a table from one that was dropped and created again, on every branch. The ``TableStore`` of an open table
@@ -34,7 +34,7 @@ def read_identity(store: TableStore) -> str | None:
 
 
 def require_same_table(store: TableStore) -> None:
-    """Refuse to go on with a table that is no longer the one that was opened; costs one small read.
+    """Refuse to continue with a table that is no longer the loaded one; costs one small read.
 
     Nothing happens where the store carries no identity.
 
@@ -48,12 +48,12 @@ def require_same_table(store: TableStore) -> None:
     found = read_identity(store)
     root, branch = store.paths.root, store.paths.branch
     if found is None:
-        message = f"the table at {root} was dropped or renamed after it was opened; open it again by its present name"
+        message = f"the table at {root} was dropped or renamed after it was opened; load it again by its current name"
         raise TableNotFound(message)
     if found != store.identity:
         message = (
-            f"the table at {root} was dropped after it was opened, and another was made in its place; nothing was "
-            "changed there. Load the table again and repeat"
+            f"the table at {root} was dropped after it was opened, and created again; nothing was changed there. "
+            "Load the table again and repeat"
         )
         raise TableReplaced(message)
     if branch != MAIN_BRANCH and SchemaStore(store).latest_id() is None:

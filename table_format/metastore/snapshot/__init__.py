@@ -1,1 +1,1 @@
-"""Snapshots, and the changelogs that outlive them."""
+"""Snapshots, and changelogs that outlive them."""

@@ -24,7 +24,7 @@ from table_format.options.table_options import TableOptions
 
 
 class KeptChanges(Enum):
-    """What of a snapshot stays when it goes, so that its changes can still be read."""
+    """The part of an expired snapshot that is kept, so that its changes can still be read."""
 
     NOTHING = "nothing"
     DELTAS = "what commits wrote"
@@ -39,7 +39,7 @@ class KeptChanges(Enum):
 
 
 class ChangelogStore:
-    """Finds, makes and deletes the long-lived changelogs of one branch."""
+    """Finds, creates and deletes the long-lived changelogs of one branch."""
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
@@ -96,13 +96,13 @@ class ChangelogStore:
             self.hints.write_latest(snapshot_id)
 
     def delete(self, changelog_id: int) -> None:
-        """Delete the changelog's file; nothing happens when there is none."""
+        """Delete the changelog's file; do nothing if it does not exist."""
         self._files.delete(changelog_id)
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeHistory:
-    """The changes of a branch by id: those of the retained snapshots, and before them the long-lived changelogs."""
+    """The changes of a branch by id: those of retained snapshots, and the long-lived changelogs before them."""
 
     snapshots: SnapshotStore
     changelogs: ChangelogStore

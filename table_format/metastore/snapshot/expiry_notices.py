@@ -1,4 +1,4 @@
-"""Notices: files among the snapshots whose names say that snapshots are being deleted.
+"""Expiry notices: files next to the snapshots whose names announce that snapshots are being deleted.
 
 Expiry deletes data before the snapshot itself, so a snapshot may be there for a while without its files. By the notice
 others know that. Its content means nothing, so a damaged byte changes nothing, and two expiries have one each. Every

@@ -1,4 +1,4 @@
-"""Hints: two files that say where to begin looking for the latest and the earliest of numbered files.
+"""Hints: two files that say where to start the search for the latest and the earliest numbered file.
 
 A hint may be stale, missing, ahead or garbage. Nothing is deleted, refused or hidden because of one. Every method that
 writes raises ``OSError`` when the store fails.

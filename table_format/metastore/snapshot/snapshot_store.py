@@ -27,7 +27,9 @@ _GIVE_UP_AFTER_MS: Final = 8_000
 
 
 class SnapshotStore:
-    """Finds, loads and creates snapshots of one branch. It remembers the highest id seen, only to look there first."""
+    """Finds, loads and creates snapshots of one branch. It remembers the highest id seen, only to start the search
+    there.
+    """
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
@@ -89,7 +91,8 @@ class SnapshotStore:
             )
             raise SnapshotNotFound(message)
         message = (
-            "the hint names a snapshot and none exists; restore them, or delete the hint if the table starts again"
+            "the hint names a snapshot, but none exists; restore the snapshots, or delete the hint to "
+            "start with an empty table"
         )
         raise CorruptionError(self._store.paths.latest_hint, message)
 
@@ -224,7 +227,7 @@ class SnapshotStore:
         self._store.io.overwrite(path, snapshot_bytes(snapshot, path=path))
 
     def delete(self, snapshot_id: int) -> None:
-        """Delete the snapshot's file; nothing happens when there is none."""
+        """Delete the snapshot's file; do nothing if it does not exist."""
         self._files.delete(snapshot_id)
 
     def is_expiring(self, snapshot_id: int) -> bool:
@@ -272,7 +275,7 @@ class SnapshotStore:
     def _search(self, low: int, high: int, time_ms: int) -> Snapshot:
         found = self.load(low)
         if found.time_millis > time_ms:
-            message = f"no snapshot at or before {time_ms}: the earliest, {low}, is of {found.time_millis}"
+            message = f"no snapshot at or before {time_ms}: the earliest, {low}, has the time {found.time_millis}"
             raise SnapshotNotFound(message)
         while low < high:
             middle = (low + high + 1) // 2

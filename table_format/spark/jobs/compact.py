@@ -1,4 +1,4 @@
-"""Compaction as a Spark job: each bucket in a task of its own, which reads, merges and writes; one commit."""
+"""Compaction as a Spark job: one task for each bucket reads, merges and writes; one commit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from table_format.errors import BucketLost
 from table_format.model.commit import CommitMessage
-from table_format.spark.jobs.bucket_jobs import buckets_in_tasks
+from table_format.spark.tasks.bucket_jobs import buckets_in_tasks
 from table_format.table.table import Table
 from table_format.table.upkeep.bucket_compaction import Work, compact, perform_work
 from table_format.table.upkeep.compaction_report import CompactionReport
@@ -27,10 +27,11 @@ def compact_on_spark(
     partitions: Sequence[Mapping[str, object]] | None,
     buckets: Sequence[int] | None = None,
 ) -> CompactionReport:
-    """Compact a table in Spark's tasks and commit the result; a bucket that others changed meanwhile is dropped.
+    """Compact a table in Spark tasks and commit the result. Buckets that others have changed in the meantime are
+    dropped.
 
     Raises:
-        ConflictError: others won every attempt to commit; nothing is visible.
+        ConflictError: other writers won every attempt to commit; nothing was committed.
     """
     facts = table.current_facts
 

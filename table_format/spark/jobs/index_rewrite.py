@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from table_format.errors import BucketLost
 from table_format.model.commit import CommitMessage
-from table_format.spark.jobs.bucket_jobs import buckets_in_tasks
+from table_format.spark.tasks.bucket_jobs import buckets_in_tasks
 from table_format.table.table import Table
 from table_format.table.upkeep.index_rewrite import IndexRewrite, IndexRewriteReport, rewrite_indexes, rewrite_work
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
-from table_format.spark.jobs.bucket_jobs import in_tasks
+from table_format.spark.tasks.bucket_jobs import in_tasks
 from table_format.table.facts import TableFacts
 from table_format.table.table import Table
 from table_format.table.upkeep.redistribution import MAX_READERS
@@ -25,7 +25,7 @@ def rescale_on_spark(
     *,
     partitions: Sequence[Mapping[str, object]] | None,
 ) -> tuple[Snapshot, ...]:
-    """Rescale partitions in Spark's tasks and commit the result; the snapshots made.
+    """Rescale partitions in Spark tasks and commit the result. Return the new snapshots.
 
     Raises:
         ConflictError: another commit changed one of the partitions meanwhile; nothing is visible.

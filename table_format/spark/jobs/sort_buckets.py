@@ -1,9 +1,9 @@
 """Sort compaction of dynamic buckets as a Spark job (``lsm/sort.py`` in tasks).
 
-Which bucket a row goes to follows from its place in the order of all rows. So jobs sample the sort columns, look for
-keys that share their hash, and count the rows of each range; the last one sends rows to the task of their range, which
-knows how many come before them, and from there to the task of their bucket, which sorts by key and writes data files
-and hash index. The driver gets samples, counts, the few hashes that keys share, and metadata.
+The bucket of a row depends on its rank among all rows. So jobs sample the sort columns, find keys that share a hash,
+and count the rows of each range. The last job sends rows to the task of their range, which knows how many rows
+precede it, and from there to the task of their bucket, which sorts by key and writes data files and the hash index.
+The driver gets samples, counts, the few shared hashes, and metadata.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ _FIGURES_DDL: Final = "part int, figure long, failure string"
 
 @dataclass(frozen=True, slots=True)
 class _Partition:
-    """Where the rows of a partition go: ``size`` of them to each bucket, those whose hash is ``shared`` to the last.
+    """The targets of the rows of a partition: ``size`` rows per bucket; rows with ``shared`` hashes go to the last
+    bucket.
 
     Its buckets count from ``first`` among those of all partitions.
     """
@@ -91,7 +92,7 @@ class _Partition:
 def sort_buckets_on_spark(
     spark: SparkSession, facts: TableFacts, works: Sequence[BucketCompaction], key: SortKey
 ) -> Iterator[CommitMessage]:
-    """Deal the rows of partitions out to buckets in the order of the key; raises as ``lsm.sort.sort_buckets``."""
+    """Distribute the rows of partitions to buckets in the order of the key; raises as ``lsm.sort.sort_buckets``."""
     members = list(by_partition(works).values())
     buckets = [[bucket_to_sort(facts, work) for work in found] for found in members]
     levels = [level_of_all(found) for found in buckets]

@@ -76,7 +76,7 @@ def sort_compact_on_spark(
 
 
 def sort_performer(spark: SparkSession, table: Table) -> SortPerformer:
-    """What sorts the partitions of a table in Spark's tasks."""
+    """Return a function that sorts the partitions of a table in Spark tasks."""
     is_keyed = table.facts.schema.is_primary_key_table
     return partial(sort_buckets_on_spark if is_keyed else _without_lost, spark, table.facts)
 
@@ -84,7 +84,7 @@ def sort_performer(spark: SparkSession, table: Table) -> SortPerformer:
 def _without_lost(
     spark: SparkSession, facts: TableFacts, works: Sequence[BucketCompaction], key: SortKey
 ) -> Iterator[CommitMessage | BucketLost]:
-    """Sort all partitions, or begin again without one whose files others took meanwhile."""
+    """Sort all partitions. If others have replaced files of a partition, start again without it."""
     while works:
         try:
             yield from _sorted(spark, facts, works, key)

@@ -1,4 +1,4 @@
-"""Verification as a Spark job: each bucket in a task of its own, which opens its files; only findings travel."""
+"""Verification as a Spark job: one task for each bucket opens its files and returns only findings."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def _check(facts: TableFacts, works: TaskInputs[BucketWork], depth: Depth, numbe
 
 
 def encode_checked(checked: Checked) -> str:
-    """What a task found, as text."""
+    """Encode the findings of a task as text."""
     return json.dumps(asdict(checked))
 
 
 def decode_checked(text: str) -> Checked:
-    """What a task found, again.
+    """Decode the findings of a task.
 
     >>> found = Checked((Finding(Severity.ERROR, "size", "/t/f", "9 bytes", "8 bytes", "dt=a", 0),), 1, 5)
     >>> decode_checked(encode_checked(found)) == found

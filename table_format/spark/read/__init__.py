@@ -1,1 +1,1 @@
-"""A table as a DataFrame: by Spark's own Parquet reader where nothing has to be merged, by our merge elsewhere."""
+"""A table as a DataFrame: Spark's Parquet reader reads files that need no merge, this library reads the others."""

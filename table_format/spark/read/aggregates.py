@@ -1,4 +1,4 @@
-"""Aggregates of a table in Spark's tasks: files that have to be read are read there, and many indexes are, too.
+"""Aggregates of a table in Spark tasks, which read the necessary files and, if there are many, the indexes.
 
 The result is that of ``Scan.aggregate``. A task makes totals of its splits; the driver adds them up.
 """
@@ -11,10 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from table_format.kernels.totals import Wanted
-from table_format.model.predicate import Predicate
+from table_format.model.condition import Filter
 from table_format.model.split import DataSplit
 from table_format.options.file_index import READ_ENABLED
-from table_format.spark.read.frames import grouped
+from table_format.spark.read.task_groups import grouped
 from table_format.spark.tasks.task_inputs import TaskInputs, numbers_in
 from table_format.spark.tasks.task_results import RESULT_DDL
 from table_format.spark.tasks.total_results import gathered_totals, total_result
@@ -44,7 +44,7 @@ def aggregate_on_spark(
     aggregates: Mapping[str, tuple[str, str]],
     *,
     group_by: str | None,
-    filter: str | Predicate | None,
+    filter: Filter | None,
 ) -> Aggregates:
     """The aggregates of a table, as ``Scan.aggregate`` gives them, with its errors.
 

@@ -1,87 +1,147 @@
-"""Plans of a classic session: what of a table a query needs, as its optimizer says, and a plan that reads only that.
+"""Plans of a classic session: finds what a query needs of a table by Spark's optimizer, and builds a plan that reads
+only that.
 
-A frame is made over a *template*: a leaf with the columns of the table that cannot be run. Spark's analyzer and
-optimizer work on it as on any other leaf. The optimizer's plan then shows which columns the query needs and which
-conditions lie directly above the leaf. A leaf that lacks the rows which do not meet them gives the same result,
-whatever the query is, as the optimizer knows nothing of the leaf's rows. In the analyzed plan the leaf is replaced by
-a scan that has the same attributes, so columns that were taken from any frame stay valid.
+A frame is built over a *template*: a leaf with the columns of the table that cannot be executed. Spark's analyzer and
+optimizer treat it like any other leaf. The optimized plan shows which columns the query needs and which conditions
+are directly above the leaf. A leaf without the rows that do not match these conditions gives the same result for any
+query, because the optimizer knows nothing about the rows. In the analyzed plan, the leaf is replaced by a scan with
+the same attributes, so columns taken from any frame stay valid.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from weakref import WeakKeyDictionary
 
 from pyspark.sql import functions as F
 
+from table_format.codecs.foreign_conditions import MAX_VALUES, implied, is_understood
 from table_format.errors import InvalidInputError
 from table_format.model.predicate import Predicate, conjunction
+from table_format.model.row_order import RowLimit
 from table_format.model.types import DataField, DataType
 from table_format.spark.read.catalyst_conditions import ConditionReader
-from table_format.spark.read.pinned_scan import PinnedScan
-from table_format.spark.read.pushed_conditions import MAX_VALUES, implied
-from table_format.spark.types import spark_type
+from table_format.spark.read.catalyst_limits import LIMITS, limit_above
+from table_format.spark.read.jvm_plans import JavaObject, class_name, items_of
+from table_format.spark.read.pinned_scan import FrameSource
+from table_format.spark.types import frame_schema, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-JavaObject: TypeAlias = Any
-"""An object of the JVM."""
-
 _Key: TypeAlias = tuple[int, int]
 """A leaf: the number of its RDD and that of its first attribute, which each use of it in a plan has of its own."""
 
-Scans: TypeAlias = Mapping[int, PinnedScan]
+Scans: TypeAlias = Mapping[int, FrameSource]
 """The scans that templates stand for, by the number of the template's RDD."""
 
 _LEAF: Final = "LogicalRDD"
-_UNUSED: Final = "a column of the table was read that the query did not need when it was planned"
+_EXCLUDED_RULES: Final = "spark.sql.optimizer.excludedRules"
+_PRUNING: Final = "ColumnPruning"
+_NUMBER: Final = re.compile(r"#(\d+)")
+_UNUSED: Final = "the query read a column of the table that it did not need when it was planned"
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a query needs of a scan: columns, ``None`` for all, of rows that meet a condition."""
+    """The needs of a query from a scan: columns (``None`` for all) of rows that match a condition."""
 
     columns: frozenset[str] | None = None
     condition: Predicate | None = None
+    is_limited: bool = field(default=False, compare=False)
+    """Whether there is a limit above it, so that few rows may be enough."""
+    limit: RowLimit | None = field(default=None, compare=False)
+    """The first of the rows that match the condition, if these are sufficient."""
 
     def or_else(self, other: Need) -> Need:
-        """What both need."""
+        """Return the union of two needs."""
         columns = None if self.columns is None or other.columns is None else self.columns | other.columns
-        return Need(columns, self.condition if self.condition == other.condition else None)
+        condition = self.condition if self.condition == other.condition else None
+        return Need(columns, condition, is_limited=self.is_limited and other.is_limited)
 
 
-def template_of(scan: PinnedScan) -> tuple[JavaObject, Scans]:
+@dataclass(frozen=True, slots=True)
+class _Jvm:
+    """Objects of a session's JVM that are looked up once: each step to one of them is a call."""
+
+    refusing_rows: JavaObject
+    """Rows that cannot be computed."""
+    dataset: JavaObject
+    alias: JavaObject
+    project: JavaObject
+    to_seq: JavaObject
+    nothing: JavaObject
+    no_items: JavaObject
+    current_time: JavaObject
+    subquery: JavaObject
+
+    @classmethod
+    def of(cls, spark: SparkSession) -> _Jvm:
+        """The objects of a session."""
+        found = _JVMS.get(spark)
+        if found is None:
+            found = _JVMS[spark] = cls._looked_up(spark)
+        return found
+
+    @classmethod
+    def _looked_up(cls, spark: SparkSession) -> _Jvm:
+        jvm: JavaObject = spark._jvm
+        catalyst = jvm.org.apache.spark.sql.catalyst
+        pattern = catalyst.trees.TreePattern
+        rows: JavaObject = spark.sparkContext.parallelize([0], 1).map(_refuse)
+        return cls(
+            refusing_rows=jvm.SerDeUtil.toJavaArray(rows._to_java_object_rdd()).rdd(),
+            dataset=getattr(jvm.org.apache.spark.sql.classic, "Dataset$").__getattr__("MODULE$"),
+            alias=catalyst.expressions.Alias,
+            project=catalyst.plans.logical.Project,
+            to_seq=jvm.PythonUtils.toSeq,
+            nothing=jvm.scala.Option.empty(),
+            no_items=jvm.PythonUtils.toSeq([]),
+            current_time=pattern.CURRENT_LIKE(),
+            subquery=pattern.PLAN_EXPRESSION(),
+        )
+
+    def seq(self, items: Sequence[JavaObject]) -> JavaObject:
+        """A sequence of Scala."""
+        return self.to_seq(list(items))
+
+
+_JVMS: Final[WeakKeyDictionary[SparkSession, _Jvm]] = WeakKeyDictionary()
+
+
+def template_of(scan: FrameSource) -> tuple[JavaObject, Scans]:
     """A frame of the JVM that stands for a scan, and the scan by the number that its leaf has."""
-    rows = scan.spark.sparkContext.parallelize([0], 1).map(_refuse)
-    jdf = scan.spark.createDataFrame(rows, scan.spark_schema)._jdf
+    rows = _Jvm.of(scan.spark).refusing_rows
+    jdf = scan.spark._jsparkSession.applySchemaToPythonRDD(rows, frame_schema(scan.fields).json())
     return jdf, {jdf.queryExecution().analyzed().rdd().id(): scan}
 
 
 def _refuse(_: object) -> Any:  # noqa: ANN401 - never returns
-    message = "the template of a table was run instead of a scan of it; this is an error of the library"
+    message = "the template of a table was executed instead of a scan; this is a bug in the library"
     raise InvalidInputError(message)
 
 
-def resolved(spark: SparkSession, template: JavaObject, scans: Scans) -> JavaObject:
-    """The frame of the JVM that reads of each scan what the query of the template needs."""
+def resolved(spark: SparkSession, template: JavaObject, scans: Scans) -> tuple[JavaObject, Sequence[str]]:
+    """Return the JVM frame that reads only what the query needs of each scan, and lines that say who reads what."""
     needs = dict(needs_of(spark, template, scans))
-    return _Replacement(spark, scans, needs).frame(template.queryExecution().analyzed())
+    replacement = _Replacement(spark, scans, needs)
+    return replacement.frame(template.queryExecution().analyzed()), tuple(dict.fromkeys(replacement.notes))
 
 
 def needs_of(spark: SparkSession, template: JavaObject, scans: Scans) -> Sequence[tuple[_Key, Need]]:
-    """What the query of the template needs of each leaf."""
+    """Return what the query of the template needs of each leaf."""
     analyzed = template.queryExecution().analyzed()
     leaves = [_key(leaf) for leaf in _leaves(analyzed, scans)]
     everything = [(leaf, Need()) for leaf in leaves]
-    if _is_template(analyzed, scans):
+    if _is_template(analyzed, scans) or _PRUNING in (spark.conf.get(_EXCLUDED_RULES, "") or ""):
+        # Without that rule columns may come back which another one left out, when more is put on the frame.
         return everything
     # The time of the moment would be an earlier one here than when the query runs.
-    jvm: JavaObject = spark._jvm
-    current = jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE()
-    takes_conditions = not analyzed.containsPattern(current)
+    takes_conditions = not analyzed.containsPattern(_Jvm.of(spark).current_time)
     found: dict[_Key, Need] = {}
     for key, need in _needs_of(template.queryExecution().optimizedPlan(), (), scans):
         if key not in leaves:
@@ -94,39 +154,50 @@ def needs_of(spark: SparkSession, template: JavaObject, scans: Scans) -> Sequenc
 
 def _needs_of(plan: JavaObject, parents: tuple[JavaObject, ...], scans: Scans) -> Iterator[tuple[_Key, Need]]:
     if _is_template(plan, scans):
-        yield _key(plan), _need(plan, parents, scans)
+        is_limited = any(class_name(parent) in LIMITS for parent in parents)
+        yield _key(plan), replace(_need(plan, parents, scans), is_limited=is_limited)
         return
-    for child in _each(plan.children()):
+    for child in items_of(plan.children()):
         yield from _needs_of(child, (*parents, plan), scans)
 
 
 def _need(leaf: JavaObject, parents: tuple[JavaObject, ...], scans: Scans) -> Need:
     """The need of a leaf below these parents, the nearest last."""
     scan = scans[leaf.rdd().id()]
-    columns = _columns(leaf, scan)
+    columns = dict(zip(_output_ids(leaf), scan.fields, strict=True))
     conditions: list[Predicate] = []
+    is_exact = True
     used: set[int] = set()
     above = list(parents)
-    while above and _kind(above[-1]) == "Filter":
+    while above and class_name(above[-1]) == "Filter":
         test = above.pop().condition()
         nodes = json.loads(test.toJSON())
         used |= _attributes(nodes)
-        found = implied(ConditionReader(columns, _OfJvm(test)).read(nodes))
+        read = ConditionReader(columns, _OfJvm(test)).read(nodes)
+        is_exact &= is_understood(read)
+        found = implied(read)
         if found is not None:
             conditions.append(found)
     condition = conjunction(tuple(conditions))
-    if not above or _kind(above[-1]) not in ("Project", "Aggregate"):
-        return Need(None, condition)
-    references = {attribute.exprId().id() for attribute in _each(above[-1].references().toSeq())}
-    return Need(frozenset(columns[i].name for i in references | used if i in columns), condition)
+    limit = limit_above(above, columns) if is_exact else None
+    if not above or class_name(above[-1]) not in ("Project", "Aggregate"):
+        return Need(None, condition, limit=limit)
+    references = _references(above[-1])
+    return Need(frozenset(columns[i].name for i in references | used if i in columns), condition, limit=limit)
 
 
-def _columns(leaf: JavaObject, scan: PinnedScan) -> Mapping[int, DataField]:
-    return dict(zip(_output_ids(leaf), scan.fields, strict=True))
+def _output_ids(leaf: JavaObject) -> Sequence[int]:
+    """The numbers of a leaf's columns, which Spark counts up one after the other; another thread may count, too."""
+    output = leaf.output()
+    first, last = (output.apply(at).exprId().id() for at in (0, output.size() - 1))
+    if last - first == output.size() - 1:
+        return range(first, last + 1)
+    return [attribute.exprId().id() for attribute in items_of(output)]
 
 
-def _output_ids(leaf: JavaObject) -> list[int]:
-    return [attribute.exprId().id() for attribute in _each(leaf.output())]
+def _references(plan: JavaObject) -> set[int]:
+    """The numbers of the columns that an operation itself refers to; a name such as ``a#1`` may add one."""
+    return {int(number) for number in _NUMBER.findall(plan.references().mkString(" "))}
 
 
 def _attributes(nodes: Sequence[Mapping[str, Any]]) -> set[int]:
@@ -169,78 +240,87 @@ class _Replacement:
         self._spark = spark
         self._scans = scans
         self._needs = needs
-        jvm: JavaObject = spark._jvm
-        self._jvm = jvm
-        self._expressions = jvm.org.apache.spark.sql.catalyst.expressions
+        self._jvm = _Jvm.of(spark)
+        self.notes: list[str] = []
 
     def frame(self, plan: JavaObject) -> JavaObject:
         """The frame of the plan."""
-        dataset = getattr(self._jvm.org.apache.spark.sql.classic, "Dataset$").__getattr__("MODULE$")
-        return dataset.ofRows(self._session, self._replaced(plan))
+        may_trim = not plan.containsPattern(self._jvm.subquery)
+        return self._jvm.dataset.ofRows(self._session, self._replaced(plan, () if may_trim else None))
 
     @property
     def _session(self) -> JavaObject:
         return self._spark._jsparkSession
 
-    def _replaced(self, plan: JavaObject) -> JavaObject:
+    def _replaced(self, plan: JavaObject, parents: tuple[JavaObject, ...] | None) -> JavaObject:
         if _is_template(plan, self._scans):
-            return self._scan(plan)
-        old = list(_each(plan.children()))
-        new = [self._replaced(child) for child in old]
-        return plan if all(a is b for a, b in zip(old, new, strict=True)) else plan.withNewChildren(self._seq(new))
+            return self._scan(plan, None if parents is None else _required(parents))
+        old = list(items_of(plan.children()))
+        below = None if parents is None else (*parents, plan)
+        new = [self._replaced(child, below) for child in old]
+        return plan if all(a is b for a, b in zip(old, new, strict=True)) else plan.withNewChildren(self._jvm.seq(new))
 
-    def _scan(self, leaf: JavaObject) -> JavaObject:
+    def _scan(self, leaf: JavaObject, required: set[int] | None) -> JavaObject:
+        """A scan with the columns that the operations above it refer to."""
         scan = self._scans[leaf.rdd().id()]
         need = self._needs.get(_key(leaf), Need())
-        columns = None if need.columns is None else [name for name in scan.names if name in need.columns]
-        plan = scan.frame(columns, need.condition)._jdf.queryExecution().analyzed()
-        read = {attribute.name(): attribute for attribute in _each(plan.output())}
+        columns = scan.names if need.columns is None else [name for name in scan.names if name in need.columns]
+        frame = scan.frame(
+            columns, need.condition, is_limited=need.is_limited, limit=need.limit, note=self.notes.append
+        )
+        plan = frame._jdf.queryExecution().analyzed()
+        places = {name: place for place, name in enumerate(columns)}
+        output, read = leaf.output(), plan.output()
         unused: dict[DataType, JavaObject] = {}
         renamed: list[JavaObject] = []
-        for attribute, column in zip(_each(leaf.output()), scan.fields, strict=True):
-            value = read.get(column.name)
-            if value is None:
+        for number, (expression_id, column) in enumerate(zip(_output_ids(leaf), scan.fields, strict=True)):
+            if required is not None and expression_id not in required:
+                continue
+            if column.name in places:
+                value = read.apply(places[column.name])
+            else:
                 if column.type not in unused:
                     unused[column.type] = self._unused(column)
                 value = unused[column.type]
-            renamed.append(self._alias(value, column.name, attribute.exprId()))
-        project = self._jvm.org.apache.spark.sql.catalyst.plans.logical.Project(self._seq(renamed), plan)
+            renamed.append(self._alias(value, column.name, output.apply(number).exprId()))
+        project = self._jvm.project(self._jvm.seq(renamed), plan)
         # The numbers of frames, by which Spark notices that a column may be one of either side of a join.
         project.copyTagsFrom(leaf)
         return project
 
     def _alias(self, value: JavaObject, name: str, number: JavaObject) -> JavaObject:
-        none = self._jvm.scala.Option.empty()
-        return self._expressions.Alias(value, name, number, self._seq([]), none, self._seq([]))
+        jvm = self._jvm
+        return jvm.alias(value, name, number, jvm.no_items, jvm.nothing, jvm.no_items)
 
     def _unused(self, column: DataField) -> JavaObject:
         """An error instead of a value: were the column needed after all, null would be a wrong answer."""
         error = F.raise_error(F.lit(_UNUSED)).cast(spark_type(column.type))
         return self._session.expression(error._jc)
 
-    def _seq(self, items: Sequence[JavaObject]) -> JavaObject:
-        return self._jvm.PythonUtils.toSeq(list(items))
 
-
-def _each(items: JavaObject) -> Iterator[JavaObject]:
-    for number in range(items.size()):
-        yield items.apply(number)
+def _required(parents: tuple[JavaObject, ...]) -> set[int] | None:
+    """The columns of a leaf that the operations above it refer to; ``None`` where all of them come out in the end."""
+    found: set[int] = set()
+    for parent in reversed(parents):
+        kind = class_name(parent)
+        if kind not in ("Project", "Aggregate", "Filter", "SubqueryAlias"):
+            return None
+        found |= _references(parent)
+        if kind in ("Project", "Aggregate"):
+            return found
+    return None
 
 
 def _leaves(plan: JavaObject, scans: Scans) -> Iterator[JavaObject]:
     if _is_template(plan, scans):
         yield plan
         return
-    for child in _each(plan.children()):
+    for child in items_of(plan.children()):
         yield from _leaves(child, scans)
 
 
 def _is_template(plan: JavaObject, scans: Scans) -> bool:
-    return _kind(plan) == _LEAF and plan.rdd().id() in scans
-
-
-def _kind(plan: JavaObject) -> str:
-    return str(plan.getClass().getSimpleName())
+    return class_name(plan) == _LEAF and plan.rdd().id() in scans
 
 
 def _key(leaf: JavaObject) -> _Key:

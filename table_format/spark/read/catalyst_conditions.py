@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from table_format.model.predicate import Compare, CompareOp, IsNull, Literal
-from table_format.model.types import AnyTimestampType, BooleanType, DataField, DataType, InternalValue
-from table_format.spark.read.pushed_conditions import (
+from table_format.codecs.foreign_conditions import (
     AllOf,
     AnyOf,
     Condition,
@@ -21,6 +19,8 @@ from table_format.spark.read.pushed_conditions import (
     value_of_micros,
     value_of_text,
 )
+from table_format.model.predicate import Compare, CompareOp, IsNull, Literal
+from table_format.model.types import AnyTimestampType, BooleanType, DataField, DataType, InternalValue
 from table_format.spark.types import spark_type
 
 _PACKAGE: Final = "org.apache.spark.sql.catalyst.expressions."
@@ -37,7 +37,7 @@ _COMPARISONS: Final = {
 
 
 class Originals(Protocol):
-    """What the JSON does not have."""
+    """Access to values that the JSON does not contain."""
 
     def micros(self, path: Sequence[int]) -> int:
         """The value of a literal of an instant; a path is the number of a child at each depth."""

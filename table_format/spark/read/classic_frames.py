@@ -1,14 +1,13 @@
 """DataFrames of a classic session that remember of which tables they are made.
 
-What derives a frame from others runs on templates, as Spark runs it on any frame: errors, names and columns are
-Spark's own. All else, which needs rows or hands the frame to Spark, sees the frame ``_jdf``, which is planned at that
-moment with the columns and conditions that the query needs. A method that is not listed here gets that frame too, and
-is therefore Spark's own.
+Methods that derive a frame run on templates, as on any Spark frame: errors, names and columns are Spark's. Methods
+that need rows, or pass the frame to Spark, use the frame ``_jdf``, which is planned at that moment with the columns
+and conditions that the query needs. Methods that are not listed here also get that frame and are Spark's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -17,8 +16,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.classic.dataframe import DataFrame
 from pyspark.sql.group import GroupedData
 
-from table_format.spark.read.catalyst import JavaObject, Scans, resolved, template_of
-from table_format.spark.read.pinned_scan import PinnedScan
+from table_format.spark.read.catalyst import Scans, resolved, template_of
+from table_format.spark.read.jvm_plans import JavaObject
+from table_format.spark.read.pinned_scan import FrameSource
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
@@ -48,8 +48,12 @@ class TableFrame(DataFrame):
         self._plain = DataFrame(template, spark)
         self._scans = scans
 
-    @cached_property
+    @property
     def _jdf(self) -> JavaObject:
+        return self._resolved[0]
+
+    @cached_property
+    def _resolved(self) -> tuple[JavaObject, Sequence[str]]:
         try:
             return resolved(self._session, self._plain._jdf, self._scans)
         except AttributeError as error:
@@ -75,6 +79,12 @@ class TableFrame(DataFrame):
             return super().count()
         (row,) = self._derived(cast("DataFrame", self._plain.groupBy().count())).collect()
         return int(row[0])
+
+    def explain(self, extended: bool | str | None = None, mode: str | None = None) -> None:  # noqa: FBT001 - as in Spark
+        """Print Spark's plan, and after it who reads the rows that have to be merged, and why."""
+        super().explain(extended, mode)
+        for line in self._resolved[1]:
+            print(line)
 
     def isEmpty(self) -> bool:
         """Whether there is no row."""
@@ -178,7 +188,7 @@ for _name in _AGGREGATING:
     setattr(TableGroups, _name, _aggregating(_name))
 
 
-def classic_frame(scan: PinnedScan) -> TableFrame:
+def classic_frame(scan: FrameSource) -> TableFrame:
     """The frame of a scan."""
     template, scans = template_of(scan)
     return TableFrame(template, scan.spark, scans)

@@ -18,6 +18,7 @@ from table_format.model.types import (
     AnyTimestampType,
     DataField,
     DataType,
+    DateType,
     InternalValue,
     LocalZonedTimestampType,
 )
@@ -32,7 +33,7 @@ def condition(predicate: Predicate, fields: Sequence[DataField]) -> Column:
     """The predicate over columns of those names.
 
     Raises:
-        InvalidFilter: a literal has no form Spark takes.
+        InvalidFilter: Spark cannot represent a literal.
     """
     return _condition(predicate, {f.name: f.type for f in fields})
 
@@ -88,7 +89,7 @@ def literal(value: InternalValue, data_type: DataType) -> Column:
     try:
         return _literal(value, data_type).cast(spark_type(data_type))
     except (pa.ArrowInvalid, ValueError, OverflowError) as error:
-        message = f"the literal {value!r} has no form that Spark's {data_type} takes"
+        message = f"the literal {value!r} cannot be a value of Spark's {data_type}"
         raise InvalidFilter(message) from error
 
 
@@ -102,4 +103,7 @@ def _literal(value: InternalValue, data_type: DataType) -> Column:
         if isinstance(data_type, LocalZonedTimestampType):
             return F.timestamp_micros(F.lit(micros).cast("bigint"))
         return F.lit(str(dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=micros)))
+    if isinstance(value, int) and isinstance(data_type, DateType):
+        # A date of Python would be taken for one of the Julian calendar if it is before 15 October 1582.
+        return F.date_from_unix_date(F.lit(value))
     return F.lit(array_of([value], data_type)[0].as_py())

@@ -1,8 +1,8 @@
-"""Rows that deletion vectors mark, left out by Spark itself (format chapter 08, section 2).
+"""Lets Spark's reader skip rows that deletion vectors mark (format chapter 08, section 2).
 
-Spark's reader tells of each row the name of its file and its position there, whatever row groups and pages a filter
-skips. A small table holds, for each file, one bit for each of its rows, or none when all are there. A row whose file is
-not found there, or that lies beyond the bits, fails the query, since no other answer is safe.
+Spark's reader returns the file name and position of each row, even if a filter skips row groups and pages. A small
+array has one bit for each row of each file, or no bits if all rows are live. A row whose file is missing in the
+array, or whose position is beyond the bits, fails the query, since no other result is safe.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from table_format.codecs.deletion_vector import DeletionVector
 from table_format.limits import MIB
 from table_format.model.data_file import DataFileMeta
+from table_format.spark.tasks.arrow_rows import frame_of_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,17 +38,27 @@ MAX_ROWS_OF_SCAN: Final = 2 * MIB * 8
 MAX_FILES_OF_SCAN: Final = 200
 """... and files of one scan, with and without vectors."""
 
+_NOTHING: Final = np.zeros(0, np.int64)
+
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 """Names that are the same in a path and in a URL, which is what Spark shows."""
 
 
+class RowMask(Protocol):
+    """The rows of a file that are left out: a deletion vector, or what the keys of merged files say."""
+
+    def words(self, row_count: int) -> npt.NDArray[np.int64]:
+        """A bit for each row of a file with that many, 64 in a word from the lowest on, set for those left out."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class FileWithDeletedRows:
-    """A data file with deleted rows, or, without a vector, one that is read beside such files."""
+    """A data file some of whose rows are left out, or, without a vector, one that is read beside such files."""
 
     path: str
     file: DataFileMeta
-    vector: DeletionVector | None
+    vector: RowMask | None
 
 
 class DeletionVectorBudget:
@@ -108,41 +119,46 @@ def without_deleted_rows(spark: SparkSession, rows: DataFrame, files: Sequence[F
         keys = [_key(found.file.file_name) for found in files]
         key = F.crc32(metadata.getField("file_name").cast("binary"))
     names = key_name, position_name, words_name = _free_names(rows.columns, ("file", "position", "words"))
-    places, array = _places(files, keys)
-    bits = spark.createDataFrame(pa.table({"places": array})).scalar()
+    places, words = _words(files, keys)
+    array = pa.ListArray.from_arrays(pa.array([0, len(words)], pa.int32()), pa.array(words))
+    bits = frame_of_rows(spark, pa.table({"words": array}), "words array<bigint>").scalar()
     found = rows.select("*", *(c.alias(n) for c, n in zip((key, position, bits), names, strict=True)))
-    place = f"get({words_name}, cast(pmod({key_name}, {places}) AS int))"
-    return found.where(_is_kept(f"if({place}.key = {key_name}, {place}.words, null)", position_name))
+    return found.where(_is_kept(words_name, f"cast(pmod({key_name}, {places}) * 3 AS int)", key_name, position_name))
 
 
-def _places(files: Sequence[FileWithDeletedRows], keys: Sequence[int]) -> tuple[int, pa.ListArray]:
-    """An array in which each file has a place of its own: the remainder of its key by the number of places."""
+def _words(files: Sequence[FileWithDeletedRows], keys: Sequence[int]) -> tuple[int, npt.NDArray[np.int64]]:
+    """One array with a place of three words for each file, and after all places the bits of the files, as words.
+
+    The place of a file is the remainder of its key by the number of places. It holds the key, where the bits of the
+    file begin, and the number of words that they take. That is one array of numbers, and not one of structures, because
+    Spark makes an object for each structure that it looks at.
+    """
     places = next(n for n in count(len(keys)) if len({key % n for key in keys}) == len(keys))
-    at = [-1] * places
-    for i, of_file in enumerate(keys):
-        at[of_file % places] = i
-    taken = pa.array([i if i >= 0 else None for i in at], pa.int64())
-    filled = pa.StructArray.from_arrays(
-        [pa.array(keys, pa.int64()).take(taken), _words(files).take(taken)], ["key", "words"]
-    )
-    return places, pa.ListArray.from_arrays(pa.array([0, places], pa.int32()), filled)
+    directory = np.full((places, 3), -1, np.int64)
+    bits = []
+    end = directory.size
+    for found, key in zip(files, keys, strict=True):
+        words = _NOTHING if found.vector is None else found.vector.words(found.file.row_count)
+        directory[key % places] = (key, end, len(words))
+        bits.append(words)
+        end += len(words)
+    return places, np.concatenate([directory.ravel(), *bits])
 
 
-def _words(files: Sequence[FileWithDeletedRows]) -> pa.Array:
-    none = np.zeros(0, np.int64)
-    words = [none if found.vector is None else found.vector.words(found.file.row_count) for found in files]
-    return pa.array(words, pa.list_(pa.int64()))
-
-
-def _is_kept(words: str, position: str) -> str:
+def _is_kept(words: str, place: str, key: str, position: str) -> str:
     """Whether the bit of a row is 0, as SQL: one text is parsed sooner than twenty columns are made one by one.
 
     It is an error where nothing is known of the row.
     """
-    bit = f"shiftright(get({words}, cast(shiftright({position}, 6) AS int)), cast({position} & 63 AS int)) & 1"
-    message = "a row lies in no file, or beyond the end of one, that the table has deletion vectors for: position "
-    unknown = f"cast(raise_error(concat('{message}', {position})) AS bigint)"
-    return f"coalesce({bit}, if(size({words}) = 0, 0L, null), {unknown}) = 0"
+    first, length = f"get({words}, {place} + 1)", f"get({words}, {place} + 2)"
+    word = f"get({words}, cast({first} + shiftright({position}, 6) AS int))"
+    message = "a row is in no file, or beyond the end of a file, for which the table has deletion vectors: position "
+    unknown = f"cast(raise_error(concat('{message}', {position})) AS boolean)"
+    return (
+        f"CASE WHEN NOT get({words}, {place}) <=> {key} THEN {unknown} WHEN {length} = 0 THEN true "
+        f"WHEN shiftright({position}, 6) >= {length} THEN {unknown} "
+        f"ELSE (shiftright({word}, cast({position} & 63 AS int)) & 1) = 0 END"
+    )
 
 
 def _key(file_name: str) -> int:

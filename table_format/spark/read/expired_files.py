@@ -1,25 +1,23 @@
-"""Files that Spark's own reader does not find, told as the expiry of the snapshot that was planned.
+"""Converts Spark's errors about missing files to ``SnapshotExpired`` if the planned snapshot has expired.
 
-Spark reads most files itself, when it runs a frame: long after it was planned, and without asking the library. What it
-raises for a missing file names the file and nothing else. The tables that frames were planned of are remembered, so the
-error can be looked at on the driver as any other reader's is: see ``metastore/references/expired_reads.py``.
+Spark reads most files itself when it runs a frame, long after planning and without this library. Its error for a
+missing file names only the file. The tables of planned frames are remembered, so the driver can handle the error like
+that of any other reader: see ``metastore/references/expired_reads.py``.
 """
 
 from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote
-
-from pyspark.errors.exceptions import captured
 
 from table_format.errors import MissingFile, SnapshotExpired
 from table_format.io.table_store import TableStore
 from table_format.metastore.references.expired_reads import explain_missing
+from table_format.spark.tasks.explained_errors import explain_errors
 from table_format.table.read.plan import Plan
 
 _MISSING: Final = re.compile(r"FILE_NOT_EXIST|FileNotFoundException|does not exist", re.IGNORECASE)
@@ -49,7 +47,7 @@ class PlannedSnapshots:
                 self._known.popitem(last=False)
 
     def explained(self, text: str) -> SnapshotExpired | None:
-        """The error of a frame whose snapshot was expired meanwhile, if the text of Spark's error shows that."""
+        """Return the error of a frame whose snapshot has expired, if the text of Spark's error shows that."""
         raised = _EXPIRED.search(text)
         if raised is not None:
             return SnapshotExpired(raised.group(1))
@@ -71,14 +69,5 @@ planned: Final = PlannedSnapshots()
 
 
 def install_expiry_errors() -> None:
-    """From now on let Spark's errors about files of expired snapshots be ``SnapshotExpired``; twice is once."""
-    convert: Callable[[Any], Any] = captured.convert_exception
-    if getattr(convert, "explains_expiry", False):
-        return
-
-    def converted(e: Any) -> Any:  # noqa: ANN401 - whatever the JVM raised
-        plain = convert(e)
-        return planned.explained(str(plain)) or plain
-
-    converted.explains_expiry = True  # type: ignore[attr-defined]  # a mark on the function
-    captured.convert_exception = converted
+    """Convert Spark's errors about files of expired snapshots to ``SnapshotExpired`` from now on. Idempotent."""
+    explain_errors(planned.explained)

@@ -1,32 +1,68 @@
-"""One state of a table that frames are made of: of the columns and rows that a query needs, planned when it is known.
+"""One state of a table as a source of frames. It is planned when the needed columns and rows of a query are known.
 
 ``Lake.table`` finds the snapshot and nothing more. Each frame derived from it reads that snapshot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from table_format.metastore.schema.table_identity import require_same_table
+from table_format.model.condition import Filter
 from table_format.model.predicate import Predicate, columns_of, conjunction
+from table_format.model.row_order import RowLimit
 from table_format.model.types import DataField
 from table_format.options.declare import Operation
 from table_format.options.startup import StartupMode, startup_mode
-from table_format.spark.names import quoted
+from table_format.spark.read.counted_rows import counted_rows
 from table_format.spark.read.frames import pruned_frame
-from table_format.spark.read.spark_parquet import nullable
-from table_format.spark.types import spark_schema
+from table_format.spark.read.readable_names import first_columns
 from table_format.table.facts import TableFacts
 from table_format.table.read.filters import bound_filter
+from table_format.table.read.limit import limited
 from table_format.table.read.state_plan import state_plan
 from table_format.table.read.time_travel import Starting, starting_point
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
+
+
+class FrameSource(Protocol):
+    """Rows that frames of a classic session are derived from before they are planned."""
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session of the frames."""
+        ...
+
+    @property
+    def fields(self) -> tuple[DataField, ...]:
+        """The columns."""
+        ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        ...
+
+    def frame(
+        self,
+        columns: Sequence[str] | None = None,
+        pruning: Predicate | None = None,
+        *,
+        is_limited: bool = False,
+        limit: RowLimit | None = None,
+        note: Callable[[str], None] | None = None,
+    ) -> DataFrame:
+        """These columns in this order, perhaps without rows that do not meet ``pruning``.
+
+        Without columns its rows are there to be counted. ``is_limited`` says that few rows are needed, and ``limit``
+        which of those that meet ``pruning`` are enough. ``note`` gets lines about who reads what.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -41,7 +77,7 @@ class PinnedScan:
 
     @classmethod
     def of(
-        cls, spark: SparkSession, facts: TableFacts, columns: Sequence[str] | None, filter: str | Predicate | None
+        cls, spark: SparkSession, facts: TableFacts, columns: Sequence[str] | None, filter: Filter | None
     ) -> PinnedScan | None:
         """The scan of the snapshot that the options name; ``None`` where a scan is more than the state of one snapshot.
 
@@ -66,19 +102,20 @@ class PinnedScan:
         """The names of the columns."""
         return tuple(field.name for field in self.fields)
 
-    @cached_property
-    def spark_schema(self) -> StructType:
-        """The columns as frames have them: all admit nulls, whoever reads them.
+    def frame(
+        self,
+        columns: Sequence[str] | None = None,
+        pruning: Predicate | None = None,
+        *,
+        is_limited: bool = False,
+        limit: RowLimit | None = None,
+        note: Callable[[str], None] | None = None,
+    ) -> DataFrame:
+        """Return some of the columns, without some of the rows that do not match ``pruning``. The caller must test
+        it again.
 
-        Raises:
-            UnsupportedFeature: Spark has no such type.
-        """
-        return spark_schema([nullable(field) for field in self.fields])
-
-    def frame(self, columns: Sequence[str] | None = None, pruning: Predicate | None = None) -> DataFrame:
-        """Some of the columns, without some of the rows that do not meet ``pruning``: the caller tests it once more.
-
-        Without columns there is one, for its rows to be counted.
+        Without columns its rows are there to be counted. ``is_limited`` says that few rows are needed, and ``limit``
+        which of those that meet ``pruning`` are enough. ``note`` gets lines about who reads what.
 
         Raises:
             SnapshotExpired: the snapshot was expired since it was found.
@@ -89,8 +126,16 @@ class PinnedScan:
         hidden = tuple(sorted(needed.difference(wanted)))
         both = conjunction(tuple(part for part in (self.predicate, pruning) if part is not None))
         plan = state_plan(self.facts, self.start, (*wanted, *hidden), both)
-        rows = pruned_frame(self.spark, self.facts, plan, tested=self.predicate)
-        return rows.select(*(quoted(name) for name in wanted)) if hidden else rows
+        if limit is not None:
+            plan = limited(self.facts, plan, limit)
+            if note is not None and plan.limited is not None:
+                note(f"{self.facts.name}: {plan.limited}")
+        if columns is not None and not columns and both is None and not is_limited:
+            counted = counted_rows(self.spark, self.facts, plan)
+            if counted is not None:
+                return counted
+        rows = pruned_frame(self.spark, self.facts, plan, tested=self.predicate, is_limited=is_limited, note=note)
+        return first_columns(rows, wanted) if hidden else rows
 
     @property
     def _one_column(self) -> tuple[str, ...]:

@@ -1,19 +1,19 @@
-"""Files that need no merge, read by Spark's own vectorised Parquet reader with its pruning and push-down.
+"""Reads files that need no merge with Spark's vectorized Parquet reader, its pruning and its pushdown.
 
-The schema and the file list are given, so that Spark infers nothing: neither types nor partition columns from paths.
-Columns are matched by the names they have in the file's own schema and cast to the schema that is read; where that
-needs more than a safe cast, the files go through the library's reader instead. Rows that deletion vectors mark are left
-out by Spark too: see ``read/deletion_vectors.py``.
+The schema and the file list are given, so Spark infers neither types nor partition columns. Columns are matched by
+their names in the schema of the file and cast to the schema of the scan; if this needs more than a safe cast, the
+library's reader reads the files. Spark also skips rows that deletion vectors mark or that newer versions supersede:
+see ``read/deletion_vectors.py``.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from typing import TYPE_CHECKING, Final
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pyspark.sql import functions as F
 
@@ -36,10 +36,14 @@ from table_format.spark.names import quoted
 from table_format.spark.read.deletion_vectors import (
     DeletionVectorBudget,
     FileWithDeletedRows,
+    RowMask,
     scans_of,
     without_deleted_rows,
 )
-from table_format.spark.types import spark_schema, spark_type
+from table_format.spark.read.file_listing import listing_in_driver
+from table_format.spark.read.positions import Positions
+from table_format.spark.read.readable_names import are_readable
+from table_format.spark.types import frame_schema, spark_type
 from table_format.table.facts import TableFacts
 from table_format.table.read.plan import Plan
 
@@ -47,6 +51,18 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _PATTERN: Final = re.compile(r"[\\*?\[\]{}]")
+
+_READER: Final = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
+"""The reader whose rows have ``_metadata``, by the name of its class: what ``parquet`` means is a setting."""
+
+_READER_OPTIONS: Final = {
+    "datetimeRebaseMode": "CORRECTED",
+    "int96RebaseMode": "CORRECTED",
+    "ignoreMissingFiles": "false",
+    "ignoreCorruptFiles": "false",
+    "mergeSchema": "false",
+}
+"""Options that override session settings which would change old dates or silently skip rows."""
 
 _MAX_SHARE_OF_ROWS: Final = 0.1
 """Rows that are selected by file indexes; where there are more, Spark's own reader tests all of them sooner."""
@@ -66,44 +82,88 @@ class Division:
     python: tuple[DataSplit, ...]
 
 
-def divide(plan: Plan, facts: TableFacts) -> Division:
+def is_merged(split: DataSplit) -> bool:
+    """Whether rows of the files of a split are merged with each other."""
+    return split.content is SplitContent.STATE and not split.raw_convertible
+
+
+def is_readable(plan: Plan, splits: Iterable[DataSplit]) -> bool:
+    """Whether Spark can read the files of these splits by itself."""
+    simple = {i: _is_simple(schema, plan.fields) for i, schema in plan.schemas.items()}
+    return all(simple[f.schema_id] and _is_parquet(f) for split in splits for f in split.files)
+
+
+def divide(plan: Plan, facts: TableFacts, positions: Positions | None = None) -> Division:
     """Decide for each file whether Spark can read it by itself; deletion vectors are read for that.
+
+    With ``positions`` Spark reads merged files too, which it must be able to: see ``is_readable``.
 
     Raises:
         CorruptionError: a deletion vector is missing or damaged, or does not fit its data file.
     """
-    whole: dict[int, list[FileWithDeletedRows]] = defaultdict(list)
-    with_deletions: dict[int, list[FileWithDeletedRows]] = defaultdict(list)
-    python: list[DataSplit] = []
     simple = {i: _is_simple(schema, plan.fields) for i, schema in plan.schemas.items()}
-    budget = DeletionVectorBudget()
+    files = _FilesOfSpark(facts)
+    python: list[DataSplit] = []
     for split in plan.splits:
-        if _are_few(split) or not (
+        if positions is not None and is_merged(split):
+            seen = positions.seen(split)
+            left = files.take(seen, [positions.mask_of(file) for file in seen.files], refused=positions.for_python)
+            python += [positions.live_rows_of(seen, left)] if left else []
+        elif _are_few(split) or not (
             _is_state(split) and all(simple[f.schema_id] and _is_parquet(f) for f in split.files)
         ):
             python.append(split)
-            continue
-        text = facts.partitions.text(split.partition)
-        vectors = vectors_of(facts.store.io, split.files, split.deletion_files)
+        else:
+            left = files.take(split, _vectors(facts, split))
+            python += [_only(split, left)] if left else []
+    return files.division(python)
+
+
+Mask: TypeAlias = Callable[[], RowMask | None]
+"""Reads which rows of a file are left out."""
+
+
+def _vectors(facts: TableFacts, split: DataSplit) -> Sequence[Mask | None]:
+    """The deletion vectors of the files of a split, which are read only when they are used."""
+    vectors = vectors_of(facts.store.io, split.files, split.deletion_files)
+    if vectors is None:
+        return [None] * len(split.files)
+    pairs = zip(split.files, split.deletion_files, strict=True)
+    return [None if vector is None else partial(vectors.of, file) for file, vector in pairs]
+
+
+class _FilesOfSpark:
+    """The files that Spark reads, by schema id: those with all their rows, and those of which some are left out."""
+
+    def __init__(self, facts: TableFacts) -> None:
+        self._facts = facts
+        self._whole: dict[int, list[FileWithDeletedRows]] = defaultdict(list)
+        self._masked: dict[int, list[FileWithDeletedRows]] = defaultdict(list)
+        self._budget = DeletionVectorBudget()
+
+    def take(self, split: DataSplit, masks: Sequence[Mask | None], *, refused: Collection[str] = ()) -> Sequence[int]:
+        """Take the files of a split, with their masks; the numbers of those that are left."""
+        text = self._facts.partitions.text(split.partition)
         left: list[int] = []
-        for i, file in enumerate(split.files):
-            path = facts.store.paths.data_file(text, split.bucket, file)
-            if vectors is None or not split.deletion_files[i]:
-                whole[file.schema_id].append(FileWithDeletedRows(path, file, None))
-            elif budget.takes(file):
-                found = FileWithDeletedRows(path, file, vectors.of(file))
-                (whole if found.vector is None else with_deletions)[file.schema_id].append(found)
-            else:
+        for i, (file, mask) in enumerate(zip(split.files, masks, strict=True)):
+            path = self._facts.store.paths.data_file(text, split.bucket, file)
+            if file.file_name in refused or (mask is not None and not self._budget.takes(file)):
                 left.append(i)
-        if left:
-            python.append(_only(split, left))
-    for schema_id, together in with_deletions.items():
-        alone: list[FileWithDeletedRows] = []
-        for found in whole.pop(schema_id, []):
-            (together if budget.has_unique_name(found.file) else alone).append(found)
-        if alone:
-            whole[schema_id] = alone
-    return Division({i: [f.path for f in files] for i, files in whole.items()}, dict(with_deletions), tuple(python))
+                continue
+            found = FileWithDeletedRows(path, file, None if mask is None else mask())
+            (self._whole if found.vector is None else self._masked)[file.schema_id].append(found)
+        return left
+
+    def division(self, python: Sequence[DataSplit]) -> Division:
+        """These files and what Python reads; files with all their rows go into a scan with others, if there is one."""
+        for schema_id, together in self._masked.items():
+            alone: list[FileWithDeletedRows] = []
+            for found in self._whole.pop(schema_id, []):
+                (together if self._budget.has_unique_name(found.file) else alone).append(found)
+            if alone:
+                self._whole[schema_id] = alone
+        whole = {i: [f.path for f in files] for i, files in self._whole.items()}
+        return Division(whole, dict(self._masked), tuple(python))
 
 
 def _is_state(split: DataSplit) -> bool:
@@ -137,15 +197,21 @@ def _only(split: DataSplit, wanted: Sequence[int]) -> DataSplit:
     )
 
 
-def read_native(spark: SparkSession, division: Division, plan: Plan) -> DataFrame | None:
-    """All natively readable files as one frame with the plan's columns; ``None`` when there are none."""
-    frames = [_frame(spark, plan.schemas[i], paths, plan.fields) for i, paths in sorted(division.whole.items())]
+def read_native(
+    spark: SparkSession, division: Division, plan: Plan, metadata: Mapping[str, str] | None = None
+) -> DataFrame | None:
+    """All natively readable files as one frame with the plan's columns; ``None`` when there are none.
+
+    ``metadata`` are further columns, by name, that Spark's reader adds: members of its ``_metadata``.
+    """
+    more = metadata or {}
+    frames = [_frame(spark, plan.schemas[i], paths, plan.fields, more) for i, paths in sorted(division.whole.items())]
     frames += [
-        _frame(spark, plan.schemas[i], [file.path for file in scan], plan.fields, scan)
+        _frame(spark, plan.schemas[i], [file.path for file in scan], plan.fields, more, scan)
         for i, files in sorted(division.with_deletions.items())
         for scan in scans_of(files)
     ]
-    return reduce(lambda left, right: left.unionByName(right), frames) if frames else None
+    return reduce(lambda left, right: left.union(right), frames) if frames else None
 
 
 def _frame(
@@ -153,18 +219,22 @@ def _frame(
     schema: TableSchema,
     paths: list[str],
     fields: Sequence[DataField],
+    metadata: Mapping[str, str],
     with_deletions: Sequence[FileWithDeletedRows] = (),
 ) -> DataFrame:
     by_id = {f.id: f for f in schema.fields}
     present = [by_id[f.id] for f in fields if f.id in by_id]
-    rows = spark.read.schema(spark_schema([nullable(f) for f in present])).parquet(*map(literal_path, paths))
+    reader = spark.read.format(_READER).options(**_READER_OPTIONS).schema(frame_schema(present))
+    with listing_in_driver(spark):
+        rows = reader.load(list(map(literal_path, paths)))
     if with_deletions:
         rows = without_deleted_rows(spark, rows, with_deletions)
+    added = [rows.metadataColumn("_metadata").getField(member).alias(name) for name, member in metadata.items()]
     pairs = [(by_id.get(f.id), f) for f in fields]
     if all(source is not None and (source.name, source.type) == (f.name, f.type) for source, f in pairs):
         # A name costs less than a column: each of those is several calls of the JVM.
-        return rows.select(*(quoted(f.name) for f in fields))
-    return rows.select(*(_column(source, f) for source, f in pairs))
+        return rows.select(*(quoted(f.name) for f in fields), *added)
+    return rows.select(*(_column(source, f) for source, f in pairs), *added)
 
 
 def literal_path(path: str) -> str:
@@ -174,11 +244,6 @@ def literal_path(path: str) -> str:
     '/a\\\\[1\\\\]/\\\\{b\\\\}'
     """
     return _PATTERN.sub(r"\\\g<0>", path)
-
-
-def nullable(field: DataField) -> DataField:
-    """The field with nulls allowed."""
-    return DataField(field.id, field.name, field.type.with_nullable(True))
 
 
 def _column(source: DataField | None, field: DataField) -> Column:
@@ -192,7 +257,7 @@ def _column(source: DataField | None, field: DataField) -> Column:
 def _is_simple(schema: TableSchema, fields: Iterable[DataField]) -> bool:
     """Whether every column is in the file as it is wanted, or one safe cast away, or missing."""
     by_id = {f.id: f.type for f in schema.fields}
-    return all(f.id not in by_id or _is_safe(by_id[f.id], f.type) for f in fields)
+    return are_readable(schema.fields) and all(f.id not in by_id or _is_safe(by_id[f.id], f.type) for f in fields)
 
 
 def _is_safe(source: DataType, target: DataType) -> bool:

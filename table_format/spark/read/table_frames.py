@@ -1,19 +1,23 @@
-"""A table as a frame of either kind of session, which remembers what it stands for."""
+"""A table as a frame of either kind of session; the frame remembers its table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from table_format.errors import UnsupportedFeature
 from table_format.model.arguments import name_or_names
-from table_format.model.predicate import Predicate, columns_of
+from table_format.model.condition import Filter
 from table_format.model.row_order import RowLimit
 from table_format.spark.names import quoted
 from table_format.spark.read.classic_frames import classic_frame
 from table_format.spark.read.first_rows import first_rows_of
 from table_format.spark.read.frames import frame_of
+from table_format.spark.read.metadata_columns import MetadataScan, hidden_in, shown_fields
 from table_format.spark.read.pinned_scan import PinnedScan
+from table_format.spark.read.readable_names import first_columns
 from table_format.spark.tasks.code_shipping import is_connect
+from table_format.spark.types import frame_schema
 from table_format.table.facts import TableFacts
 from table_format.table.read.filters import bound_filter
 from table_format.table.read.scan import Scan, shown_schema
@@ -23,23 +27,32 @@ if TYPE_CHECKING:
 
 
 def table_frame(
-    spark: SparkSession, facts: TableFacts, *, columns: Sequence[str] | None, filter: str | Predicate | None
+    spark: SparkSession, facts: TableFacts, *, columns: Sequence[str] | None, filter: Filter | None
 ) -> DataFrame:
     """The rows of a table, as its options say, planned when they are needed.
 
     Changes, tables with a fallback branch, tables without a snapshot, and all tables on Spark Connect are planned now,
-    with all columns that are asked for.
+    with all columns that are asked for. ``columns`` may name hidden ones (``read/metadata_columns.py``).
 
     Raises:
         NotFoundError: the snapshot or tag, or a column, does not exist.
         InvalidFilter: the filter cannot be parsed or does not fit the columns.
     """
-    wanted = None if columns is None else name_or_names(columns, "columns")
+    if hidden_in(columns, shown_schema(facts)):
+        return _with_metadata(spark, facts, columns or (), filter)
     if not is_connect(spark):
-        scan = PinnedScan.of(spark, facts, wanted, filter)
+        scan = PinnedScan.of(spark, facts, columns, filter)
         if scan is not None and scan.fields:
             return classic_frame(scan)
-    return planned_frame(spark, facts, None, columns=wanted, filter=filter)
+    return planned_frame(spark, facts, None, columns=columns, filter=filter)
+
+
+def _with_metadata(spark: SparkSession, facts: TableFacts, columns: Sequence[str], filter: Filter | None) -> DataFrame:
+    scan = MetadataScan.of(spark, facts, columns, filter)
+    if scan is None:
+        fields = shown_fields(shown_schema(facts), columns)
+        return spark.createDataFrame([], frame_schema(fields))
+    return scan.frame() if is_connect(spark) else classic_frame(scan)
 
 
 def planned_frame(
@@ -48,15 +61,32 @@ def planned_frame(
     first: RowLimit | None,
     *,
     columns: Sequence[str] | None,
-    filter: str | Predicate | None,
+    filter: Filter | None,
 ) -> DataFrame:
     """The rows of a table, or the first of them in an order, planned now; errors as for ``Scan.plan``."""
     schema = shown_schema(facts)
     predicate = bound_filter(filter, schema.fields)
+    if hidden_in(columns, schema):
+        feature = "a metadata column of a read with a limit"
+        raise UnsupportedFeature(feature)
     wanted = schema.field_names if columns is None else name_or_names(columns, "columns")
-    needed = columns_of(predicate) if predicate is not None else frozenset()
-    plan = Scan(facts, (*wanted, *sorted(needed.difference(wanted))), predicate, limit=first).plan()
+    plan = Scan(facts, wanted, predicate, limit=first).plan()
     frame = frame_of(spark, facts, plan)
     if first is not None:
         frame = first_rows_of(frame, first)
-    return frame.select(*(quoted(name) for name in wanted)) if len(plan.fields) > len(wanted) else frame
+    return first_columns(frame, wanted) if len(plan.fields) > len(wanted) else frame
+
+
+def with_columns(columns: Sequence[str] | None, frame_of: Callable[[Sequence[str] | None], DataFrame]) -> DataFrame:
+    """A frame with the columns that a caller named, by a function that takes each name once.
+
+    Raises:
+        InvalidInputError: they are neither a name nor a sequence of names.
+    """
+    if columns is None:
+        return frame_of(None)
+    wanted = name_or_names(columns, "columns")
+    once = tuple(dict.fromkeys(wanted))
+    frame = frame_of(once)
+    # Spark makes no schema with a name that is there twice, but takes a column of a frame as often as one likes.
+    return frame if once == wanted else frame.select(*map(quoted, wanted))

@@ -1,4 +1,4 @@
-"""What runs inside Spark's tasks: reading splits, writing buckets, compacting buckets.
+"""The work of Spark tasks: reading splits, writing buckets, compacting buckets.
 
 A task gets picklable facts, works with Arrow batches, and answers with rows or with encoded commit messages; only
 those travel back to the driver. Nothing here needs a session.
@@ -12,6 +12,7 @@ from itertools import chain
 from typing import TypeVar
 
 import pyarrow as pa
+from pyspark import TaskContext
 
 from table_format.metastore.references.expired_reads import explaining_expiry_of_rows
 from table_format.model.arrow_calls import concat_batches, map_
@@ -31,6 +32,9 @@ Rows = TypeVar("Rows", bound=Sized)
 
 _ROWS_AT_ONCE = 131_072
 """Spark hands over batches of 10,000 rows; writing is cheaper in larger ones."""
+
+_NUMBERS_OF_A_TASK = 1 << 32
+"""Sequence numbers of a task beside which others write to the same buckets."""
 
 
 def split_reader(
@@ -79,15 +83,34 @@ def bucket_writer(
     replacing: bool,
     assignment: WritingAssigner | None = None,
     commit_user: str | None = None,
+    is_disjoint: bool = False,
 ) -> Callable[[Batches], Batches]:
-    """Write the rows that come in, whose columns have those names; the answer is one row for the task."""
+    """Write the rows that come in, whose columns have those names; the answer is one row for the task.
+
+    With ``is_disjoint`` other tasks write to the same buckets, and each has sequence numbers of its own.
+    """
 
     def write(batches: Batches) -> Batches:
         named = (batch.rename_columns(list(names)) for batch in batches)
-        write_to = partial(TableWrite, facts, replacing=replacing, assignment=assignment, commit_user=commit_user)
+        numbers = numbers_of_this_task() if is_disjoint else None
+        write_to = partial(
+            TableWrite,
+            facts,
+            replacing=replacing,
+            assignment=assignment,
+            commit_user=commit_user,
+            sequence_numbers=numbers,
+        )
         yield result_of(lambda: write_rows(write_to(), named))
 
     return write
+
+
+def numbers_of_this_task() -> range:
+    """Sequence numbers of a task beside others that write to the same buckets; those of later tasks are higher."""
+    context = TaskContext.get()
+    number = 0 if context is None else context.partitionId()
+    return range(number * _NUMBERS_OF_A_TASK, (number + 1) * _NUMBERS_OF_A_TASK)
 
 
 def write_rows(write: TableWrite, batches: Batches) -> tuple[CommitMessage, ...]:

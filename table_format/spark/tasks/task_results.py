@@ -1,4 +1,4 @@
-"""What a task that writes sends to the driver: commit messages, or the error of this library that stopped it.
+"""The result of a writing task: commit messages, or the error of this library that stopped it.
 
 An error that Spark transports becomes a ``PythonException`` with a stack trace as its text, and the work of the other
 tasks is lost sight of. Sent as an answer it is raised on the driver as what it is, and all files can be deleted.

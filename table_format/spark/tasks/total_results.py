@@ -1,4 +1,4 @@
-"""What a task that aggregates sends to the driver: totals by group as columns, or the error that stopped it."""
+"""The result of an aggregating task: totals by group as columns, or the error that stopped it."""
 
 from __future__ import annotations
 

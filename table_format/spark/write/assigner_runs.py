@@ -1,4 +1,4 @@
-"""Which run of an assigner placed the rows that a writer got.
+"""Identifies the run of an assigner that placed the rows of a writer.
 
 Spark runs a task again when what it sent is lost. The bucket of a new key depends on the keys before it, so the second
 run may send a key elsewhere: one that a writer got from the first run another may get from the second, or none. Writers

@@ -18,47 +18,49 @@ from pyspark.sql.types import IntegerType, IntegralType
 
 from table_format.errors import InvalidData
 from table_format.model.types import BigIntType, DataField, DateType, IntType
-from table_format.spark.names import column, quoted
+from table_format.spark.names import quoted
+from table_format.spark.write.named_rows import NamedRows
 from table_format.table.facts import TableFacts
 from table_format.table.placement.routing import bucket_numbers
 from table_format.table.rows.casts import cast_column
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
 TASK: Final = "__task__"
 
 _WORD: Final = 0xFFFFFFFF
 
 
-def one_task_for_each_bucket(frame: DataFrame, facts: TableFacts, bucket: Column, tasks: int) -> DataFrame:
+def one_task_for_each_bucket(rows: NamedRows, facts: TableFacts, bucket: Column, tasks: int) -> NamedRows:
     """The rows of one bucket of one partition all in one task, of so many."""
-    return frame.withColumn(TASK, task_of(facts, bucket, tasks)).repartitionById(tasks, TASK).drop(TASK)
+    numbered = rows.frame.withColumn(TASK, task_of(rows, facts, bucket, tasks))
+    return rows.over(numbered.repartitionById(tasks, TASK).drop(TASK))
 
 
-def task_of(facts: TableFacts, bucket: Column, tasks: int) -> Column:
+def task_of(rows: NamedRows, facts: TableFacts, bucket: Column, tasks: int) -> Column:
     """The task, of so many, that all rows of one bucket of one partition belong to."""
     target = bucket.cast("bigint")
     if facts.schema.partition_keys:
-        target = F.hash(*(column(key) for key in facts.schema.partition_keys)).cast("bigint") + target
+        target = F.hash(*(rows.column(key) for key in facts.schema.partition_keys)).cast("bigint") + target
     return F.pmod(target, F.lit(tasks)).cast("int")
 
 
-def with_bucket(frame: DataFrame, facts: TableFacts, count: int, name: str) -> DataFrame:
-    """The frame with a column ``name`` for the bucket of each row, one of the ``count`` that the table has."""
+def with_bucket(rows: NamedRows, facts: TableFacts, count: int, name: str) -> NamedRows:
+    """The rows with a column ``name`` for the bucket of each, one of the ``count`` that the table has."""
     fields = facts.schema.select(facts.schema.bucket_keys)
-    return with_number(frame, fields, count, name, function=facts.options.bucket.function)
+    return with_number(rows, fields, count, name, function=facts.options.bucket.function)
 
 
 def with_number(
-    frame: DataFrame, fields: Sequence[DataField], count: int, name: str, *, function: str = "default"
-) -> DataFrame:
-    """The frame with a column ``name`` that spreads key columns over ``count`` numbers by a bucket function."""
-    if function == "default" and len(fields) == 1 and _is_native(frame, fields[0]):
-        return _with_native_bucket(frame, fields[0], count, name)
+    rows: NamedRows, fields: Sequence[DataField], count: int, name: str, *, function: str = "default"
+) -> NamedRows:
+    """The rows with a column ``name`` that spreads key columns over ``count`` numbers by a bucket function."""
+    if function == "default" and len(fields) == 1 and _is_native(rows, fields[0]):
+        return _with_native_bucket(rows, fields[0], count, name)
     # The stubs do not know that the kind of function is found by its annotations.
     numbered = cast("Any", arrow_udf)(bucket_function(fields, count, function), IntegerType())
-    return frame.withColumn(name, numbered(*(column(f.name) for f in fields)))
+    return rows.over(rows.frame.withColumn(name, numbered(*(rows.column(f.name) for f in fields))))
 
 
 def bucket_function(fields: Sequence[DataField], count: int, function: str) -> Callable[..., pa.Array]:
@@ -87,16 +89,16 @@ _M1: Final = 0x85EBCA6B
 _M2: Final = 0xC2B2AE35
 
 
-def _is_native(frame: DataFrame, field: DataField) -> bool:
+def _is_native(rows: NamedRows, field: DataField) -> bool:
     """Whether Spark's functions see the value that will be stored: any other conversion is for the kernel to make."""
-    given = frame.schema[field.name].dataType
+    given = rows.type_of(field.name)
     whole = isinstance(field.type, IntType | BigIntType) and isinstance(given, IntegralType)
     day = isinstance(field.type, DateType) and isinstance(given, SparkDateType)
     return (whole or day) and not field.type.nullable
 
 
-def _with_native_bucket(frame: DataFrame, field: DataField, bucket_count: int, name: str) -> DataFrame:
-    key, h = quoted(field.name), quoted(name)
+def _with_native_bucket(rows: NamedRows, field: DataField, bucket_count: int, name: str) -> NamedRows:
+    frame, key, h = rows.frame, rows.plain(field.name), quoted(name)
     value = f"CAST({f'unix_date({key})' if isinstance(field.type, DateType) else key} AS BIGINT)"
     if not isinstance(field.type, BigIntType):
         value = f"({value} & {_WORD}L)"
@@ -115,7 +117,7 @@ def _with_native_bucket(frame: DataFrame, field: DataField, bucket_count: int, n
     # Each step uses the last one several times, which inside one expression would be work that doubles every time.
     for step in steps:
         frame = frame.withColumn(name, F.expr(step))
-    return frame
+    return rows.over(frame)
 
 
 def _times(h: str, factor: int) -> str:

@@ -40,6 +40,7 @@ from table_format.spark.write.key_bootstrap import (
     known_rows,
     plan_bootstrap,
 )
+from table_format.spark.write.named_rows import NamedRows, plain_names
 from table_format.table.facts import TableFacts
 from table_format.table.placement.assigners import GivenBuckets
 from table_format.table.placement.cross_partition import CrossPartitionPlacement
@@ -48,7 +49,7 @@ from table_format.table.rows.validate import RowRules
 from table_format.table.write.table_write import TableWrite
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    pass
 
 _PLACE: Final = "__place__"
 _NOTE: Final = "__note__"
@@ -56,7 +57,9 @@ _NOTE: Final = "__note__"
 
 @dataclass(frozen=True, slots=True)
 class CrossPartitionWrite:
-    """What all assigners of a job go by. ``names`` are the columns of the frame, ``tasks`` the number of writers."""
+    """The common input of all assigners of a job. ``names`` are the columns of the frame, ``tasks`` is the number of
+    writers.
+    """
 
     facts: TableFacts
     names: tuple[str, ...]
@@ -68,39 +71,37 @@ class CrossPartitionWrite:
 
 
 def write_across_partitions(
-    frame: DataFrame, job: CrossPartitionWrite, commit_user: str | None
+    rows: NamedRows, job: CrossPartitionWrite, commit_user: str | None
 ) -> tuple[CommitMessage, ...]:
-    """Write the rows of a frame, by several tasks, and return the messages that make them visible.
+    """Write rows, by several tasks, and return the messages that make them visible.
 
     Raises:
         InvalidData: values are not those of the table; no file is left.
         KeyPlacesChanged: others have written meanwhile, or Spark ran an assigner twice; no file is left.
     """
-    placed = _with_places(frame, job)
-    names = placed.columns
-    plain = placed.toDF(*(f"c{number}" for number in range(len(names))))
-    rows = map_in_workers(plain, writer(job, names, commit_user), RESULT_WITH_RUNS_DDL).collect()
-    return messages_of_all(job.facts, gather(rows), find_repeated_assigner(job, rows))
+    placed = _with_places(rows, job)
+    write = writer(job, placed.all_names(), commit_user)
+    results = map_in_workers(placed.frame, write, RESULT_WITH_RUNS_DDL).collect()
+    return messages_of_all(job.facts, gather(results), find_repeated_assigner(job, results))
 
 
-def _with_places(frame: DataFrame, job: CrossPartitionWrite) -> DataFrame:
+def _with_places(rows: NamedRows, job: CrossPartitionWrite) -> NamedRows:
     """The rows with the places their keys were given, each in the task that is to write them."""
-    facts = job.facts
+    facts, spark = job.facts, rows.frame.sparkSession
     fields = facts.schema.select(facts.schema.primary_keys)
-    owned = with_number(frame, fields, job.assigners, ASSIGNER)
-    names = [f"c{number}" for number in range(len(job.names))]
-    plain = owned.withColumn(ORDER, F.monotonically_increasing_id()).toDF(*names, ASSIGNER, ORDER)
+    owned = with_number(rows, fields, job.assigners, ASSIGNER).frame
+    plain = owned.withColumn(ORDER, F.monotonically_increasing_id())
     if not job.replacing:
-        job = replace(job, bootstrap=plan_bootstrap(frame.sparkSession, facts, job.base, job.assigners))
+        job = replace(job, bootstrap=plan_bootstrap(spark, facts, job.base, job.assigners))
     if job.bootstrap.shards:
-        known = key_frame(frame.sparkSession, facts, job.bootstrap, job.assigners)
+        known = key_frame(spark, facts, job.bootstrap, job.assigners)
         plain = plain.unionByName(known, allowMissingColumns=True)
     routed = plain.repartitionById(job.assigners, ASSIGNER).sortWithinPartitions(ORDER)
     # Rows that only carry a note have no values.
-    columns = [StructField(f.name, f.dataType) for f in plain.schema.fields[: len(names)]]
+    columns = [StructField(f.name, f.dataType) for f in plain.schema.fields[: len(job.names)]]
     added = [StructField(TASK, IntegerType()), StructField(_PLACE, from_arrow_type(PLACE_TYPE)), _NOTE_FIELD]
     placed = map_in_workers(routed, assigner(job), StructType([*columns, *added]))
-    return placed.repartitionById(job.tasks, TASK).drop(TASK).toDF(*job.names, _PLACE, _NOTE)
+    return rows.over(placed.repartitionById(job.tasks, TASK).drop(TASK))
 
 
 _NOTE_FIELD: Final = StructField(_NOTE, from_arrow_type(pa.string()))
@@ -176,7 +177,8 @@ def _with_place(rows: pa.RecordBatch, places: Places, tasks: int) -> pa.RecordBa
     hashes = np.array([crc32(places.named(number)) for number in numbers.tolist()], np.int64)
     targets = (hashes[positions] + places.bucket) % tasks
     added = [pa.array(targets.astype(np.int32)), place_column(places), nulls(taken.num_rows, pa.string())]
-    return pa.RecordBatch.from_arrays([*taken.columns, *added], names=[*taken.schema.names, TASK, _PLACE, _NOTE])
+    names = plain_names(taken.num_columns)
+    return pa.RecordBatch.from_arrays([*taken.columns, *added], names=[*names, TASK, _PLACE, _NOTE])
 
 
 def _notes(columns: Sequence[pa.Field], text: str, tasks: Iterable[int]) -> pa.RecordBatch:
@@ -185,31 +187,33 @@ def _notes(columns: Sequence[pa.Field], text: str, tasks: Iterable[int]) -> pa.R
     count = len(targets)
     nothing = [nulls(count, column.type) for column in columns]
     added = [targets, nulls(count, PLACE_TYPE), pa.repeat(pa.scalar(text), count)]
-    return pa.RecordBatch.from_arrays([*nothing, *added], names=[*(c.name for c in columns), TASK, _PLACE, _NOTE])
+    names = plain_names(len(columns))
+    return pa.RecordBatch.from_arrays([*nothing, *added], names=[*names, TASK, _PLACE, _NOTE])
 
 
 # --- writers ----------------------------------------------------------------------------------------------------------
 
 
 def writer(job: CrossPartitionWrite, names: Sequence[str], commit_user: str | None) -> Callable[[Batches], Batches]:
-    """Write the rows that come in; the answer is one row for the task."""
-    given = GivenBuckets(_PLACE, job.base)
+    """Write the rows that come in, whose last columns are their place and a note; the answer is a row for the task."""
+    *_, place, note = names
+    given = GivenBuckets(place, job.base)
 
     def write(batches: Batches) -> Batches:
         notes: list[str] = []
         named = (batch.rename_columns(list(names)) for batch in batches)
         write_to = partial(TableWrite, job.facts, replacing=job.replacing, assignment=given, commit_user=commit_user)
-        outcome = outcome_of(lambda: write_rows(write_to(), _without_notes(named, notes)))
+        outcome = outcome_of(lambda: write_rows(write_to(), _without_notes(named, note, notes)))
         yield result_with_runs(outcome, notes)
 
     return write
 
 
-def _without_notes(batches: Batches, notes: list[str]) -> Batches:
-    """The rows; what assigners have to say is noted, and what stopped one of them is raised."""
+def _without_notes(batches: Batches, name: str, notes: list[str]) -> Batches:
+    """The rows; what assigners have to say in the column ``name`` is noted, and what stopped one of them is raised."""
     for batch in batches:
-        column = batch.column(_NOTE)
-        rows = batch.drop_columns([_NOTE])
+        column = batch.column(name)
+        rows = batch.drop_columns([name])
         if column.null_count < len(column):
             for text in cast("list[str]", column.drop_null().to_pylist()):
                 if text.startswith("{"):

@@ -31,6 +31,7 @@ from table_format.spark.tasks.task_results import decode_error, encode_error, ou
 from table_format.spark.tasks.worker import Batches, settle
 from table_format.spark.write.assigner_runs import repeated_assigners, result_with_runs, run_name
 from table_format.spark.write.buckets import TASK, one_task_for_each_bucket, task_of, with_number
+from table_format.spark.write.named_rows import NamedRows
 from table_format.table.facts import TableFacts
 from table_format.table.placement.assigners import GivenBuckets
 from table_format.table.placement.dynamic import DynamicBuckets, are_apart
@@ -38,7 +39,6 @@ from table_format.table.rows.casts import cast_column
 from table_format.table.write.table_write import TableWrite
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
     from pyspark.sql._typing import UserDefinedFunctionLike
 
 BUCKET: Final = "__bucket__"
@@ -74,27 +74,28 @@ def can_assigners_write(
     return replacing or are_apart(facts, base, assigners)
 
 
-def one_task_for_each_assigner(frame: DataFrame, facts: TableFacts, assigners: int, tasks: int) -> DataFrame:
+def one_task_for_each_assigner(rows: NamedRows, facts: TableFacts, assigners: int, tasks: int) -> NamedRows:
     """The rows of one assigner all in one task, in each partition for itself."""
     if not facts.schema.partition_keys:
         tasks = assigners
-    numbered = _with_assigner(frame, facts, assigners)
-    return one_task_for_each_bucket(numbered, facts, column(_ASSIGNER), tasks).drop(_ASSIGNER)
+    numbered = _with_assigner(rows, facts, assigners)
+    shuffled = one_task_for_each_bucket(numbered, facts, column(_ASSIGNER), tasks)
+    return rows.over(shuffled.frame.drop(_ASSIGNER))
 
 
 def with_dynamic_buckets(
-    frame: DataFrame, facts: TableFacts, base: Snapshot | None, *, replacing: bool, assigners: int, tasks: int
-) -> DataFrame:
+    rows: NamedRows, facts: TableFacts, base: Snapshot | None, *, replacing: bool, assigners: int, tasks: int
+) -> NamedRows:
     """The rows with a column ``BUCKET``, for ``placed_writer``: those of one bucket all in one task, of so many.
 
     Each task also gets a row of each assigner that only tells it of the run.
     """
-    run_rows = frame.sparkSession.range(0, assigners * tasks, 1, 1)
+    run_rows = rows.frame.sparkSession.range(0, assigners * tasks, 1, 1)
     run_rows = run_rows.select(
         F.pmod("id", F.lit(assigners)).cast("int").alias(_ASSIGNER),
         F.floor(column("id") / assigners).cast("int").alias(_WRITER),
     )
-    numbered = _with_assigner(frame, facts, assigners).withColumn(_WRITER, F.lit(None).cast("int"))
+    numbered = _with_assigner(rows, facts, assigners).frame.withColumn(_WRITER, F.lit(None).cast("int"))
     routed = (
         numbered.unionByName(run_rows, allowMissingColumns=True).repartitionById(assigners, _ASSIGNER).drop(_ASSIGNER)
     )
@@ -105,11 +106,11 @@ def with_dynamic_buckets(
     assign = cast(
         "UserDefinedFunctionLike", cast("Any", arrow_udf)(function, from_arrow_type(_CHOICE))
     ).asNondeterministic()
-    keys = F.struct(column(_WRITER), *(column(f.name) for f in fields))
+    keys = F.struct(column(_WRITER), *(rows.column(f.name) for f in fields))
     assigned = routed.withColumn(BUCKET, assign(keys))
     bucket = column(BUCKET).getField(_CHOSEN).bitwiseAND(_NO_BUCKET)
-    target = F.coalesce(column(_WRITER), task_of(facts, bucket, tasks))
-    return assigned.withColumn(TASK, target).repartitionById(tasks, TASK).drop(TASK, _WRITER)
+    target = F.coalesce(column(_WRITER), task_of(rows, facts, bucket, tasks))
+    return rows.over(assigned.withColumn(TASK, target).repartitionById(tasks, TASK).drop(TASK, _WRITER))
 
 
 def assigner_count(bucketing: BucketOptions, parallelism: int | None) -> int:
@@ -149,21 +150,21 @@ def placed_writer(
 
     def write(batches: Batches) -> Batches:
         runs: set[str] = set()
-        rows = _without_runs((batch.rename_columns(list(names)) for batch in batches), runs)
+        rows = _without_runs((batch.rename_columns(list(names)) for batch in batches), given.column, runs)
         write_to = partial(TableWrite, facts, replacing=replacing, assignment=given, commit_user=commit_user)
         yield result_with_runs(outcome_of(lambda: write_rows(write_to(), rows)), runs)
 
     return write
 
 
-def _without_runs(batches: Batches, runs: set[str]) -> Batches:
-    """The rows with their buckets alone; ``runs`` learns which runs of assigners chose them.
+def _without_runs(batches: Batches, name: str, runs: set[str]) -> Batches:
+    """The rows with their buckets alone, in the column ``name``; ``runs`` learns which runs of assigners chose them.
 
     Raises:
         TableFormatError: what stopped an assigner.
     """
     for batch in batches:
-        choice = cast("pa.StructArray", batch.column(BUCKET))
+        choice = cast("pa.StructArray", batch.column(name))
         failures = choice.field(_FAILURE)
         if failures.null_count < len(failures):
             raise decode_error(failures.drop_null()[0].as_py())
@@ -171,15 +172,15 @@ def _without_runs(batches: Batches, runs: set[str]) -> Batches:
         for number in np.unique(chosen >> _BUCKET_BITS).tolist():
             runs.add(run_name(number >> _TOKEN_BITS, f"{number & ((1 << _TOKEN_BITS) - 1):08x}"))
         buckets = chosen & _NO_BUCKET
-        rows = batch.set_column(batch.schema.get_field_index(BUCKET), BUCKET, pa.array(buckets.astype(np.int32)))
+        rows = batch.set_column(batch.schema.get_field_index(name), name, pa.array(buckets.astype(np.int32)))
         is_row = buckets != _NO_BUCKET
         yield rows if is_row.all() else rows.filter(pa.array(is_row))
 
 
-def _with_assigner(frame: DataFrame, facts: TableFacts, assigners: int) -> DataFrame:
+def _with_assigner(rows: NamedRows, facts: TableFacts, assigners: int) -> NamedRows:
     """An assigner owns the hashes that as many fixed buckets would put into one."""
     keys = facts.schema.select(facts.schema.trimmed_primary_keys)
-    return with_number(frame, keys, assigners, _ASSIGNER)
+    return with_number(rows, keys, assigners, _ASSIGNER)
 
 
 def bucket_chooser(

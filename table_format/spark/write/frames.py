@@ -7,23 +7,27 @@ cleaning of orphans.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, assert_never
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from table_format.errors import InvalidData
+from table_format.extras import require
 from table_format.metastore.manifest.partitions import PartitionSpec
 from table_format.model.commit import CommitMessage
 from table_format.model.schema import TableSchema
-from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware
-from table_format.spark.names import column
+from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware, total_buckets
+from table_format.options.write import Exchange
 from table_format.spark.read.conditions import literal
-from table_format.spark.tasks.code_shipping import is_connect
 from table_format.spark.tasks.table_work import bucket_writer
 from table_format.spark.tasks.task_results import RESULT_DDL, gather, messages_of_all
-from table_format.spark.tasks.worker import map_in_workers
+from table_format.spark.tasks.worker import Batches, map_in_workers
 from table_format.spark.write.assigner_runs import RESULT_WITH_RUNS_DDL
 from table_format.spark.write.buckets import TASK, one_task_for_each_bucket, with_bucket
 from table_format.spark.write.dynamic import (
@@ -37,6 +41,11 @@ from table_format.spark.write.dynamic import (
     placed_writer,
     with_dynamic_buckets,
 )
+from table_format.spark.write.exchange import Way, way_of
+from table_format.spark.write.named_rows import NamedRows, free_name
+from table_format.spark.write.sizes import SMALL_CROSS_PARTITION_BYTES, is_shared, shuffle_partitions, writing_tasks
+from table_format.spark.write.storage_exchange import StorageExchange, exchange_directory, written_through_storage
+from table_format.spark.write.unmeasured import in_unmeasured_batches, shown_bound
 from table_format.table.facts import TableFacts
 from table_format.table.placement.assigners import Assignment, GivenBuckets, WritingAssigner
 from table_format.table.rows.validate import RowRules
@@ -47,11 +56,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
-SMALL_BYTES: Final = 16 << 20
-"""A frame that Spark expects to be smaller is written by one task: a shuffle costs more than it gains."""
-
-SMALL_CROSS_PARTITION_BYTES: Final = 128 << 20
-"""The same where keys may change their partition: each assigner then keeps an index of its own."""
+_log = logging.getLogger(__name__)
 
 
 def write_frame(
@@ -64,8 +69,9 @@ def write_frame(
 ) -> tuple[CommitMessage, ...]:
     """Write the rows of a frame to files and return the messages that make them visible.
 
-    ``parallelism`` is the number of writing tasks; by default one for a small frame, else one for each bucket of an
-    unpartitioned table, and the session's number of shuffle partitions for a partitioned one. A table that postpones
+    ``parallelism`` is the number of writing tasks; by default one for a small frame, else one for each core or, where
+    that is more, for each 32 MB that Spark expects, but never more than there are buckets or, of a partitioned table,
+    than the session's number of shuffle partitions (``spark/write/sizes.py``). A table that postpones
     buckets, or has none, is written as the frame is cut already. ``commit_user`` is who commits, if that is known.
 
     Raises:
@@ -73,18 +79,68 @@ def write_frame(
         UnsupportedFeature: the table has a feature that this version cannot write.
     """
     check_frame(frame.schema, facts)
-    if isinstance(facts.bucket_mode, CrossPartition) and _is_shared(frame, parallelism, SMALL_CROSS_PARTITION_BYTES):
+
+    given = NamedRows.of(frame)
+
+    def write(rows: DataFrame) -> tuple[CommitMessage, ...]:
+        return _written(given.over(rows), facts, replacing=replacing, parallelism=parallelism, commit_user=commit_user)
+
+    return in_unmeasured_batches(given.frame, write)
+
+
+def explain_write(frame: DataFrame, facts: TableFacts, *, parallelism: int | None = None) -> str:
+    """How ``write_frame`` would bring the rows of a frame to the files of the table, and why; nothing is run.
+
+    Raises:
+        InvalidData: columns or types are not those of the table.
+        UnsupportedFeature: the table has a feature that this version cannot write.
+    """
+    check_frame(frame.schema, facts)
+    way = way_of(facts, writing_tasks(frame, facts, parallelism))
+    return f"{way}\n{shown_bound(frame)}"
+
+
+def _written(
+    rows: NamedRows, facts: TableFacts, *, replacing: bool, parallelism: int | None, commit_user: str | None
+) -> tuple[CommitMessage, ...]:
+    mode = facts.bucket_mode
+    if isinstance(mode, CrossPartition) and is_shared(rows.frame, parallelism, SMALL_CROSS_PARTITION_BYTES):
         return _write_across_partitions(
-            frame, facts, replacing=replacing, parallelism=parallelism, commit_user=commit_user
+            rows, facts, replacing=replacing, parallelism=parallelism, commit_user=commit_user
         )
-    assignment: Assignment | None = None
-    if isinstance(facts.bucket_mode, Dynamic) and _is_shared(frame, parallelism):
-        routed, assignment = _assigned(frame, facts, replacing=replacing, parallelism=parallelism)
+    if isinstance(mode, Dynamic):
+        return _written_to_dynamic_buckets(
+            rows, facts, replacing=replacing, parallelism=parallelism, commit_user=commit_user
+        )
+    write = partial(bucket_writer, facts, rows.names, replacing=replacing, commit_user=commit_user)
+    way = way_of(facts, writing_tasks(rows.frame, facts, parallelism))
+    _log.debug("%s: %s", facts.name, way)
+    if way.exchange is Exchange.STORAGE:
+        results = _through_storage(rows, facts, way, write())
+    elif way.exchange is Exchange.NONE and isinstance(mode, Fixed):
+        results = map_in_workers(rows.frame, write(is_disjoint=True), RESULT_DDL).collect()
     else:
-        routed = _routed(frame, facts, parallelism)
-    names = routed.columns
-    # mapInArrow takes names for SQL, where a dot or a back-quote means something; the tasks give the names back.
-    plain = routed.toDF(*(f"c{number}" for number in range(len(names))))
+        results = map_in_workers(_routed(rows, facts, parallelism, way).frame, write(), RESULT_DDL).collect()
+    return messages_of_all(facts, gather(results))
+
+
+def _through_storage(rows: NamedRows, facts: TableFacts, way: Way, write: Callable[[Batches], Batches]) -> list[Any]:
+    with exchange_directory(facts) as directory:
+        job = StorageExchange(facts, rows.names, total_buckets(facts.bucket_mode), way.tasks, directory)
+        return written_through_storage(rows.frame, job, write)
+
+
+def _written_to_dynamic_buckets(
+    given: NamedRows, facts: TableFacts, *, replacing: bool, parallelism: int | None, commit_user: str | None
+) -> tuple[CommitMessage, ...]:
+    way_of(facts, writing_tasks(given.frame, facts, parallelism))
+    assignment: Assignment | None = None
+    if is_shared(given.frame, parallelism):
+        routed, assignment = _assigned(given, facts, replacing=replacing, parallelism=parallelism)
+    else:
+        # One task gives keys their places and writes them.
+        routed = given.over(given.frame.coalesce(1))
+    plain, names = routed.frame, routed.all_names()
     if isinstance(assignment, GivenBuckets):
         write = placed_writer(facts, names, assignment, replacing=replacing, commit_user=commit_user)
         rows = map_in_workers(plain, write, RESULT_WITH_RUNS_DDL).collect()
@@ -93,14 +149,13 @@ def write_frame(
         rows = map_in_workers(plain, write, RESULT_DDL).collect()
     results = gather(rows)
     failure = find_repeated_assigner(facts, rows) if isinstance(assignment, GivenBuckets) else None
-    if failure is None and isinstance(facts.bucket_mode, Dynamic):
-        failure = find_shared_bucket(facts, results.messages)
-    return messages_of_all(facts, results, failure)
+    return messages_of_all(facts, results, failure or find_shared_bucket(facts, results.messages))
 
 
 def _write_across_partitions(
-    frame: DataFrame, facts: TableFacts, *, replacing: bool, parallelism: int | None, commit_user: str | None
+    rows: NamedRows, facts: TableFacts, *, replacing: bool, parallelism: int | None, commit_user: str | None
 ) -> tuple[CommitMessage, ...]:
+    require("duckdb")
     from table_format.spark.write.cross_partition import (  # only such tables need DuckDB
         CrossPartitionWrite,
         write_across_partitions,
@@ -108,13 +163,13 @@ def _write_across_partitions(
 
     job = CrossPartitionWrite(
         facts,
-        tuple(frame.columns),
+        rows.names,
         facts.snapshots.latest(),
         replacing,
         assigner_count(facts.options.bucket, parallelism),
-        parallelism or _shuffle_partitions(frame) or DEFAULT_ASSIGNERS,
+        parallelism or shuffle_partitions(rows.frame) or DEFAULT_ASSIGNERS,
     )
-    return write_across_partitions(frame, job, commit_user)
+    return write_across_partitions(rows, job, commit_user)
 
 
 def check_frame(schema: StructType, facts: TableFacts) -> None:
@@ -139,60 +194,32 @@ def with_constants(frame: DataFrame, schema: TableSchema, spec: PartitionSpec) -
     """The frame with those partition columns it lacks, which all have the values of the spec."""
     for name, value in spec.items():
         if name not in frame.columns:
-            frame = frame.withColumn(name, literal(value, schema.field(name).type))
+            # Not by ``withColumn``, to which names that differ only in case are one.
+            frame = frame.select("*", literal(value, schema.field(name).type).alias(name))
     return frame
 
 
 def _assigned(
-    frame: DataFrame, facts: TableFacts, *, replacing: bool, parallelism: int | None
-) -> tuple[DataFrame, Assignment]:
+    rows: NamedRows, facts: TableFacts, *, replacing: bool, parallelism: int | None
+) -> tuple[NamedRows, Assignment]:
     """Rows of a table with dynamic buckets at those who write them, and what these go by."""
     base = facts.snapshots.latest()
     assigners = assigner_count(facts.options.bucket, parallelism)
-    tasks = parallelism or _shuffle_partitions(frame) or DEFAULT_ASSIGNERS
+    tasks = parallelism or shuffle_partitions(rows.frame) or DEFAULT_ASSIGNERS
     if can_assigners_write(facts, base, assigners, replacing=replacing, parallelism=parallelism):
-        return one_task_for_each_assigner(frame, facts, assigners, tasks), WritingAssigner(assigners, base)
-    assigned = with_dynamic_buckets(frame, facts, base, replacing=replacing, assigners=assigners, tasks=tasks)
-    return assigned, GivenBuckets(BUCKET, base)
+        return one_task_for_each_assigner(rows, facts, assigners, tasks), WritingAssigner(assigners, base)
+    assigned = with_dynamic_buckets(rows, facts, base, replacing=replacing, assigners=assigners, tasks=tasks)
+    return assigned, GivenBuckets(free_name(BUCKET, rows.names), base)
 
 
-def _routed(frame: DataFrame, facts: TableFacts, parallelism: int | None) -> DataFrame:
+def _routed(rows: NamedRows, facts: TableFacts, parallelism: int | None, way: Way) -> NamedRows:
     """The rows of one bucket of one partition all in one task; an append table without buckets stays as it is."""
     mode = facts.bucket_mode
-    match mode:
-        case Dynamic() | CrossPartition():
-            # One task gives keys their places and writes them.
-            return frame.coalesce(1)
-        case Unaware() | Postponed():
-            return frame if parallelism is None else frame.repartition(parallelism)
-        case Fixed(buckets):
-            return _by_fixed_bucket(frame, facts, buckets, parallelism)
-    assert_never(mode)
-
-
-def _by_fixed_bucket(frame: DataFrame, facts: TableFacts, buckets: int, parallelism: int | None) -> DataFrame:
-    if parallelism is None and _is_small(frame):
-        return frame.coalesce(1)
-    tasks = parallelism or buckets
-    if facts.schema.partition_keys:
-        # As many as any other shuffle of the session has: each task writes several partitions and buckets.
-        tasks = parallelism or _shuffle_partitions(frame) or buckets
-    if tasks == 1:
-        return frame.repartition(1)
-    return one_task_for_each_bucket(with_bucket(frame, facts, buckets, TASK), facts, column(TASK), tasks)
-
-
-def _shuffle_partitions(frame: DataFrame) -> int:
-    return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 0)
-
-
-def _is_shared(frame: DataFrame, parallelism: int | None, small_bytes: int = SMALL_BYTES) -> bool:
-    """Whether several tasks give keys their places; ``parallelism`` is what the caller asked for."""
-    return not _is_small(frame, small_bytes) if parallelism is None else parallelism != 1
-
-
-def _is_small(frame: DataFrame, small_bytes: int = SMALL_BYTES) -> bool:
-    """Whether Spark's own estimate says so, which runs nothing. A Connect client sees no estimate."""
-    if is_connect(frame.sparkSession):
-        return False
-    return int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()) < small_bytes
+    if isinstance(mode, Unaware | Postponed):
+        return rows if parallelism is None else rows.over(rows.frame.repartition(parallelism))
+    if not isinstance(mode, Fixed) or way.is_small:
+        # Where keys are given their places, one task does that and writes them.
+        return rows.over(rows.frame.coalesce(1))
+    if way.tasks == 1:
+        return rows.over(rows.frame.repartition(1))
+    return one_task_for_each_bucket(with_bucket(rows, facts, mode.count, TASK), facts, F.col(TASK), way.tasks)

@@ -82,7 +82,7 @@ def key_frame(spark: SparkSession, facts: TableFacts, bootstrap: Bootstrap, assi
 
 
 def key_names(facts: TableFacts) -> list[str]:
-    """What the columns of ``stored_key`` are called."""
+    """Return the names of the columns of ``stored_key``."""
     return [f"__key_{number}__" for number in range(len(facts.schema.primary_keys))]
 
 

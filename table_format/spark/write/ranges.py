@@ -75,7 +75,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """How one partition is cut: its ranges count from ``first``, one more than there are bounds."""
+    """The division of one partition into ranges, numbered from ``first``; there is one more range than bounds."""
 
     key: SortKey
     bounds: pa.RecordBatch

@@ -1,12 +1,12 @@
-"""The files of an append table whose rows change, and the rows of them that are marked as deleted.
+"""Marks rows of an append table as deleted.
 
 Java ``AppendDeleteFileMaintainer``; format chapter 08, section 2. With ``deletion-vectors.enabled`` the data files
-stay, and the index files that hold vectors of files with deleted rows are replaced by one.
+stay. One new index file replaces the index files with vectors of the affected files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from table_format.append.vectors import write_vectors
@@ -20,7 +20,7 @@ from table_format.metastore.scan.file_plan import by_bucket, live_files
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
-from table_format.model.manifest import ManifestEntry
+from table_format.model.manifest import IndexFileMeta, ManifestEntry
 from table_format.options.bucket_mode import is_bucketed
 from table_format.table.changes.row_changes import Positions
 from table_format.table.facts import TableFacts
@@ -29,7 +29,7 @@ from table_format.table.read.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class AppendBucket:
-    """The files of one bucket that may hold rows concerned."""
+    """The files of one bucket that may hold affected rows."""
 
     files: BucketFiles
     candidates: tuple[DataFileMeta, ...]
@@ -42,6 +42,17 @@ class AppendBucket:
         """The deletion vector of a file; ``None`` if all its rows are live."""
         stored = self.deletions.files.get(file.file_name)
         return None if stored is None else self.vectors.read(stored, file.row_count)
+
+    def index_files_of(self, names: Collection[str]) -> tuple[IndexFileMeta, ...]:
+        """Return the index files to replace when rows of these data files are marked: all of them if the table has
+        buckets.
+        """
+        return tuple(
+            index
+            for index in self.deletions.index_files
+            if is_bucketed(self.files.bucket_mode)
+            or any(range_.data_file in names for range_ in index.deletion_vector_ranges or ())
+        )
 
 
 def append_buckets(facts: TableFacts, plan: Plan) -> Iterator[AppendBucket]:
@@ -71,16 +82,10 @@ def append_buckets(facts: TableFacts, plan: Plan) -> Iterator[AppendBucket]:
 
 
 def deletion_message(bucket: AppendBucket, found: dict[DataFileMeta, Positions]) -> CommitMessage:
-    """What to commit to have rows of these files deleted, by position; the index file is written."""
+    """Write the index file that marks rows as deleted, by position, and return the commit message."""
     is_wide = bucket.files.options.deletion_vectors.bitmap64
-    names = {file.file_name for file in found}
-    # The vectors of other files in an index file that goes move to the new one as they are.
-    replaced = tuple(
-        index
-        for index in bucket.deletions.index_files
-        if is_bucketed(bucket.files.bucket_mode)
-        or any(range_.data_file in names for range_ in index.deletion_vector_ranges or ())
-    )
+    # Vectors of other files in a replaced index file move to the new one unchanged.
+    replaced = bucket.index_files_of({file.file_name for file in found})
     vectors = {
         range_.data_file: vector
         for index in replaced

@@ -1,9 +1,10 @@
 """DELETE, UPDATE and MERGE on a table without primary key: files are rewritten, or rows are marked as deleted.
 
-Java ``PaimonRowLevelCommand``, ``AppendDeleteFileMaintainer``; format chapter 08, section 2. Only files that may hold
-a row concerned are read, and only those that do hold one change. With ``deletion-vectors.enabled`` they stay, the index
-files with vectors of theirs are replaced by one, and changed rows go to new files. Without, each is written anew with
-its rows in their order. It is one commit, which fails when another has removed or marked rows of the files meanwhile.
+Java ``PaimonRowLevelCommand``, ``AppendDeleteFileMaintainer``; format chapter 08, section 2. A statement reads only
+files that may hold affected rows, and changes only files that do. With ``deletion-vectors.enabled`` the files stay: a
+new index file marks the old rows as deleted, and changed rows go to new files. Otherwise each file is rewritten and
+keeps the order of its rows. The result is one commit. It fails if another commit has removed the files or marked rows
+in them in the meantime.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ from table_format.table.write.table_write import TableWrite
 class AppendTableChanges:
     """One attempt at the work of a statement, on the files of one plan.
 
-    One file after the other is read, twice if it holds rows concerned: first the columns that tell, then all. Memory is
-    that of a batch and of the positions in one bucket.
+    Files are read one by one, and twice if they hold affected rows: first the columns of the condition, then all
+    columns. Memory holds one batch and the positions in one bucket.
     """
 
     def __init__(self, facts: TableFacts, plan: Plan, statement: RowStatement) -> None:
@@ -52,14 +53,14 @@ class AppendTableChanges:
         self.counts = RowChanges()
 
     def write(self) -> tuple[CommitMessage, ...]:
-        """Write all that the commit will make visible; nothing is left of it if that fails.
+        """Write the files of the commit. If this fails, nothing is left of them.
 
         Raises:
             InvalidData: a new value does not fit its column.
             UnsupportedFeature: the table's ``deletion-vectors.enabled`` changed after rows were marked.
         """
         written: tuple[CommitMessage, ...] = ()
-        # The rows are closed first, so that a file that is half rewritten is deleted before those of the messages.
+        # Close the rows first, so that a half-written file is deleted before the files of the messages.
         with (
             DeletingOnFailure(lambda: self._facts.delete_message_files(self._messages)),
             closing(self._new_rows()) as rows,
@@ -73,7 +74,7 @@ class AppendTableChanges:
         return (*self._messages, *(replace(message, rewrites=True) for message in written))
 
     def _new_rows(self) -> Generator[pa.RecordBatch]:
-        """Rows for new files; the messages about the files there are come along."""
+        """Return the rows for new files. Collect the messages about existing files on the way."""
         for bucket in append_buckets(self._facts, self._plan):
             message = yield from (self._mark_deleted(bucket) if self._uses_deletion_vectors else self._rewrite(bucket))
             if message is not None:
@@ -103,9 +104,9 @@ class AppendTableChanges:
     def _moved(
         self, bucket: AppendBucket, file: DataFileMeta, selected: Positions
     ) -> Generator[pa.RecordBatch, None, Positions]:
-        """Hand over the rows that change, and tell which rows of the file are gone with it."""
+        """Yield the changed rows, and record which rows of the file they replace."""
         removed = [np.empty(0, np.int64)]
-        for rows, positions in _numbered(bucket, file, self._facts.schema.field_names, self._statement.where):
+        for rows, positions in numbered_rows(bucket, file, self._facts.schema.field_names, self._statement.where):
             is_selected = _selected(positions, selected)
             if not is_selected.any():
                 continue
@@ -134,11 +135,11 @@ class AppendTableChanges:
     def _rewritten(
         self, bucket: AppendBucket, file: DataFileMeta, selected: Positions
     ) -> Generator[pa.RecordBatch, None, tuple[DataFileMeta, ...] | None]:
-        """New files with the rows as they are now, which keep their order among those of the bucket."""
+        """Write new files with the changed rows. They keep the place of the old files in the bucket."""
         files, first = bucket.files, file.min_sequence_number
         changes = False
         with files.writing(level=0, source=FileSource.APPEND, first_sequence_number=first) as writer:
-            for rows, positions in _numbered(bucket, file, self._facts.schema.field_names):
+            for rows, positions in numbered_rows(bucket, file, self._facts.schema.field_names):
                 is_selected = _selected(positions, selected)
                 if not is_selected.any():
                     writer.write(table_rows(rows, self._facts.schema))
@@ -147,7 +148,7 @@ class AppendTableChanges:
                 changes = changes or bool(changed.deleted.any() or changed.updated.any())
                 if changed.rows.num_rows and not self._stays:
                     yield changed.rows
-                writer.write(_in_place(rows, is_selected, changed, self._facts.schema, keep=self._stays))
+                writer.write(in_place(rows, is_selected, changed, self._facts.schema, keep=self._stays))
             if changes:
                 return writer.close()
             writer.abort()
@@ -156,9 +157,9 @@ class AppendTableChanges:
     # --- rows -------------------------------------------------------------------------------------------------------
 
     def _positions_found(self, bucket: AppendBucket, file: DataFileMeta) -> Positions:
-        """The positions of the rows that are there and concerned."""
+        """Return the positions of live rows that are affected."""
         parts = [np.empty(0, np.int64)]
-        for rows, positions in _numbered(bucket, file, self._statement.columns, self._statement.where):
+        for rows, positions in numbered_rows(bucket, file, self._statement.columns, self._statement.where):
             parts.append(positions[self._statement.find(rows)])
         return np.concatenate(parts)
 
@@ -168,10 +169,10 @@ class AppendTableChanges:
         return replace(changed, rows=self._rules.conform(changed.rows)) if changed.rows.num_rows else changed
 
 
-def _numbered(
+def numbered_rows(
     bucket: AppendBucket, file: DataFileMeta, columns: Sequence[str], predicate: Predicate | None = None
 ) -> Iterator[tuple[pa.RecordBatch, Positions]]:
-    """The rows that are there, without some of those that do not match, and their positions in the file."""
+    """Return the live rows with their positions in the file. Some rows that do not match may be missing."""
     files = bucket.files
     batches = files.reader().read(
         files.partition,
@@ -193,10 +194,10 @@ def _selected(positions: Positions, selected: Positions) -> Mask:
     return np.isin(positions, selected[first:last], assume_unique=True)
 
 
-def _in_place(
+def in_place(
     rows: pa.RecordBatch, is_selected: Mask, changed: Changed, schema: TableSchema, *, keep: bool
 ) -> pa.RecordBatch:
-    """The rows of a batch as they are now: without those that go, and with changed ones where they were."""
+    """Return the rows of a batch after the change: without deleted rows, and with changed rows in their place."""
     plain = table_rows(rows, schema)
     at = np.flatnonzero(is_selected)
     order = np.arange(rows.num_rows)

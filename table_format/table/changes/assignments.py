@@ -1,8 +1,8 @@
 """New values of columns: constants, SQL expressions, or functions of the caller, bound to the columns of one table.
 
-A text is SQL (``"'paid'"`` is the text, ``"paid"`` the column); any other Python value and any Arrow scalar stands for
-itself. A function is given the rows as ``pyarrow.Table`` and returns one Arrow array; with two relations its columns
-are called ``target.<name>`` and ``source.<name>``. All columns see the rows as they were before.
+A string is SQL (``"'paid'"`` is a text, ``"paid"`` a column). Any other Python value or Arrow scalar is a constant. A
+function gets the rows as a ``pyarrow.Table`` and returns one Arrow array; with two relations, the columns are named
+``target.<name>`` and ``source.<name>``. All values are computed from the old rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Values: TypeAlias = Mapping[str, object]
 
 Relations: TypeAlias = Mapping[str, pa.RecordBatch]
 Scope: TypeAlias = Mapping[str, pa.Schema]
-"""The columns of each relation that values may be made of."""
+"""The columns of each relation that values may use."""
 
 _Bound: TypeAlias = "Expression | RowFunction | pa.Scalar"
 
@@ -42,7 +42,7 @@ class Condition:
     expression: Expression
 
     def holds(self, relations: Relations) -> pa.BooleanArray:
-        """Where it holds; unknown is no."""
+        """Return for each row whether the condition holds; unknown counts as false."""
         return truths(self.expression, _columns(self.expression, relations), _row_count(relations))
 
 
@@ -59,7 +59,7 @@ class Assignments:
         return frozenset(self.values)
 
     def applied(self, rows: pa.RecordBatch, others: Relations | None = None) -> pa.RecordBatch:
-        """Rows of the table with the new values; ``others`` are rows of other relations beside them."""
+        """Return rows of the table with the new values. ``others`` are the matching rows of other relations."""
         relations = {TARGET: rows, **(others or {})}
         columns = [
             self._value(f, relations) if f.name in self.values else rows.column(f.name) for f in self.schema.fields
@@ -67,7 +67,7 @@ class Assignments:
         return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(self.schema.fields))
 
     def rows_of(self, relations: Relations) -> pa.RecordBatch:
-        """New rows of the table; columns without a value are null."""
+        """Return new rows of the table; columns without a value are null."""
         count = _row_count(relations)
         columns = [
             self._value(f, relations) if f.name in self.values else nulls(count, arrow_type(f.type))
@@ -94,11 +94,11 @@ class Assignments:
 
 
 def bind(values: Values, schema: TableSchema, scope: Scope) -> Assignments:
-    """Values for columns of a table, made of the columns of the relations in scope.
+    """Bind values for columns of a table to the columns of the relations in scope.
 
     Raises:
         ColumnNotFound: there is no such column.
-        InvalidExpression: an expression cannot be parsed, or its kind is not that of the column.
+        InvalidExpression: an expression cannot be parsed, or its type does not fit the column.
         InvalidData: a constant does not fit its column.
     """
     if not isinstance(values, Mapping):
@@ -108,19 +108,19 @@ def bind(values: Values, schema: TableSchema, scope: Scope) -> Assignments:
         column = _field(schema, name)
         if isinstance(value, str):
             expression = _parsed(value, scope)
-            # Kinds of values show without any row.
+            # The types of values can be checked without rows.
             empty = evaluate(expression, _columns(expression, _no_rows(scope)), 0)
             cast_column(empty, column.type, column.name)
             bound[name] = expression
         elif callable(value):
             bound[name] = value
         else:
-            bound[name] = _constant(value, column)
+            bound[name] = constant_of(value, column)
     return Assignments(schema, bound)
 
 
 def bind_condition(text: str, scope: Scope) -> Condition:
-    """A condition on the relations in scope.
+    """Bind a condition to the relations in scope.
 
     Raises:
         ColumnNotFound, InvalidExpression: as for ``bind``.
@@ -144,7 +144,12 @@ def _field(schema: TableSchema, name: str) -> DataField:
     return schema.field(name)
 
 
-def _constant(value: object, column: DataField) -> pa.Scalar:
+def constant_of(value: object, column: DataField) -> pa.Scalar:
+    """Convert a Python value or an Arrow scalar to a value of a column.
+
+    Raises:
+        InvalidData: the column cannot hold it.
+    """
     try:
         if isinstance(value, pa.Scalar):
             array = repeat(value, 1)

@@ -1,7 +1,7 @@
-"""MERGE: rows of a source meet rows of the table by the values of key columns (Java ``MergeIntoPaimonTable``).
+"""MERGE: joins rows of a source with rows of the table by key columns (Java ``MergeIntoPaimonTable``).
 
-The source is held in memory, the table passes by. As in SQL the first clause whose condition holds decides about a row;
-a row of the table that several rows of the source match is an error; a null matches nothing.
+The source is held in memory and the table is streamed. As in SQL, the first clause whose condition holds applies to a
+row. It is an error if several rows of the source match one row of the table. A null matches nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from table_format.table.rows.input import Rows as Input
 from table_format.table.rows.input import reader_of
 
 _MAX_LISTED_KEYS: Final = 100
-"""Keys that a scan is given one by one; of more it is given the bounds."""
+"""Up to this many keys, the scan filters by each key; with more, by their bounds."""
 
 _INSERT_ROWS: Final = 65_536
 _NOT_JOINED: Final = (*NESTED, FloatingType)
@@ -45,7 +45,7 @@ _NOT_JOINED: Final = (*NESTED, FloatingType)
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Change a row. Without ``set`` every column but those joined on becomes that of the source."""
+    """Change a row. Without ``set``, all columns except the join columns take the values of the source."""
 
     set: Values | None = None
     condition: str | None = None
@@ -53,15 +53,15 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Remove a row."""
+    """Delete a row."""
 
     condition: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """Add a row of the source that matches none. Without ``values`` every column is that of the source; columns that
-    ``values`` leaves out are null.
+    """Insert a row of the source that has no match. Without ``values``, all columns take the values of the source.
+    Columns missing in ``values`` are null.
     """
 
     values: Values | None = None
@@ -70,18 +70,18 @@ class Insert:
 
 MatchedClause: TypeAlias = Update | Delete
 On: TypeAlias = str | Sequence[str] | Mapping[str, str]
-"""Columns that both have, or columns of the table with those of the source they are equal to."""
+"""Columns that both sides have, or a mapping from columns of the table to columns of the source."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A clause, bound: without assignments it deletes."""
+    """A bound clause; without assignments it deletes."""
 
     condition: Condition | None
     assignments: Assignments | None
 
     def decides(self, relations: Mapping[str, pa.RecordBatch], open_rows: Mask) -> Mask:
-        """Which of the rows that are still open the clause applies to."""
+        """Return the undecided rows that the clause applies to."""
         if self.condition is None:
             return open_rows.copy()
         found: Mask = self.condition.holds(relations).to_numpy(zero_copy_only=False)
@@ -90,7 +90,7 @@ class _Clause:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """A MERGE bound to a table and its source: what all attempts share."""
+    """A MERGE bound to a table and its source, shared by all attempts."""
 
     name: str
     schema: TableSchema
@@ -118,7 +118,7 @@ class Merge:
 
         Raises:
             ColumnNotFound: a column does not exist.
-            InvalidInputError: a clause or an expression is not acceptable, or a value of the source does not fit.
+            InvalidInputError: a clause or an expression is invalid, or a value of the source does not fit.
             UnsupportedFeature: a column cannot be joined on.
         """
         rows = _in_memory(source)
@@ -145,18 +145,18 @@ class Merge:
 
     @property
     def deletes(self) -> bool:
-        """Whether a clause deletes rows."""
+        """Return whether a clause deletes rows."""
         return any(clause.assignments is None for clause in (*self.matched, *self.not_matched_by_source))
 
     @property
     def assigned(self) -> frozenset[str]:
-        """The columns that rows of the table may get new values in."""
+        """Return the columns of the table that may get new values."""
         clauses = (*self.matched, *self.not_matched_by_source)
         return frozenset().union(*(c.assignments.names for c in clauses if c.assignments is not None))
 
     @property
     def where(self) -> Predicate | None:
-        """A condition that all rows meet that can match; none if the others are concerned as well."""
+        """Return a condition that holds for all rows that can match; ``None`` if other rows are affected too."""
         if self.not_matched_by_source:
             return None
         distinct = (pc.unique(key.drop_null()) for key in self.index.keys)
@@ -165,7 +165,7 @@ class Merge:
 
 
 class MergeStatement:
-    """One attempt at a MERGE (``RowStatement``): it remembers which rows of the source were met."""
+    """One attempt of a MERGE (``RowStatement``). It remembers which rows of the source have matched."""
 
     removes_only = False
 
@@ -177,10 +177,10 @@ class MergeStatement:
         self.assigned = merge.assigned
 
     def find(self, batch: pa.RecordBatch) -> Mask:
-        """The rows that a clause may concern; which rows of the source they met is remembered.
+        """Return the rows that a clause may affect, and remember the matching rows of the source.
 
         Raises:
-            InvalidData: a row meets several rows of the source.
+            InvalidData: a row matches several rows of the source.
         """
         keys = self._keys_of(batch)
         met: Mask = keys != NOT_FOUND
@@ -194,7 +194,7 @@ class MergeStatement:
         return concerned
 
     def change(self, rows: pa.RecordBatch) -> Changed:
-        """What the first clause that fits each row makes of it."""
+        """Apply to each row the first clause that fits."""
         merge = self._merge
         keys = self._keys_of(rows)
         deleted = np.zeros(rows.num_rows, np.bool_)
@@ -219,7 +219,7 @@ class MergeStatement:
         return Changed(deleted, updated, concat_batches(parts).take(np.argsort(place)))
 
     def inserts(self) -> Iterator[pa.RecordBatch]:
-        """The rows of the source that met none, as the clauses insert them."""
+        """Return the rows to insert for rows of the source without a match."""
         merge = self._merge
         if not merge.not_matched:
             return
@@ -244,8 +244,8 @@ class MergeStatement:
         fields = zip(self._merge.on, index.keys, strict=True)
         shown = ", ".join(f"{f.name} = {column[key].as_py()!r}" for f, column in fields)
         message = (
-            f"merge into {self._merge.name}: {index.counts[key]} rows of the source match the row with {shown}; each "
-            "row of the table may match one, so leave one row for each key in the source"
+            f"merge into {self._merge.name}: {index.counts[key]} rows of the source match the row with {shown}; "
+            "remove duplicate keys from the source"
         )
         raise InvalidData(message)
 
@@ -253,7 +253,7 @@ class MergeStatement:
 def _decided(
     clauses: Sequence[_Clause], relations: Mapping[str, pa.RecordBatch], row_count: int
 ) -> Iterator[tuple[_Clause, Mask]]:
-    """The clauses that decide about a row, each with the rows it is the first to apply to."""
+    """Return the clauses with the rows to which each is the first to apply."""
     undecided = np.ones(row_count, np.bool_)
     for clause in clauses:
         chosen = clause.decides(relations, undecided)
@@ -263,7 +263,7 @@ def _decided(
 
 
 def _bound(clause: MatchedClause | Insert, schema: TableSchema, scope: Scope, columns: Sequence[str]) -> _Clause:
-    """A clause over the relations in scope; without values of its own it takes ``columns`` of the source."""
+    """Bind a clause to the relations in scope. Without values of its own, it takes ``columns`` of the source."""
     condition = None if clause.condition is None else bind_condition(text(clause.condition, "condition"), scope)
     if isinstance(clause, Delete):
         return _Clause(condition, None)
@@ -272,7 +272,7 @@ def _bound(clause: MatchedClause | Insert, schema: TableSchema, scope: Scope, co
         _check_source(scope[SOURCE], columns)
         values = {name: f"source.{_quoted(name)}" for name in columns}
     if not values:
-        message = f"a clause {type(clause).__name__} of a merge has no column to set"
+        message = f"a clause {type(clause).__name__} of a merge: no column is given"
         raise InvalidInputError(message)
     return _Clause(condition, bind(values, schema, scope))
 
@@ -296,7 +296,7 @@ def _one_array(column: pa.ChunkedArray) -> pa.Array:
 def _pairs(on: On) -> dict[str, str]:
     pairs = texts_by_text(on, "on") if isinstance(on, Mapping) else {n: n for n in name_or_names(on, "on")}
     if not pairs:
-        message = "a merge joins on one column at least"
+        message = "a merge needs at least one column to join on"
         raise InvalidInputError(message)
     return pairs
 
@@ -308,7 +308,7 @@ def _joinable(schema: TableSchema, name: str) -> DataField:
     field = schema.field(name)
     if isinstance(field.type, _NOT_JOINED):
         feature = f"merge on a column of type {field.type}"
-        message = f"column '{name}' is {field.type}: values of that type are not joined on"
+        message = f"column '{name}' is {field.type}: values of this type cannot be join keys"
         raise UnsupportedFeature(feature, message)
     return field
 

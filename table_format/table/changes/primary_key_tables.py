@@ -1,9 +1,9 @@
-"""DELETE, UPDATE and MERGE on a primary key table: rows with kinds are written, and the merge engine does the rest.
+"""DELETE, UPDATE and MERGE on a primary key table: they write rows with row kinds, and the merge engine applies them.
 
-Java ``UpdatePaimonTableCommand``, ``MergeIntoPaimonTable``, ``RowLevelOp``. A row that goes is written as -D, one that
-changes as +U, a new one as +I. Where the input is the changelog (``changelog-producer`` = ``input``) the row as it was
-goes before it as -U, which the reference leaves out; not, though, where a column of ``sequence.field`` is assigned: the
--U would win against a +U that comes earlier by it, and the row would be lost.
+Java ``UpdatePaimonTableCommand``, ``MergeIntoPaimonTable``, ``RowLevelOp``. A deleted row is written as -D, a changed
+row as +U, a new row as +I. If the input is the changelog (``changelog-producer`` = ``input``), the old row precedes
+the +U as -U; the reference omits it. There is no -U if the statement sets a column of ``sequence.field``: the -U
+could win against a +U with a lower value, and the row would be lost.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _REPEATABLE = (LAST_VALUE, LAST_NON_NULL_VALUE)
 
 
 class PrimaryKeyChanges:
-    """One attempt at the work of a statement, on the rows of one scan: one split and one batch after the other.
+    """One attempt of a statement on the rows of one scan, split by split and batch by batch.
 
-    The scan shows all that was committed (``whole_state``). What it read goes with the messages, so that the commit
-    finds out when others have written the same keys since.
+    The scan reads all committed rows (``whole_state``). The messages record what it read, so that the commit detects
+    other commits to the same keys.
     """
 
     def __init__(self, facts: TableFacts, scan: Scan, statement: RowStatement) -> None:
@@ -51,7 +51,7 @@ class PrimaryKeyChanges:
         self.counts = RowChanges()
 
     def write(self) -> tuple[CommitMessage, ...]:
-        """Write all that the commit will make visible; nothing is left of it if that fails."""
+        """Write the files of the commit. If this fails, nothing is left of them."""
         schema = arrow_schema(self._facts.schema.fields)
         if self._kind_column not in schema.names:
             schema = schema.append(pa.field(self._kind_column, pa.string()))
@@ -84,28 +84,28 @@ class PrimaryKeyChanges:
         if self._kind_column not in rows.schema.names:
             return rows.append_column(self._kind_column, pa.repeat(pa.scalar(kind.text), rows.num_rows))
         if not kind.is_retract:
-            return rows  # what the column says of itself is part of the row
+            return rows  # the column's own attributes are part of the row
         at = rows.schema.get_field_index(self._kind_column)
         return rows.set_column(at, rows.schema.field(at), pa.repeat(pa.scalar(kind.text), rows.num_rows))
 
 
 def check_kinds(facts: TableFacts, statement: str) -> None:
-    """Refuse a table that has a column where rows carry their kinds.
+    """Refuse a table with a column of the reserved name for row kinds.
 
     Raises:
         UnsupportedFeature: names the column.
     """
     if facts.options.merge.rowkind_field is None and ROW_KIND_COLUMN in facts.schema.field_names:
         feature = f"{statement} with a column {ROW_KIND_COLUMN}"
-        message = f"{statement} on {facts.name}: its column '{ROW_KIND_COLUMN}' stands where rows carry their kinds"
+        message = f"{statement} on {facts.name}: its column '{ROW_KIND_COLUMN}' has the reserved name for row kinds"
         raise UnsupportedFeature(feature, message)
 
 
 def check_deletable(facts: TableFacts, statement: str) -> None:
-    """Refuse a table whose merge engine removes no rows.
+    """Refuse a table whose merge engine cannot delete rows.
 
     Raises:
-        UnsupportedFeature: says which option stands in the way.
+        UnsupportedFeature: names the option that prevents it.
     """
     check_kinds(facts, statement)
     merge = facts.options.merge
@@ -115,7 +115,7 @@ def check_deletable(facts: TableFacts, statement: str) -> None:
 
 
 def check_updatable(facts: TableFacts, statement: str, assigned: frozenset[str]) -> None:
-    """Refuse an update that a primary key table cannot carry out.
+    """Refuse an update that a primary key table does not support.
 
     Raises:
         UnsupportedFeature: names the merge engine, the function of a column, or the key columns that are assigned.
@@ -129,7 +129,7 @@ def check_updatable(facts: TableFacts, statement: str, assigned: frozenset[str])
         raise UnsupportedFeature(feature, message)
     functions = {**merge.aggregates, **({"*": merge.default_aggregate} if merge.default_aggregate else {})}
     for column, function in functions.items():
-        # The row is written whole: sum would take in once more what it holds already.
+        # The whole row is written: sum would add the current value a second time.
         if merge.engine is MergeEngine.PARTIAL_UPDATE and function not in _REPEATABLE:
             feature = f"{statement} with the aggregate function {function}"
             message = f"{statement} on {facts.name}: {function} of column '{column}' would take its own value in again"

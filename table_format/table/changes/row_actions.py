@@ -1,19 +1,19 @@
 """The methods of a table that change rows: DELETE, UPDATE and MERGE (Java ``PaimonRowLevelCommand``).
 
-A statement reads the latest snapshot and is committed once. On a table without primary key a commit that changed the
-same files meanwhile is a conflict, on a primary key table one that wrote the same keys: the work is done again on the
-snapshot there is then, a bounded number of times. So two statements on one row both take effect, one after the other,
-where with the reference the later commit wins.
+A statement reads the latest snapshot and is committed once. Another commit that changed the same files in the
+meantime is a conflict; on a primary key table, one that wrote the same keys. The statement is then retried on the new
+latest snapshot, up to a limit. So two statements on one row both take effect, one after the other. With the
+reference, the later commit wins.
 
-A statement on a primary key table sees all that was committed, also what readers see only once it is compacted
-(``table/changes/whole_state.py``): it would overwrite what it does not see.
+A statement on a primary key table sees all committed rows, including those that readers see only after a compaction
+(``table/changes/whole_state.py``): otherwise it would overwrite rows that it does not see.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from dataclasses import replace
+from typing import Any, Final, TypeVar, cast
 
 from table_format.errors import (
     FileConflict,
@@ -26,6 +26,7 @@ from table_format.io.uncommitted_files import DeletingOnFailure
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.model.arguments import refuse
 from table_format.model.arrow_types import arrow_schema
+from table_format.model.condition import Filter
 from table_format.model.expression import TARGET
 from table_format.model.predicate import Predicate
 from table_format.options.scan import FALLBACK_BRANCH, MODE, STARTING_POINTS
@@ -35,6 +36,8 @@ from table_format.table.changes.assignments import Values, bind
 from table_format.table.changes.merge_into import Delete, Insert, MatchedClause, Merge, MergeStatement, On, Update
 from table_format.table.changes.primary_key_tables import PrimaryKeyChanges, check_deletable, check_updatable
 from table_format.table.changes.row_changes import DeleteStatement, RowChanges, RowStatement, UpdateStatement
+from table_format.table.changes.runners import StatementRunner
+from table_format.table.changes.statement_commit import StatementCommit
 from table_format.table.changes.whole_state import whole_state
 from table_format.table.facts import HasFacts, TableFacts
 from table_format.table.read.filters import bound_filter
@@ -46,94 +49,70 @@ from table_format.table.write.commit_retries import REPAIRED, Messages, write_an
 from table_format.table.write.turns import WriterTurns
 
 _C = TypeVar("_C", Insert, MatchedClause)
+Source = TypeVar("Source")
+"""The type of a source of rows that a runner takes."""
 
 MAX_ATTEMPTS: Final = 10
-"""Times that a statement is carried out; each time another commit changed the same files first."""
+"""Attempts of a statement while other commits change the same files first."""
 
 MAX_ATTEMPTS_BY_KEY: Final = 30
-"""The same on a primary key table, where another commit wrote the same keys: many clients may raise one counter."""
+"""Attempts on a primary key table while other commits write the same keys: many clients may increment one counter."""
 
 _REPAIRED_BY_FILE: Final = (FileConflict, SnapshotExpired)
 
 
-@dataclass(frozen=True, slots=True)
-class _StatementCommit:
-    """Which statement it is, and the user, identifier and properties it is committed with."""
-
-    operation: str
-    commit_user: str | None
-    identifier: int | None
-    properties: Mapping[str, str] | None
-
-
 def delete(
     table: HasFacts,
-    where: str | Predicate,
+    where: Filter,
     *,
     commit_user: str | None = None,
     identifier: int | None = None,
     properties: Mapping[str, str] | None = None,
+    runner: StatementRunner[Any] | None = None,
 ) -> RowChanges:
-    """Delete the rows a filter selects, in one commit.
-
-    A table with a primary key gets rows that take them back. Of any other the files are rewritten, or with
-    ``deletion-vectors.enabled`` the rows are marked as deleted. User and identifier are as for ``append``.
-
-    Raises:
-        UnsupportedFeature: the merge engine of the table removes no rows.
-        ConflictError: other commits changed the same files, or on a primary key table the same keys, again and again.
-        CommitOutcomeUnknown: it may have been committed; repeat it under the same user and identifier.
-    """
+    """See ``Table.delete``."""
+    commit_as = StatementCommit("DELETE", commit_user, identifier, properties)
+    if runner is not None:
+        return runner.delete(table, where, commit_as)
     facts = table.current_facts
     with facts.blaming_old_columns():
         if facts.schema.is_primary_key_table:
             check_deletable(facts, "delete")
         predicate = bound_filter(where, facts.schema.fields)
-        commit_as = _StatementCommit("DELETE", commit_user, identifier, properties)
         return _changed(facts, lambda: DeleteStatement(facts.schema, predicate), commit_as)
 
 
 def update(
     table: HasFacts,
     set_: Values,
-    where: str | Predicate | None = None,
+    where: Filter | None = None,
     *,
     commit_user: str | None = None,
     identifier: int | None = None,
     properties: Mapping[str, str] | None = None,
+    runner: StatementRunner[Any] | None = None,
 ) -> RowChanges:
-    """Give columns of the rows a filter selects, or of all, new values, in one commit.
-
-    ``set_`` maps columns to SQL text over the columns (``{"amount": "amount * 2", "state": "'paid'"}``), to functions
-    from a ``pyarrow.Table`` of the rows to an Arrow array, or to constants that are no text. All see the rows as they
-    were. Partition columns of a table without primary key may be assigned: the rows move.
-
-    On a primary key table the new rows are merged with the old ones: a lower ``sequence.field`` loses, and with
-    ``merge-engine`` = ``partial-update`` a null changes nothing outside of sequence groups.
-
-    Raises:
-        ColumnNotFound, InvalidExpression, InvalidData: a value is no value of its column.
-        UnsupportedFeature: the merge engine cannot update rows, or a column of the primary key is assigned.
-        ConflictError, CommitOutcomeUnknown: as for ``delete``.
-    """
+    """See ``Table.update``."""
     if not isinstance(set_, Mapping):
         refuse("set_", "a mapping of columns to values", set_)
+    commit_as = StatementCommit("UPDATE", commit_user, identifier, properties)
+    if runner is not None:
+        return runner.update(table, set_, where, commit_as)
     facts = table.current_facts
     with facts.blaming_old_columns():
         if not set_:
-            message = f"update of {facts.name}: there is no column to set"
+            message = f"update of {facts.name}: no column is given"
             raise InvalidInputError(message)
         assignments = bind(set_, facts.schema, {TARGET: arrow_schema(facts.schema.fields)})
         if facts.schema.is_primary_key_table:
             check_updatable(facts, "update", assignments.names)
         predicate = bound_filter(where, facts.schema.fields)
-        commit_as = _StatementCommit("UPDATE", commit_user, identifier, properties)
         return _changed(facts, lambda: UpdateStatement(facts.schema, predicate, assignments), commit_as)
 
 
 def merge(
     table: HasFacts,
-    source: Rows,
+    source: Rows | Source,
     on: On,
     *,
     when_matched: MatchedClause | Sequence[MatchedClause] = (),
@@ -142,35 +121,32 @@ def merge(
     commit_user: str | None = None,
     identifier: int | None = None,
     properties: Mapping[str, str] | None = None,
+    runner: StatementRunner[Source] | None = None,
 ) -> RowChanges:
-    """Merge rows of a source into the table, in one commit; the source is held in memory.
-
-    Rows match that are equal in the columns ``on``, null to nothing: names that both have, or columns of the table
-    mapped to those of the source. For a row of the table that a row of the source matches the first clause of
-    ``when_matched`` decides, ``Update`` or ``Delete``, whose condition holds; for a row of the source that matches none
-    the first ``Insert`` of ``when_not_matched``; for a row of the table that none matches
-    ``when_not_matched_by_source``, which makes the merge read the whole table. Conditions and values are SQL text over
-    ``target.x`` (or ``t.x``) and ``source.x`` (``s.x``); functions get a ``pyarrow.Table`` with columns of these names,
-    or of the plain ones where there is one relation.
-
-    Raises:
-        ColumnNotFound, InvalidExpression, InvalidData: a value is no value of its column; or a row of the table matches
-            several rows of the source, whose key is named.
-        UnsupportedFeature: as for ``update`` and ``delete``, or a column cannot be joined on.
-        ConflictError, CommitOutcomeUnknown: as for ``delete``.
-    """
+    """See ``Table.merge``."""
+    commit_as = StatementCommit("MERGE", commit_user, identifier, properties)
+    if runner is not None:
+        return runner.merge(
+            table,
+            cast("Source", source),
+            on,
+            when_matched=when_matched,
+            when_not_matched=when_not_matched,
+            when_not_matched_by_source=when_not_matched_by_source,
+            commit_as=commit_as,
+        )
     facts = table.current_facts
-    matched = _listed(when_matched, "when_matched", Update, Delete)
-    inserted = _listed(when_not_matched, "when_not_matched", Insert)
-    left_over = _listed(when_not_matched_by_source, "when_not_matched_by_source", Update, Delete)
+    matched = listed_clauses(when_matched, "when_matched", Update, Delete)
+    inserted = listed_clauses(when_not_matched, "when_not_matched", Insert)
+    left_over = listed_clauses(when_not_matched_by_source, "when_not_matched_by_source", Update, Delete)
     if not (matched or inserted or left_over):
-        message = f"merge into {facts.name}: there is no clause, so nothing would happen"
+        message = f"merge into {facts.name}: no clause is given; add at least one"
         raise InvalidInputError(message)
     with facts.blaming_old_columns():
         bound = Merge.of(
             facts.name,
             facts.schema,
-            source,
+            cast("Rows", source),
             on,
             matched=matched,
             not_matched=inserted,
@@ -180,11 +156,15 @@ def merge(
             check_updatable(facts, "merge", bound.assigned)
             if bound.deletes:
                 check_deletable(facts, "merge with a delete clause")
-        commit_as = _StatementCommit("MERGE", commit_user, identifier, properties)
         return _changed(facts, lambda: MergeStatement(bound), commit_as)
 
 
-def _listed(clauses: _C | Sequence[_C], argument: str, *kinds: type) -> tuple[_C, ...]:
+def listed_clauses(clauses: _C | Sequence[_C], argument: str, *kinds: type) -> tuple[_C, ...]:
+    """Return the clauses of an argument, which is one clause or a sequence.
+
+    Raises:
+        InvalidInputError: a clause is of another kind.
+    """
     listed = tuple(clauses) if isinstance(clauses, Sequence) else (clauses,)
     for clause in listed:
         if not isinstance(clause, kinds):
@@ -193,10 +173,10 @@ def _listed(clauses: _C | Sequence[_C], argument: str, *kinds: type) -> tuple[_C
 
 
 def replace_rows(facts: TableFacts, where: Predicate, write: Callable[[TableFacts], Messages]) -> Messages:
-    """Remove the rows a filter selects from a table without primary key, and write others: the messages of both.
+    """Replace the rows that a filter selects in a table without primary key. Return the messages.
 
-    They are committed together by ``BatchCommit.commit``. A commit that has changed the same files since is a
-    ``FileConflict``; the work can then be repeated.
+    Commit them together by ``BatchCommit.commit``. If another commit has changed the same files, this raises
+    ``FileConflict`` and you can repeat the work.
 
     Raises:
         UnsupportedFeature: the table has a primary key.
@@ -206,16 +186,43 @@ def replace_rows(facts: TableFacts, where: Predicate, write: Callable[[TableFact
         raise UnsupportedFeature(
             feature, f"table {facts.name}: {feature}; overwrite its partitions, or upsert and delete"
         )
-    latest = _latest(facts)
+    latest = latest_state(facts)
     plan = Scan(latest, None, where).plan()
-    _refuse_newer(facts, plan)
+    require_known_columns(facts, plan)
     with explaining_expiry(facts.store, *(() if plan.snapshot is None else (plan.snapshot.id,))):
         removed = AppendTableChanges(facts, plan, DeleteStatement(facts.schema, where)).write()
     with DeletingOnFailure(lambda: facts.delete_message_files(removed)):
         return (*removed, *(replace(message, rewrites=True) for message in write(facts)))
 
 
-def _changed(facts: TableFacts, bind_statement: Callable[[], RowStatement], commit_as: _StatementCommit) -> RowChanges:
+def _changed(facts: TableFacts, bind_statement: Callable[[], RowStatement], commit_as: StatementCommit) -> RowChanges:
+    def attempt(_: str) -> tuple[Messages, RowChanges]:
+        statement = bind_statement()
+        keyed = facts.schema.is_primary_key_table
+        latest = latest_state(facts)
+        scan = whole_state(latest, statement.where) if keyed else Scan(latest, None, statement.where)
+        plan = scan.plan()
+        require_known_columns(facts, plan)
+        changes = PrimaryKeyChanges(facts, scan, statement) if keyed else AppendTableChanges(facts, plan, statement)
+        with explaining_expiry(facts.store, *(() if plan.snapshot is None else (plan.snapshot.id,))):
+            messages = changes.write()
+        return messages, changes.counts
+
+    return commit_statement(facts, attempt, commit_as)
+
+
+def commit_statement(
+    facts: TableFacts, attempt: Callable[[str], tuple[Messages, RowChanges]], commit_as: StatementCommit
+) -> RowChanges:
+    """Run a statement and commit it once. The work is done by this process or by the tasks of a cluster.
+
+    ``attempt`` reads the latest snapshot, writes files for the given commit user, and returns their messages and the
+    number of rows. It is called again after a conflict, up to a limit.
+
+    Raises:
+        ConflictError: other commits kept changing the same files or keys; nothing was committed.
+        CommitOutcomeUnknown: the commit may have succeeded; repeat it with the same user and identifier.
+    """
     CommitArguments.of(commit_as.identifier, properties=commit_as.properties)
     commit = BatchCommit(facts, commit_as.commit_user)
     if commit_as.identifier is not None and commit.is_committed(commit_as.identifier):
@@ -224,16 +231,7 @@ def _changed(facts: TableFacts, bind_statement: Callable[[], RowStatement], comm
 
     def write() -> Messages:
         nonlocal counts
-        statement = bind_statement()
-        keyed = facts.schema.is_primary_key_table
-        latest = _latest(facts)
-        scan = whole_state(latest, statement.where) if keyed else Scan(latest, None, statement.where)
-        plan = scan.plan()
-        _refuse_newer(facts, plan)
-        changes = PrimaryKeyChanges(facts, scan, statement) if keyed else AppendTableChanges(facts, plan, statement)
-        with explaining_expiry(facts.store, *(() if plan.snapshot is None else (plan.snapshot.id,))):
-            messages = changes.write()
-        counts = changes.counts
+        messages, counts = attempt(commit.commit_user)
         return messages
 
     snapshots = write_and_commit(
@@ -254,12 +252,12 @@ def _changed(facts: TableFacts, bind_statement: Callable[[], RowStatement], comm
     return replace(counts, snapshots=snapshots)
 
 
-def _latest(facts: TableFacts) -> TableFacts:
-    """The facts for a scan of the latest state of this branch, whatever the options say of reading."""
+def latest_state(facts: TableFacts) -> TableFacts:
+    """Return the facts for a scan of the latest state of this branch, regardless of the read options."""
     keys = {key for option in (*STARTING_POINTS, MODE, FALLBACK_BRANCH) for key in option.keys}
     return replace(facts, options=TableOptions({k: v for k, v in facts.options.raw.items() if k not in keys}))
 
 
-def _refuse_newer(facts: TableFacts, plan: Plan) -> None:
-    """Refuse to change rows of a schema that came after the statement began."""
+def require_known_columns(facts: TableFacts, plan: Plan) -> None:
+    """Refuse to change rows if the schema has changed since the statement began."""
     refuse_newer(plan.schemas.values(), facts.schema, plan.fields, where=facts.name, rewriting=True)

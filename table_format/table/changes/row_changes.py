@@ -1,4 +1,4 @@
-"""What is to be done with which rows, and what came of it: the common ground of DELETE, UPDATE and MERGE."""
+"""The common types of DELETE, UPDATE and MERGE: statements, changed rows and results."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ Positions = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class RowChanges:
-    """How many rows a DELETE, UPDATE or MERGE changed, and the snapshots it made: none when there was nothing to do.
+    """The result of a DELETE, UPDATE or MERGE: the numbers of changed rows and the snapshots; none if nothing changed.
 
-    On a primary key table these are the rows written for it: one that loses against its key by ``sequence.field``
-    counts as well.
+    On a primary key table, the numbers count written rows, including rows that lose by their ``sequence.field``.
     """
 
     inserted: int = 0
@@ -36,15 +35,15 @@ class RowChanges:
 
     @property
     def snapshot(self) -> Snapshot | None:
-        """The snapshot with the changes; one after it holds what was compacted."""
+        """The snapshot with the changes. A later one holds the result of the compaction."""
         return self.snapshots[0] if self.snapshots else None
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What becomes of some rows: which go, which change, and ``rows``, the changed ones as they are from now on.
+    """The changes of some rows: which are deleted, which are changed, and the new ``rows`` of the changed ones.
 
-    Rows in neither stay as they are.
+    Other rows stay the same.
     """
 
     deleted: Mask
@@ -53,15 +52,15 @@ class Changed:
 
 
 class RowStatement(Protocol):
-    """One DELETE, UPDATE or MERGE on one state of the table; used for one attempt.
+    """One attempt of a DELETE, UPDATE or MERGE on one state of the table.
 
-    ``where`` holds for all rows that it concerns, and perhaps for others; ``columns`` are what ``find`` reads.
+    ``where`` holds for all affected rows, and perhaps for others. ``find`` reads ``columns``.
     ``removes_only`` promises that ``change`` would delete all rows found.
     """
 
     @property
     def where(self) -> Predicate | None:
-        """A condition that all rows concerned meet; ``None`` if any row may be."""
+        """A condition that holds for all affected rows; ``None`` if any row may be affected."""
         ...
 
     @property
@@ -80,21 +79,21 @@ class RowStatement(Protocol):
         ...
 
     def find(self, batch: pa.RecordBatch) -> Mask:
-        """The rows that are concerned, of a batch with ``columns``."""
+        """Return the affected rows of a batch with ``columns``."""
         ...
 
     def change(self, rows: pa.RecordBatch) -> Changed:
-        """What becomes of rows that were found, given with all columns of the table."""
+        """Return the changes of found rows, which have all columns of the table."""
         ...
 
     def inserts(self) -> Iterator[pa.RecordBatch]:
-        """New rows with the columns of the table; asked when all others have been seen."""
+        """Return new rows with the columns of the table. Called after all other rows."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteStatement:
-    """DELETE of the rows that a condition selects, all without one."""
+    """DELETE of the rows that a condition selects; without one, of all rows."""
 
     schema: TableSchema
     where: Predicate | None
@@ -130,7 +129,7 @@ class DeleteStatement:
 
 @dataclass(frozen=True, slots=True)
 class UpdateStatement:
-    """UPDATE of the rows that a condition selects, all without one."""
+    """UPDATE of the rows that a condition selects; without one, of all rows."""
 
     schema: TableSchema
     where: Predicate | None
@@ -166,7 +165,7 @@ class UpdateStatement:
 
 
 def selected(predicate: Predicate | None, batch: pa.RecordBatch, schema: TableSchema) -> Mask:
-    """Which rows of a batch a condition selects."""
+    """Return which rows of a batch a condition selects."""
     if predicate is None:
         return np.ones(batch.num_rows, np.bool_)
     mask: Mask = matches(predicate, batch, schema.fields).to_numpy(zero_copy_only=False)
@@ -174,5 +173,5 @@ def selected(predicate: Predicate | None, batch: pa.RecordBatch, schema: TableSc
 
 
 def table_rows(batch: pa.RecordBatch, schema: TableSchema) -> pa.RecordBatch:
-    """The columns of the table, and no others."""
+    """Return the rows with only the columns of the table."""
     return pa.RecordBatch.from_arrays([batch.column(f.name) for f in schema.fields], schema=arrow_schema(schema.fields))

@@ -1,12 +1,13 @@
-"""All that was committed to a primary key table, for those who read rows in order to write them back.
+"""Reads all committed rows of a primary key table, for statements that write them back.
 
-Readers of a table that merges on write (``deletion-vectors.enabled``, ``first-row``) see what is compacted, and where
-buckets are postponed what was given its bucket. An upsert that waits for that, because its compaction was dropped or
-is left to others, is committed all the same. A statement that did not see it would put the older row in its place.
+Readers of a merge-on-write table (``deletion-vectors.enabled``, ``first-row``) see only compacted rows, and readers
+of a table with postponed buckets only rows that have a bucket. An upsert whose compaction is still to come is
+committed nevertheless. A statement that did not see it would replace it with the older row.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
@@ -26,26 +27,36 @@ from table_format.table.write.batch_commit import fresh_user
 _ATTEMPTS: Final = 10
 
 
-def whole_state(facts: TableFacts, where: Predicate | None) -> Scan:
-    """A scan, planned, of the rows that a condition selects: level 0 is merged with what lies above, as far as deletion
-    vectors left it there, and postponed rows are given their buckets first, in a commit of its own.
+def whole_state(
+    facts: TableFacts, where: Predicate | None, place_rows: Callable[[TableFacts], object] | None = None
+) -> Scan:
+    """Plan a scan of the rows that a condition selects. It merges level 0 with higher levels. Postponed rows first
+    get their buckets, in a separate commit.
+
+    ``place_rows`` assigns these buckets; by default a compaction in this process does.
 
     Raises:
-        ConflictError: postponed rows came faster than they could be given their buckets.
+        ConflictError: postponed rows arrived faster than they could get their buckets.
         CorruptionError: a file is missing or damaged.
     """
     for _ in range(_ATTEMPTS):
         scan = Scan(facts, None, where, min_level=0)
         if not (isinstance(facts.bucket_mode, Postponed) and _rows_wait(facts, scan.plan())):
             return scan
-        with suppress(FileConflict, LsmConflict):  # others gave them their buckets first
-            compact(facts, fresh_user(facts))
-    message = f"{facts.name}: others wrote postponed rows again and again before the last ones had their buckets"
+        with suppress(FileConflict, LsmConflict):  # another process assigned their buckets first
+            (place_rows or _compact_here)(facts)
+    message = (
+        f"{facts.name}: other writers kept adding postponed rows before the last ones had their buckets; try again"
+    )
     raise FileConflict(message)
 
 
+def _compact_here(facts: TableFacts) -> None:
+    compact(facts, fresh_user(facts))
+
+
 def _rows_wait(facts: TableFacts, plan: Plan) -> bool:
-    """Whether rows without a bucket lie in a partition that the condition admits."""
+    """Return whether a partition that the condition selects has rows without a bucket."""
     snapshot = plan.snapshot
     if snapshot is None:
         return False

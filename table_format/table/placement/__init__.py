@@ -1,1 +1,1 @@
-"""Which partition and bucket a row goes to: by hash, by a hash index, or by where its key lies now."""
+"""Placement: gives rows their partition and bucket, by hash, by a hash index, or by the current place of the key."""

@@ -1,4 +1,4 @@
-"""Who has chosen, or chooses, the places of the rows of a write that several tasks share."""
+"""Who chooses the partitions and buckets of rows if several tasks share a write."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from table_format.model.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class GivenBuckets:
-    """Assigners have chosen by the snapshot ``base``: rows bring their dynamic bucket, or the place of their key, in a
-    column of its own.
+    """Assigners have chosen by the snapshot ``base``: an extra column holds the dynamic bucket of each row, or the
+    place of its key.
     """
 
     column: str
@@ -21,10 +21,10 @@ class GivenBuckets:
 
 @dataclass(frozen=True, slots=True)
 class WritingAssigner:
-    """The writer is an assigner, one of so many: it chooses dynamic buckets by the snapshot ``base``, and gets all rows
+    """The writer is one of several assigners. It chooses dynamic buckets by the snapshot ``base``, and gets all rows
     whose keys it owns.
 
-    Only where no two of ``assigners`` can choose the same bucket (``are_apart``).
+    Use it only if no two of ``assigners`` can choose the same bucket (``are_apart``).
     """
 
     assigners: int
@@ -35,6 +35,6 @@ Assignment: TypeAlias = GivenBuckets | WritingAssigner
 
 
 def missing_places(given: GivenBuckets) -> InvalidInputError:
-    """The error for rows that do not bring the places that assigners have chosen."""
+    """Return the error for rows without the column of assigned places."""
     message = f"the rows have no column '{given.column}' with the places that assigners have chosen"
     return InvalidInputError(message)

@@ -1,10 +1,11 @@
-"""The placement that a write to a table takes, by its bucket mode and by who assigns buckets."""
+"""Chooses the placement of a write, by the bucket mode of the table and by who assigns buckets."""
 
 from __future__ import annotations
 
 from typing import assert_never
 
 from table_format.errors import InvalidInputError
+from table_format.extras import require
 from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware
 from table_format.table.facts import TableFacts
 from table_format.table.placement.assigners import Assignment, GivenBuckets, WritingAssigner
@@ -15,12 +16,12 @@ from table_format.table.placement.stateless import StatelessPlacement
 
 
 def placement_of(facts: TableFacts, *, replacing: bool = False, assignment: Assignment | None = None) -> Placement:
-    """How a writer places rows; ``replacing`` forgets what the table holds, for an overwrite.
+    """Return how a writer places rows. ``replacing`` ignores the current rows, for an overwrite.
 
-    ``assignment`` says how several tasks share the work; without it the writer gets all rows.
+    ``assignment`` says how several tasks share the work. Without it, the writer gets all rows.
 
     Raises:
-        InvalidInputError: the mode of the table leaves nothing to assign in that way.
+        InvalidInputError: the bucket mode of the table does not allow this assignment.
     """
     mode = facts.bucket_mode
     match mode:
@@ -43,11 +44,12 @@ def placement_of(facts: TableFacts, *, replacing: bool = False, assignment: Assi
 
 def _cross_partition(facts: TableFacts, *, replacing: bool) -> Placement:
     # Here, because only such tables need DuckDB.
+    require("duckdb")
     from table_format.table.placement.cross_partition import CrossPartitionPlacement
 
     return CrossPartitionPlacement(facts, replacing=replacing)
 
 
 def _unfit(facts: TableFacts, assignment: Assignment) -> InvalidInputError:
-    message = f"{facts.name} has the bucket mode {facts.bucket_mode}, whose rows take no {type(assignment).__name__}"
+    message = f"{facts.name} has the bucket mode {facts.bucket_mode}, which does not allow {type(assignment).__name__}"
     return InvalidInputError(message)

@@ -1,9 +1,8 @@
-"""Rows of a table whose keys may change their partition, each to where it belongs (format chapter 11, section 2).
+"""Places the rows of a cross-partition table, whose keys may change their partition (format chapter 11, section 2).
 
-Java ``crosspartition.GlobalIndexAssigner``: ``deduplicate`` deletes a key where it lay and writes the row where it
-says, ``partial-update`` and ``aggregation`` write the row where the key lies, ``first-row`` drops it. The identity of
-the snapshot that the index of keys stood for goes with the rows, so that the commit finds out when others have written
-meanwhile.
+Java ``crosspartition.GlobalIndexAssigner``: ``deduplicate`` deletes a key in its old partition and writes the row to
+the new one, ``partial-update`` and ``aggregation`` write the row to the partition of the key, ``first-row`` drops it.
+The messages hold the identity of the snapshot of the key index, so that the commit detects other commits since then.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ _RULES: Final = {
 
 
 class CrossPartitionPlacement:
-    """Gives rows their partition and bucket; for one writer, or for one of several assigners, whose ``shard`` has all
-    keys that come. ``replacing`` starts without any key, for an overwrite.
+    """Gives rows their partition and bucket, for one writer or for one of several assigners. An assigner gets only
+    keys of its ``shard``. ``replacing`` starts without any key, for an overwrite.
     """
 
     given_column: Final = None
@@ -61,7 +60,7 @@ class CrossPartitionPlacement:
         self._base: str | None = None
 
     def open(self) -> None:
-        """Take an index for this writer alone, unless it has one.
+        """Open an index for this writer alone, unless it has one.
 
         Raises:
             LocalStoreError: the directory for it cannot be used.
@@ -76,14 +75,14 @@ class CrossPartitionPlacement:
         *,
         known: Iterator[IndexedRows] | None = None,
     ) -> None:
-        """Place keys by a snapshot from now on, unless files wait for their commit that were placed by an earlier one.
+        """Place keys by this snapshot, unless uncommitted files were placed by an earlier one.
 
-        ``known`` are all keys of the shard at that snapshot, if they have been read already.
+        ``known`` holds all keys of the shard at this snapshot, if they have been read.
 
         Raises:
             CorruptionError: a file of the table is missing or damaged.
-            KeyPlacesChanged: the index stands for a later snapshot already, by which keys lie elsewhere.
-            LocalStoreError: the local index cannot be kept.
+            KeyPlacesChanged: the index is already at a later snapshot, in which keys have other places.
+            LocalStoreError: the local index cannot be stored.
         """
         if self._replacing or (uncommitted and self._base is not None):
             return
@@ -106,11 +105,11 @@ class CrossPartitionPlacement:
         self._counts = BucketCounts({}, self._rules)
 
     def complete(self, messages: Sequence[CommitMessage]) -> Iterator[CommitMessage]:
-        """See ``Placement``: the commit has to know by which snapshot the keys were placed."""
+        """See ``Placement``: the commit must know by which snapshot the keys were placed."""
         return (replace(message, key_places_base=self._base) for message in messages)
 
     def place(self, rows: pa.RecordBatch, given: pa.Array | None = None) -> Iterator[RoutedRows]:  # noqa: ARG002
-        """The rows to write, by partition and bucket; the order of rows of one bucket is theirs.
+        """Return the rows to write, by partition and bucket. Rows of one bucket keep their order.
 
         Raises:
             InvalidInputError: without a limit, all numbers a bucket can have are in use.
@@ -120,7 +119,7 @@ class CrossPartitionPlacement:
             yield from rows_at(self._facts, rows, self.choose(rows))
 
     def choose(self, rows: pa.RecordBatch) -> Places:
-        """The places of rows, at least one, of which the partition columns and the key columns are needed.
+        """Return the places of one or more rows. Only their partition and key columns are needed.
 
         Raises:
             InvalidData: a key is not one of the shard.
@@ -152,6 +151,6 @@ class CrossPartitionPlacement:
 
     def _opened(self) -> GlobalKeyIndex:
         self.open()
-        if self._index is None:  # open() has just made it
+        if self._index is None:  # open() has just created it
             raise AssertionError
         return self._index

@@ -1,14 +1,15 @@
-"""The buckets of rows of a table with dynamic buckets, and the hash index that records them (format chapter 11, 1).
+"""Assigns dynamic buckets, and maintains the hash index that records them (format chapter 11, 1).
 
-Java ``HashBucketAssigner`` and ``DynamicBucketIndexMaintainer``. The index of a partition is loaded when its first row
-comes, from one snapshot; a bucket with new hashes gets a new file. The fingerprint of what was loaded goes with the
-rows, so that the commit finds out when another writer has assigned buckets meanwhile.
+Java ``HashBucketAssigner`` and ``DynamicBucketIndexMaintainer``. The index of a partition is loaded from one snapshot
+when its first row arrives. A bucket with new hashes gets a new file. The messages hold the fingerprint of the loaded
+index, so that the commit detects buckets that another writer has assigned since then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -35,15 +36,15 @@ from table_format.options.bucket import BucketOptions
 from table_format.table.facts import TableFacts
 from table_format.table.placement.routing import RoutedRows, route, split_by_bucket
 
-CHECKED_HASHES: Final = 1 << 24
-"""Hashes that are read to find out whether assigners can write what they assign: 64 MB."""
+CHECKED_HASHES: Final = 1 << 26
+"""Upper bound of hashes read to check whether assigners can write their own rows: 256 MB, one bucket at a time."""
 
 _ROW: Final = "__row__"
 
 
 @dataclass(slots=True)
 class _Partition:
-    """What is known of one partition: ``files`` names its index files by bucket, those handed over included."""
+    """The state of one partition. ``files`` names its index files by bucket, including those in messages."""
 
     files: dict[int, str]
     unread: dict[int, IndexManifestEntry]
@@ -53,10 +54,10 @@ class _Partition:
 
 
 class DynamicBuckets:
-    """Assigns buckets to rows, or records those that others have assigned; for one writer.
+    """Assigns buckets to rows, or records buckets that others have assigned; for one writer.
 
-    ``replacing`` starts from nothing, for an overwrite. ``is_apart`` says that each hash lies in a bucket of its own
-    assigner (``are_apart``): only buckets of those whose hashes come are loaded then.
+    ``replacing`` starts with an empty index, for an overwrite. ``is_apart`` says that each hash is in a bucket of its
+    own assigner (``are_apart``); then only the buckets of the arriving hashes are loaded.
     """
 
     def __init__(
@@ -71,9 +72,9 @@ class DynamicBuckets:
         self._partitions: dict[bytes, _Partition] = {}
 
     def begin(self, base: Snapshot | None, uncommitted: frozenset[bytes]) -> None:
-        """Use the index of a snapshot from now on, except in partitions with files that wait for their commit.
+        """Use the index of this snapshot, except in partitions with uncommitted files.
 
-        A partition that got no rows lately, or that others have changed, is forgotten.
+        Partitions without recent rows, and partitions that others have changed, are dropped from memory.
         """
         if self._replacing:
             return
@@ -100,7 +101,7 @@ class DynamicBuckets:
         yield from split_by_bucket(piece, buckets)
 
     def choose(self, keys: pa.RecordBatch) -> Buckets:
-        """The bucket of each row, of which the partition columns and the key columns are given."""
+        """Return the bucket of each row, from its partition and key columns."""
         numbered = keys.append_column(_ROW, pa.array(np.arange(keys.num_rows)))
         buckets = np.empty(keys.num_rows, np.int16)
         for piece in route(numbered, self._facts.schema, self._facts.options.bucket):
@@ -109,7 +110,7 @@ class DynamicBuckets:
         return buckets
 
     def record(self, piece: RoutedRows, buckets: Buckets) -> Iterator[RoutedRows]:
-        """The rows of a partition by the buckets that others have assigned, with the hashes put in the index."""
+        """Return the rows of a partition by their given buckets, and add their hashes to the index."""
         known = self._known(piece.partition)
         for part in split_by_bucket(piece, buckets):
             self._load(known, [part.bucket])
@@ -121,10 +122,10 @@ class DynamicBuckets:
             yield part
 
     def complete(self, messages: Sequence[CommitMessage]) -> Iterator[CommitMessage]:
-        """The messages with the new index file of a bucket that got hashes, and with the fingerprint of the index that
-        the buckets of their rows were assigned by; without one when the index is replaced.
+        """Return the messages with the new index files of buckets that got hashes, and with the fingerprint of the
+        index by which buckets were assigned. If the index is replaced, there is no fingerprint.
         """
-        # Before any index file is written, which changes the fingerprint.
+        # First, because writing an index file changes the fingerprint.
         loaded = {} if self._replacing else {p: hash_fingerprint(k.files) for p, k in self._partitions.items()}
         for message in messages:
             yield self._with_index(message, loaded.get(message.partition))
@@ -133,7 +134,8 @@ class DynamicBuckets:
         known = self._partitions.get(message.partition)
         if known is None or message.bucket not in known.modified:
             return replace(message, hash_index_base=base)
-        file = write_hashes(self._facts.store, known.index.hashes_of(message.bucket))
+        path_of = partial(self._facts.index_path, message.partition, message.bucket)
+        file = write_hashes(self._facts.store, known.index.hashes_of(message.bucket), path_of)
         known.modified.discard(message.bucket)
         known.files[message.bucket] = file.file_name
         return replace(message, new_index_files=(*message.new_index_files, file), hash_index_base=base)
@@ -147,7 +149,7 @@ class DynamicBuckets:
         return known
 
     def _buckets_to_load(self, hashes: Hashes, unread: Iterable[int]) -> list[int]:
-        """Those buckets, not loaded yet, in which one of the hashes may lie or find room."""
+        """Return the buckets not yet loaded that may hold one of the hashes or have room for it."""
         if not self._is_apart:
             return list(unread)
         owners = set(np.unique(assigner_of(hashes, self._rules.assigners)).tolist())
@@ -163,7 +165,7 @@ class DynamicBuckets:
 
 
 def assign_rules(options: BucketOptions, assigners: int | None = None) -> AssignRules:
-    """How new keys are given buckets; one writer alone fills the buckets to begin with side by side."""
+    """Return how new keys get buckets. A single writer fills the initial buckets in parallel."""
     limit = options.max_dynamic_buckets if options.max_dynamic_buckets > 0 else None
     assigners = assigners or options.initial_buckets or 1
     return AssignRules(
@@ -174,10 +176,10 @@ def assign_rules(options: BucketOptions, assigners: int | None = None) -> Assign
 
 
 def are_apart(facts: TableFacts, base: Snapshot | None, assigners: int) -> bool:
-    """Whether each hash of each partition lies in a bucket of the one of so many assigners that owns it.
+    """Return whether each hash of each partition is in a bucket of the assigner that owns the hash.
 
-    What they choose later then does as well: no two of them ever meet in a bucket. More than ``CHECKED_HASHES`` are not
-    looked at, and said not to.
+    This then also holds for buckets that they choose later: no two assigners share a bucket. The result is false if
+    there are more than ``CHECKED_HASHES`` hashes.
 
     Raises:
         CorruptionError: an index file is missing or damaged.
@@ -193,22 +195,21 @@ def are_apart(facts: TableFacts, base: Snapshot | None, assigners: int) -> bool:
 
 
 def read_index(facts: TableFacts, entry: IndexManifestEntry) -> Hashes:
-    """The key hashes of a bucket, by which new rows are given their buckets.
+    """Return the key hashes of a bucket, which decide the buckets of new rows.
 
     Raises:
         CorruptionError: the file is missing or damaged.
     """
-    beside = facts.options.bucket.index_in_data_file_dir
     try:
-        return read_hashes(facts.store, entry, facts.partitions.text, beside_data=beside)
+        return read_hashes(facts.store, entry, facts.index_path)
     except MissingFile:
         raise
     except CorruptionError as error:
-        # With a wrong index a key would be given a second bucket, and be there twice.
+        # With a wrong index, a key would get a second bucket and exist twice.
         where = f"{facts.partitions.shown(entry.partition)} of {facts.name}"
         message = (
             f"the hash index of bucket {entry.bucket} in {where} is damaged ({error}). Nothing was written. Restore "
-            "the file, or let compact(order_by=[...]) of the partition make the index again from the data files"
+            "the file, or rebuild the index from the data files with compact(order_by=[...]) of the partition"
         )
         raise BadEncoding(error.path, message) from error
 

@@ -1,4 +1,4 @@
-"""Rows of a table with dynamic buckets as a writer places them: by its own choice, or by that of an assigner."""
+"""Placement for dynamic buckets: the writer chooses the buckets, or an assigner has chosen them."""
 
 from __future__ import annotations
 

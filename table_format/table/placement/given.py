@@ -1,7 +1,8 @@
-"""Rows of a cross-partition table at the places of their keys, which assigners may have chosen (format chapter 11, 2).
+"""Rows of a cross-partition table with the places of their keys, which assigners may have chosen (format chapter 11,
+2).
 
-Java ``crosspartition.ExistingProcessor``: a row may go to another partition than it says, and a delete is a row with
-the partition its key leaves.
+Java ``crosspartition.ExistingProcessor``: a row may go to another partition than its own, and a delete has the
+partition that its key leaves.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ _BUCKET_BITS = 16
 class Places:
     """The places of the rows of a batch: ``rows`` are their positions in it, in the order in which they are written.
 
-    ``partition`` are numbers, and ``named`` gives the partition of a number. ``is_elsewhere`` are those that do not go
-    to the partition they name, ``is_retract`` those among them that are written as deletes.
+    ``partition`` holds numbers, and ``named`` maps a number to its partition. ``is_elsewhere`` marks rows that do not
+    go to the partition they name, ``is_retract`` those of them that are written as deletes.
     """
 
     rows: Numbers
@@ -45,7 +46,7 @@ class Places:
 
 
 def rows_at(facts: TableFacts, rows: pa.RecordBatch, places: Places) -> Iterator[RoutedRows]:
-    """The rows to write, by partition and bucket; the order of rows of one bucket is that of the places."""
+    """Return the rows to write, by partition and bucket. Rows of one bucket have the order of the places."""
     if not len(places.rows):
         return
     if len(places.rows) != rows.num_rows or places.is_retract.any():
@@ -68,7 +69,7 @@ def rows_at(facts: TableFacts, rows: pa.RecordBatch, places: Places) -> Iterator
 
 
 class GivenPlacement:
-    """Rows of a cross-partition table bring the places of their keys, which assigners have chosen."""
+    """Rows of a cross-partition table have a column with the places that assigners have chosen."""
 
     def __init__(self, facts: TableFacts, given: GivenBuckets, *, replacing: bool) -> None:
         self._facts = facts
@@ -106,7 +107,7 @@ class GivenPlacement:
         yield from rows_at(self._facts, rows, places)
 
 
-# --- places that travel beside their rows -----------------------------------------------------------------------------
+# --- places as a column of the rows -----------------------------------------------------------------------------------
 
 _PARTITION, _BUCKET, _HOW = "partition", "bucket", "how"
 _ELSEWHERE, _RETRACT = 1, 2
@@ -115,7 +116,7 @@ PLACE_TYPE = pa.struct([(_PARTITION, pa.binary()), (_BUCKET, pa.int32()), (_HOW,
 
 
 def place_column(places: Places) -> pa.StructArray:
-    """The places as one column beside the rows they name."""
+    """Return the places as one column for the rows."""
     numbers, positions = np.unique(places.partition, return_inverse=True)
     partitions = pa.array([places.named(number) for number in numbers.tolist()], pa.binary())
     how = np.where(places.is_retract, _RETRACT, np.where(places.is_elsewhere, _ELSEWHERE, 0)).astype(np.int8)

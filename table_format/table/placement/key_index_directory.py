@@ -1,6 +1,6 @@
-"""Where this machine keeps the local indexes of keys of a table: a directory for the table, in it one for each branch.
+"""The directory of the local key indexes of a table, with one subdirectory for each branch.
 
-Apart from the indexes themselves, so that a catalog can delete them without the database they are kept in.
+Separate from the indexes, so that a catalog can delete them without importing their database.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def key_index_directory(runtime: Runtime, root: str, branch: str) -> Path:
 
 
 def forget_key_indexes(runtime: Runtime, root: str) -> None:
-    """Delete what this machine keeps of a table that is gone, as far as that goes."""
+    """Delete the local indexes of a dropped table, as far as possible."""
     shutil.rmtree(_of_table(runtime, root), ignore_errors=True)
 
 

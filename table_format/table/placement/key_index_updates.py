@@ -1,8 +1,8 @@
-"""The local index of keys follows the table: built from its files, then kept up by what snapshots changed.
+"""Keeps the local key index up to date: builds it from the files of the table, then applies the changes of snapshots.
 
-Java ``crosspartition.IndexBootstrap`` reads all keys whenever a job starts. Here the index is kept between runs and
-reads the files that snapshots added since; it is built again where the history it stands for is not the table's any
-more, was expired, or cannot be read. The index of a shard reads the same and takes the keys of its own.
+Java ``crosspartition.IndexBootstrap`` reads all keys whenever a job starts. This index persists between runs and
+reads only files that snapshots have added since. It is rebuilt if its snapshot is no longer in the history of the
+table, has expired, or cannot be read. The index of a shard reads the same files and keeps its own keys.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 _MANY_ROWS: Final = 100_000
 _COST_OF_A_CHANGE: Final = 4
-"""To take in a row that was added costs about as much as to read so many keys in bulk."""
+"""Adding one row costs about as much as reading this many keys in bulk."""
 
 _RETRACTS: Final = (RowKind.UPDATE_BEFORE.value, RowKind.DELETE.value)
 
@@ -56,10 +56,10 @@ def follow(
     shard: KeyShard = WHOLE,
     known: Iterator[IndexedRows] | None = None,
 ) -> None:
-    """Make the index stand for a snapshot.
+    """Bring the index to a snapshot.
 
-    ``known`` are all keys of the shard at that snapshot, if they have been read already; they are taken when the
-    index has to be built.
+    ``known`` holds all keys of the shard at this snapshot, if they have been read. They are used if the index must be
+    built.
 
     Raises:
         CorruptionError: a file of the table is missing or damaged.
@@ -74,7 +74,7 @@ def follow(
             try:
                 _advance(facts, index, change.target, change, shard)
             except CorruptionError:
-                # Files of expired snapshots go first of all; what is alive can still be read.
+                # Files of expired snapshots disappear first; live files can still be read.
                 _rebuild(facts, index, base, shard, known)
     ttl_ms = facts.options.bucket.index_ttl_ms
     if ttl_ms is not None:
@@ -82,16 +82,16 @@ def follow(
 
 
 def must_be_built(facts: TableFacts, index: GlobalKeyIndex, base: Snapshot | None) -> bool:
-    """Whether the index would read all keys to stand for a snapshot.
+    """Return whether the index must read all keys to reach a snapshot.
 
     Raises:
-        KeyPlacesChanged: it stands for a later snapshot already, by which keys lie elsewhere.
+        KeyPlacesChanged: it is already at a later snapshot, in which keys have other places.
     """
     return not _stands_for_later(facts, index, base) and _change_since(facts, index, base) is None
 
 
 def _stands_for_later(facts: TableFacts, index: GlobalKeyIndex, base: Snapshot | None) -> bool:
-    """Whether others have brought the index further, to a snapshot by which keys lie as they did."""
+    """Return whether others have brought the index to a later snapshot without moving keys."""
     if index.position is None:
         return False
     position_id = int(index.position.partition(":")[0])
@@ -122,8 +122,8 @@ def _rebuild(
         discard_other_shards(facts, shard)
     if doubled:
         _log.warning(
-            "%s: %d keys lie in more than one partition; the place that was written last counts. Writers without a "
-            "common index leave such keys behind, and so does 'cross-partition-upsert.index-ttl'",
+            "%s: %d keys are in more than one partition; the place written last is used. Writers without a common "
+            "index cause such keys, and so does 'cross-partition-upsert.index-ttl'",
             facts.name,
             doubled,
         )
@@ -134,8 +134,8 @@ def _rebuild(
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What came up to ``target``, ``None`` when nothing did: files that snapshots added, with their ids, and the places
-    from which files were removed.
+    """The changes up to ``target`` (``None`` if there are none): files that snapshots added, with their ids, and the
+    places from which files were removed.
     """
 
     target: Snapshot | None
@@ -144,14 +144,14 @@ class _Change:
 
     @property
     def is_large(self) -> bool:
-        """Whether to read the whole table is less work."""
+        """Return whether reading the whole table is less work."""
         rows = sum(entry.file.row_count for _, entry in self.added)
         total = 0 if self.target is None else self.target.total_record_count or 0
         return rows > _MANY_ROWS and rows * _COST_OF_A_CHANGE > total
 
 
 def _change_since(facts: TableFacts, index: GlobalKeyIndex, base: Snapshot | None) -> _Change | None:
-    """What the index does not know yet; ``None`` when all keys have to be read."""
+    """Return the changes missing in the index; ``None`` if all keys must be read."""
     steps = None if index.position is None else snapshots_since(index.position, base, facts.snapshots)
     if steps is None:
         return None
@@ -172,7 +172,7 @@ def _change(facts: TableFacts, steps: Sequence[Snapshot]) -> _Change:
             if entry.kind is FileKind.ADD:
                 added.append((step.id, entry))
             else:
-                # The keys of removed files are not known: what is left there now is read instead.
+                # The keys of removed files are unknown, so read the files that remain there.
                 cleared.add(entry.bucket_id)
     kept = tuple((i, e) for i, e in added if e.bucket_id not in cleared)
     return _Change(steps[-1] if steps else None, kept, frozenset(cleared))
@@ -188,7 +188,7 @@ def _advance(facts: TableFacts, index: GlobalKeyIndex, target: Snapshot, change:
         rows(),
         change.cleared,
         snapshot_identity(target),
-        # Other engines may keep a key that a row was taken back of.
+        # Other engines may keep a key after a retraction.
         drops_retracts=facts.options.merge.engine is MergeEngine.DEDUPLICATE,
         with_age=facts.options.bucket.index_ttl_ms is not None,
     )

@@ -1,7 +1,6 @@
-"""The local indexes of keys that this machine keeps of a table: of all keys, for one writer alone, and of shards.
+"""The local key indexes of a table: one of all keys, for a single writer, and those of shards.
 
-A shard belongs to its number of assigners: another number makes other shards. Those of one earlier number are kept
-beside the ones in use, no more.
+Shards depend on the number of assigners. The shards of one earlier number are kept in addition to those in use.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from table_format.table.placement.key_index_directory import key_index_directory
 
 _SHARD: Final = "shard"
 _EARLIER_NUMBERS: Final = 1
-"""Numbers of assigners whose shards are kept beside those in use."""
+"""How many earlier numbers of assigners keep their shards."""
 
 
 def open_key_index(facts: TableFacts, *, replacing: bool = False, shard: KeyShard = WHOLE) -> GlobalKeyIndex:
-    """The index this machine keeps of a table and branch; one that stays empty for rows that replace the table.
+    """Open the local index of a table and branch; an empty one if the rows replace the table.
 
     Raises:
         LocalStoreError: the directory for it cannot be used.
@@ -43,7 +42,7 @@ def open_key_index(facts: TableFacts, *, replacing: bool = False, shard: KeyShar
 
 
 def discard_other_shards(facts: TableFacts, shard: KeyShard) -> None:
-    """Delete the shards of numbers of assigners that were in use longest ago; those that are open stay."""
+    """Delete the shards of the least recently used numbers of assigners. Open shards stay."""
     paths = facts.store.paths
     directory = key_index_directory(facts.store.runtime, paths.root, paths.branch)
     names = {name: name.rpartition("-of-")[2] for name in kept_names(directory) if name.startswith(f"{_SHARD}-")}

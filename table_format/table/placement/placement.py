@@ -1,4 +1,4 @@
-"""What a write knows of where its rows go: the role that every way to place rows plays."""
+"""The protocol of placements, which give the rows of a write their partitions and buckets."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from table_format.table.placement.routing import RoutedRows
 
 
 class Placement(Protocol):
-    """Gives rows their partition and bucket, for one writer. ``placement_of`` chooses the one of a table.
+    """Gives rows their partition and bucket, for one writer. ``placement_of`` chooses the placement of a table.
 
-    A batch of a write is placed between ``begin`` and ``complete``; ``forget`` follows a failure.
+    Call ``begin``, place batches, then ``complete``. Call ``forget`` after a failure.
     """
 
     @property
     def given_column(self) -> str | None:
-        """The column in which rows bring their place, where an assigner has chosen it."""
+        """The column with the place of each row, if an assigner has chosen it."""
         ...
 
     def open(self) -> None:
-        """Take what this writer alone may use, before it looks up the latest snapshot.
+        """Acquire exclusive resources, before the writer reads the latest snapshot.
 
         Raises:
             LocalStoreError: the directory of a local index cannot be used.
@@ -32,7 +32,7 @@ class Placement(Protocol):
         ...
 
     def begin(self, base: Snapshot | None, uncommitted: frozenset[bytes]) -> None:
-        """Place rows by a snapshot from now on, except where files wait for their commit.
+        """Place rows by this snapshot, except in partitions with uncommitted files.
 
         ``uncommitted`` are the partitions with such files.
 
@@ -42,7 +42,7 @@ class Placement(Protocol):
         ...
 
     def place(self, rows: pa.RecordBatch, given: pa.Array | None) -> Iterator[RoutedRows]:
-        """The rows by partition and bucket, those of one bucket in their order; ``given`` is the given column.
+        """Return the rows by partition and bucket. Rows of one bucket keep their order. ``given`` is the given column.
 
         Raises:
             CorruptionError: an index file of the table is missing or damaged.
@@ -50,12 +50,12 @@ class Placement(Protocol):
         ...
 
     def complete(self, messages: Sequence[CommitMessage]) -> Iterator[CommitMessage]:
-        """The messages of placed rows with what a commit has to know of how they were placed.
+        """Return the messages with the information on placement that a commit needs.
 
-        Index files are written one by one: what was yielded when that fails is the caller's to delete.
+        Index files are written one by one. If this fails, the caller deletes the files of yielded messages.
         """
         ...
 
     def forget(self) -> None:
-        """Forget all rows that were placed, and release what ``open`` took."""
+        """Forget all placed rows, and release what ``open`` has acquired."""
         ...

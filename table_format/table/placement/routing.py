@@ -1,7 +1,7 @@
 """Which partition and bucket each row belongs to (format chapter 05, section 5; chapter 11).
 
-Columns, not rows: rows get one number for their partition and bucket, one stable sort brings those together that belong
-together, and only what differs between groups is looked at in Python. The order of rows inside a bucket stays.
+The work is columnar: each row gets a number for its partition and bucket, and one stable sort groups the rows. Python
+only loops over groups. Rows of a bucket keep their order.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class RoutedRows:
 
 
 def route(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) -> Iterator[RoutedRows]:
-    """Cut a batch by partition and bucket; without a fixed number of buckets all rows of a partition stay together."""
+    """Split a batch by partition and bucket. Without fixed buckets, all rows of a partition stay together."""
     if not batch.num_rows:
         return
     partitions = _partition_codes(batch, schema.partition_keys)
@@ -59,7 +59,7 @@ def route(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) 
 
 
 def split_by_bucket(piece: RoutedRows, buckets: npt.NDArray[np.int16]) -> Iterator[RoutedRows]:
-    """Cut the rows of one partition by the bucket each was given."""
+    """Split the rows of one partition by their given buckets."""
     order, starts = arranged(buckets)
     rows = piece.rows if order is None else piece.rows.take(order)
     numbers = buckets if order is None else buckets[order]
@@ -84,6 +84,9 @@ def bucket_numbers(fields: Sequence[DataField], columns: Sequence[pa.Array], cou
 def _buckets(batch: pa.RecordBatch, schema: TableSchema, bucketing: BucketOptions) -> Codes:
     mode = bucket_mode(schema, bucketing)
     match mode:
+        case Fixed(1):
+            # Also without a bucket key: append tables of version 0.7 and older have none.
+            return np.zeros(batch.num_rows, np.int64)
         case Fixed(count):
             keys = schema.select(schema.bucket_keys)
             return bucket_numbers(keys, [batch.column(f.name) for f in keys], count, bucketing.function)
@@ -102,7 +105,7 @@ def numbered_partitions(batch: pa.RecordBatch, schema: TableSchema) -> tuple[Cod
 
 
 def arranged(groups: npt.NDArray[np.integer[Any]]) -> tuple[npt.NDArray[np.int64] | None, Codes]:
-    """The stable order that brings equal numbers together, ``None`` when they are, and where each group starts."""
+    """Return the stable order that groups equal numbers (``None`` if they are grouped), and the start of each group."""
     if (groups == groups[0]).all():
         return None, np.zeros(1, np.int64)
     order = np.argsort(groups, kind="stable")
@@ -111,7 +114,7 @@ def arranged(groups: npt.NDArray[np.integer[Any]]) -> tuple[npt.NDArray[np.int64
 
 
 def _partition_codes(batch: pa.RecordBatch, keys: Sequence[str]) -> Codes:
-    """A number for each row, equal where all partition columns are."""
+    """Return a number for each row, equal for rows with equal partition columns."""
     codes = np.zeros(batch.num_rows, np.int64)
     for key in keys:
         encoded = batch.column(key).dictionary_encode(null_encoding="encode")
@@ -120,7 +123,7 @@ def _partition_codes(batch: pa.RecordBatch, keys: Sequence[str]) -> Codes:
 
 
 def _combined(left: Codes, right: Codes) -> Codes:
-    """Numbers for pairs, small again: products of many columns would overflow."""
+    """Return small numbers for pairs: products of many columns would overflow."""
     width = int(right.max()) + 1
     pairs = left * width + right
     if pairs.max() < len(pairs):

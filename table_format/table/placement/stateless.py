@@ -1,4 +1,4 @@
-"""Rows whose place follows from the rows alone: fixed buckets, no buckets, postponed buckets."""
+"""Placement that depends on the row alone: fixed buckets, no buckets, postponed buckets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class StatelessPlacement:
         return route(rows, self._schema, self._bucketing)
 
     def complete(self, messages: Sequence[CommitMessage]) -> Iterator[CommitMessage]:
-        """See ``Placement``: nothing is to be added."""
+        """See ``Placement``: there is nothing to add."""
         return iter(messages)
 
     def forget(self) -> None:

@@ -1,7 +1,7 @@
-"""Count, sum and extremes of the rows of a scan, of each file from its indexes where these hold them.
+"""Count, sum, minimum and maximum of the rows of a scan, computed from file indexes where possible.
 
-A file is not opened where its rows are read as they are stored, and its indexes answer the filter exactly and have the
-columns. Rows of deletion vectors are taken out by their positions. All other files are read.
+A file is not opened if its rows need no merge and its indexes cover the columns and evaluate the filter exactly. Rows
+in deletion vectors are excluded by position. All other files are read.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _ORDERED: Final = (IntegerType, DecimalType, DateType, TimeType, AnyTimestampTyp
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """One column of the result: a function of a column, or the count of all rows where there is no column."""
+    """One column of the result: a function of a column, or the count of all rows if there is no column."""
 
     name: str
     function: str
@@ -66,7 +66,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """What is to be computed; make it by ``of``."""
+    """The functions to compute; create it with ``of``."""
 
     aggregates: tuple[Aggregate, ...]
     group_by: DataField | None
@@ -75,12 +75,12 @@ class Aggregation:
     def of(
         cls, fields: Sequence[DataField], aggregates: Mapping[str, tuple[str, str]], group_by: str | None
     ) -> Aggregation:
-        """Check what a caller asks for, over columns of these fields.
+        """Check the arguments of a caller against the columns.
 
         Raises:
-            InvalidInputError: no aggregate, a function that does not exist, or a name that is there twice.
+            InvalidInputError: there is no aggregate, a function does not exist, or a name is used twice.
             ColumnNotFound: a column does not exist.
-            UnsupportedFeature: the type of a column does not have the function.
+            UnsupportedFeature: the function does not support the type of a column.
         """
         if not aggregates or not hasattr(aggregates, "items"):
             message = f"aggregates: expected (function, column) by name, found {shown(aggregates)}"
@@ -96,19 +96,19 @@ class Aggregation:
 
     @property
     def wanted(self) -> Wanted:
-        """The totals that the result is made of."""
+        """The totals from which the result is computed."""
         found = {each.field.name: each.field for each in self.aggregates if each.field is not None}
         numbers = {each.field.name for each in self.aggregates if each.field is not None and each.function != COUNT}
         return Wanted(tuple(found.values()), frozenset(numbers), self.group_by)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that have to be read where no index helps; there may be none."""
+        """The columns to read where no index helps; there may be none."""
         fields = (*self.wanted.columns, *(() if self.group_by is None else (self.group_by,)))
         return tuple(dict.fromkeys(field.name for field in fields))
 
     def rows(self, groups: Groups) -> tuple[dict[str, object], ...]:
-        """The result: a row for each group in ascending order, last that of null; one row without groups."""
+        """Return the result: one row for each group in ascending order, null last; one row without groups."""
         if self.group_by is None:
             return (self._row(groups.get(None) or self._nothing),)
         keys = sorted(groups, key=_place)
@@ -134,11 +134,11 @@ class Aggregation:
 
 @dataclass(frozen=True)
 class Aggregates:
-    """The result of an aggregation, and where it comes from.
+    """The result of an aggregation and its sources.
 
-    ``rows`` are mappings by name: one row, or one for each group. ``files_by_row_count`` were answered by the number
-    of rows that the metadata records, ``files_by_index`` by their indexes; the data files of both were not opened.
-    ``tasks`` is how many tasks of Spark worked on them beside the driver.
+    ``rows`` are mappings by name: one row, or one for each group. ``files_by_row_count`` files used only the row
+    count in the metadata, ``files_by_index`` files used only their indexes. The data files of both were not opened.
+    ``tasks`` is the number of Spark tasks that took part.
     """
 
     aggregation: Aggregation
@@ -150,7 +150,7 @@ class Aggregates:
     tasks: int = 0
 
     def explain(self) -> str:
-        """The plan, and how many of its files were answered without being opened."""
+        """Return the plan as text, with the numbers of files that were not opened."""
         in_tasks = f"; in {self.tasks} Spark tasks and the driver" if self.tasks else ""
         return (
             f"{self.plan.explain()}\n  aggregate  {self.aggregation}: {self.files_by_row_count} files by recorded row "
@@ -162,14 +162,14 @@ class Aggregates:
 
 
 def row_count(found: Aggregates) -> int:
-    """The number of rows that ``ROW_COUNT`` gave."""
+    """The row count, if ``ROW_COUNT`` is one of the aggregates."""
     (row,) = found.rows
     return cast("int", row["rows"])
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The totals of the rows of some files, and of how many files each kind of source told them."""
+    """The totals of the rows of some files, and the number of files by kind of source."""
 
     groups: Groups
     files_by_row_count: int = 0
@@ -177,7 +177,7 @@ class Totals:
     files_read: int = 0
 
     def plus(self, others: Iterable[Totals]) -> Totals:
-        """Of these files and others."""
+        """Return the totals of these files and others."""
         everything = [self, *others]
         return Totals(
             united(each.groups for each in everything),
@@ -188,17 +188,19 @@ class Totals:
 
 
 def aggregated(facts: TableFacts, plan: Plan, aggregation: Aggregation) -> Aggregates:
-    """The aggregates of the rows of a plan, which has the columns of the aggregation.
+    """Return the aggregates of the rows of a plan that has the columns of the aggregation.
 
     Raises:
         CorruptionError: a file that had to be read is missing or damaged.
-        SnapshotExpired: the snapshot was expired meanwhile.
+        SnapshotExpired: the snapshot has expired in the meantime.
     """
     return aggregates_of(plan, aggregation, totals_of_splits(facts, plan, aggregation.wanted, plan.splits))
 
 
 def aggregates_of(plan: Plan, aggregation: Aggregation, totals: Totals, *, tasks: int = 0) -> Aggregates:
-    """The result that the totals of all files make; ``tasks`` of Spark worked some of them out."""
+    """Return the result from the totals of all files. ``tasks`` is the number of Spark tasks that computed some of
+    them.
+    """
     return Aggregates(
         aggregation,
         plan,
@@ -211,7 +213,7 @@ def aggregates_of(plan: Plan, aggregation: Aggregation, totals: Totals, *, tasks
 
 
 def totals_of_splits(facts: TableFacts, plan: Plan, wanted: Wanted, splits: Sequence[DataSplit]) -> Totals:
-    """The totals of splits of a plan, whose files are read where nothing else tells them; raises as ``aggregated``."""
+    """Return the totals of splits of a plan. Reads files if nothing else has the totals; raises as ``aggregated``."""
     known, rest = known_totals(facts, plan, wanted, splits)
     batches = read_in_order(rest, lambda split: read_planned(facts, plan, split))
     groups = united(totals_of(batch, wanted) for batch in batches)
@@ -222,11 +224,11 @@ def totals_of_splits(facts: TableFacts, plan: Plan, wanted: Wanted, splits: Sequ
 def known_totals(
     facts: TableFacts, plan: Plan, wanted: Wanted, splits: Sequence[DataSplit]
 ) -> tuple[Totals, list[DataSplit]]:
-    """The totals of the files that need not be opened, and splits of the others.
+    """Return the totals of files that need not be opened, and splits of the others.
 
     Raises:
         CorruptionError: a deletion vector is missing or damaged.
-        SnapshotExpired: the snapshot was expired meanwhile.
+        SnapshotExpired: the snapshot has expired in the meantime.
     """
     known: list[Groups] = []
     rest: list[DataSplit] = []
@@ -247,14 +249,14 @@ def known_totals(
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The totals of a file that is not opened; otherwise than by its indexes, by its recorded number of rows."""
+    """The totals of a file that is not opened, from its indexes or from its recorded row count."""
 
     groups: Groups
     is_by_index: bool
 
 
 class _FileTotals:
-    """The totals of files of a plan, as far as they are known without opening them."""
+    """Computes the totals of files of a plan without opening them, if possible."""
 
     def __init__(self, facts: TableFacts, plan: Plan, wanted: Wanted) -> None:
         self._facts = facts
@@ -264,7 +266,7 @@ class _FileTotals:
         self._indexes = plan.indexes or FileIndexes(facts.store, facts.schemas, plan.schema)
 
     def of_split(self, split: DataSplit) -> Iterator[_Known | None]:
-        """The totals of each file of a split, ``None`` for one that has to be read."""
+        """Return the totals of each file of a split; ``None`` for a file that must be read."""
         if not is_read_as_stored(split):
             yield from (None for _ in split.files)
             return
@@ -346,5 +348,5 @@ def _value(function: str, field: DataField, totals: ColumnTotals) -> object:
 
 
 def _place(value: InternalValue) -> tuple[bool, bool, object]:
-    """The place of a group: NaN comes after all numbers, and null after all."""
+    """Return the sort key of a group: NaN comes after all numbers, and null last."""
     return value is None, value != value, value

@@ -1,8 +1,8 @@
 """Plans of changes: what snapshots wrote, what an overwrite replaced, and how two states differ.
 
-Changes are the rows that commits wrote (delta files; of APPEND commits only, since compaction changes nothing and an
-overwrite names what it replaced in no row), the rows of changelog files, or the difference between two states. They are
-shown in the latest schema. Of a deleted row there is nothing to show without row kinds: a plain scan leaves it out.
+Changes are the rows that APPEND commits wrote (delta files), the rows of changelog files, or the difference between
+two states. A compaction changes no rows, and an overwrite has no rows for what it replaced. Changes are shown in the
+latest schema. A scan without row kinds leaves out deleted rows.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import PlanCounts, changed_files, live_files
 from table_format.metastore.snapshot.changelog_store import ChangeHistory, ChangelogStore
+from table_format.model.condition import Filter
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import FileKind, ManifestEntry
-from table_format.model.predicate import Predicate, columns_of
+from table_format.model.predicate import columns_of
 from table_format.model.snapshot import CommitKind, Snapshot
 from table_format.model.split import DataSplit, SplitContent
 from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware
@@ -39,7 +40,7 @@ DIFF: Final = "diff"
 
 
 def changes_mode(facts: TableFacts) -> str:
-    """Where the changes of the table are found: in changelog files, if it has them, or in what commits add."""
+    """Return the source of the changes of a table: changelog files, if it has them, or added files."""
     return DELTA if facts.options.stream.changelog_producer is ChangelogProducer.NONE else CHANGELOG
 
 
@@ -51,7 +52,7 @@ def changes_of(facts: TableFacts) -> ChangeHistory:
 def empty_plan(
     facts: TableFacts,
     columns: Sequence[str] | None,
-    filter: str | Predicate | None,
+    filter: Filter | None,
     kind: ReadKind = ReadKind.CHANGES,
 ) -> Plan:
     """A plan of no changes, in the latest schema."""
@@ -70,17 +71,17 @@ def empty_plan(
 def changes_plan(
     facts: TableFacts,
     columns: Sequence[str] | None,
-    filter: str | Predicate | None,
+    filter: Filter | None,
     snapshots: Sequence[Snapshot],
     mode: str,
     *,
     last: Snapshot,
     whole_buckets: bool = False,
 ) -> Plan:
-    """The splits of what these snapshots wrote, in their order: delta files or, in mode ``changelog``, changelog files.
+    """Plan the files that these snapshots wrote, in order: delta files or, in mode ``changelog``, changelog files.
 
-    With ``whole_buckets`` the changes of a bucket stay together, as a stream wants them; as in the reference it is also
-    content with what an APPEND adds when that removes files too.
+    With ``whole_buckets``, the changes of a bucket stay together, as streams need. As in the reference, this mode
+    also accepts an APPEND that removes files, and shows only the added rows.
     """
     plan = replace(
         empty_plan(facts, columns, filter, ReadKind.CHANGES), snapshot=last, changes_of=tuple(s.id for s in snapshots)
@@ -96,7 +97,7 @@ def changes_plan(
         added = [e for e in found.entries if e.kind is FileKind.ADD]
         if len(added) < len(found.entries) and not whole_buckets and snapshot.commit_kind is CommitKind.APPEND:
             feature = f"changes of snapshot {snapshot.id}, an APPEND that removes files"
-            message = f"{feature}, cannot be told from its delta; use {INCREMENTAL_SCAN_MODE.key}={DIFF}"
+            message = f"{feature}, are not in its delta files; use {INCREMENTAL_SCAN_MODE.key}={DIFF}"
             raise UnsupportedFeature(feature, message)
         kept = added if may_match is None else [e for e in added if may_match(e.file)]
         dropped = replace(found.counts, files=len(kept), files_dropped_by_value_stats=len(added) - len(kept))
@@ -111,9 +112,9 @@ def changes_plan(
 
 
 def replacement_plan(
-    facts: TableFacts, columns: Sequence[str] | None, filter: str | Predicate | None, snapshot: Snapshot
+    facts: TableFacts, columns: Sequence[str] | None, filter: Filter | None, snapshot: Snapshot
 ) -> Plan:
-    """The splits of what one overwrite of a primary key table removed and added."""
+    """Plan the files that one overwrite of a primary key table removed and added."""
     plan = replace(
         empty_plan(facts, columns, filter, ReadKind.REPLACEMENT), snapshot=snapshot, changes_of=(snapshot.id,)
     )
@@ -125,7 +126,7 @@ def replacement_plan(
     previous = facts.snapshots.find(snapshot.id - 1) if removed else None
     with explaining_expiry(facts.store, snapshot.id - 1):
         deletion_files = {} if previous is None else facts.deletion_files(previous)
-    # What it replaced is there as long as the snapshot before it.
+    # The replaced files exist as long as the snapshot before it.
     before_id = snapshot.id - 1 if removed else snapshot.id
     splits = tuple(
         two_sided_splits(
@@ -138,11 +139,11 @@ def replacement_plan(
 def difference_plan(
     facts: TableFacts,
     columns: Sequence[str] | None,
-    filter: str | Predicate | None,
+    filter: Filter | None,
     before: Snapshot,
     after: Snapshot,
 ) -> Plan:
-    """The splits of the difference between two states; files that both have are not read."""
+    """Plan the difference between two states. Files of both states are not read."""
     plan = replace(
         empty_plan(facts, columns, filter, ReadKind.DIFFERENCE), snapshot=after, changes_of=(before.id, after.id)
     )
@@ -161,7 +162,7 @@ def difference_plan(
         )
         deletion_files = facts.deletion_files(before), facts.deletion_files(after)
     _require_same_buckets(facts, before, old.entries, after, new.entries)
-    # A newer version need not win, or be all of a row. (The reference shows it as if it did.)
+    # A newer version need not win, and may hold only parts of a row. (The reference ignores this.)
     merge, is_single = facts.options.merge, facts.options.skips_level_0
     depends = not is_single and (merge.engine is not MergeEngine.DEDUPLICATE or bool(merge.sequence_fields))
     removed, added = without_common_files(
@@ -170,8 +171,8 @@ def difference_plan(
     if removed and not plan.schema.primary_keys:
         feature = f"the difference between snapshots {before.id} and {after.id} of an append table"
         message = (
-            f"{feature}, files of which were rewritten in between, is not supported: without a key nobody can tell "
-            f"which rows are new; use {INCREMENTAL_SCAN_MODE.key}={DELTA}"
+            f"{feature}, files of which were rewritten in between, is not supported: without a key, new rows "
+            f"cannot be recognized; use {INCREMENTAL_SCAN_MODE.key}={DELTA}"
         )
         raise UnsupportedFeature(feature, message)
     counts = replace(_sum(old.counts, new.counts), files=len(removed) + len(added))

@@ -14,7 +14,7 @@ from table_format.table.read.time_travel import epoch_ms
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRange:
-    """Changes after the snapshot ``start`` up to and with ``end``; tags are snapshots that may be gone."""
+    """Changes after the snapshot ``start`` up to and including ``end``. With tags, the snapshots may have expired."""
 
     start: int
     end: int
@@ -24,7 +24,7 @@ class SnapshotRange:
 def named_range(facts: TableFacts) -> SnapshotRange | None:
     """The range that the options ``incremental-between`` and ``incremental-between-timestamp`` name.
 
-    ``None`` when nothing can be in it.
+    ``None`` if the range is empty.
 
     Raises:
         InvalidOption: the options are malformed or contradict each other.

@@ -1,11 +1,11 @@
-"""Which values of one column some commits concern: the partitions of whatever is computed from the table by it.
+"""Finds the values of one column in rows that some commits changed, to recompute what depends on these values.
 
-The values are those of rows that the commits added, changed or removed, as they were before and as they are now. Of a
-partition column they are known from the manifests. Otherwise columns are read, never whole rows: on an append table the
-column, in the files that were added or removed; on a primary-key table the keys in those files, and the column of the
-rows that have them, in the buckets that were touched and in the states before and after.
+The values come from rows that the commits added, changed or removed, in their old and new versions. The values of a
+partition column come from the manifests. Otherwise only single columns are read: on an append table, the column in
+the added and removed files; on a primary key table, the keys in these files, then the column of the rows with these
+keys in the states before and after.
 
-Rows of an append table that is overwritten count as changed even where the new rows are the same.
+When an append table is overwritten, all its rows count as changed, even if the new rows are equal.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ def changed_values(
     *,
     watched: Sequence[str] | None = None,
 ) -> pa.Array:
-    """The values of ``column`` in rows that ``snapshots`` added, changed or removed, each once, null among them.
+    """Return the distinct values of ``column``, including null, in rows that ``snapshots`` added, changed or removed.
 
-    ``snapshots`` are successive ones, oldest first, and ``before`` is the one that precedes them; ``None`` for a table
-    that was empty. With ``watched``, a row of a primary-key table that was written counts only if the value of one of
-    these columns, or of ``column``, differs; without, each row that was written counts.
+    ``snapshots`` are consecutive, oldest first. ``before`` is the preceding snapshot, ``None`` if the table was
+    empty. With ``watched``, a written row of a primary key table counts only if one of these columns, or ``column``,
+    has changed; otherwise every written row counts.
 
     Raises:
         ColumnNotFound: there is no such column.
-        SnapshotExpired: a snapshot is not retained any more, so what it changed is not known.
-        UnsupportedFeature: the table takes partitions from another branch.
+        SnapshotExpired: a snapshot has expired, so its changes are unknown.
+        UnsupportedFeature: the table has a fallback branch.
     """
     require_one_branch(facts)
     field = facts.schema.field(column)
@@ -64,6 +64,7 @@ def changed_values(
     if not snapshots:
         return _distinct([], field)
     last = snapshots[-1]
+    facts = facts.as_files_say  # discard what was read of a snapshot that has expired now
     with explaining_expiry(facts.store, *(s.id for s in (*(() if before is None else (before,)), *snapshots))):
         entries = [*_touched_entries(facts, snapshots), *_entries_with_other_deletions(facts, before, last)]
         if column in facts.schema.partition_keys:
@@ -86,11 +87,11 @@ def changed_values(
 
 
 def all_values(facts: TableFacts, column: str, snapshot: Snapshot | None) -> pa.Array:
-    """The values of a column in one state of the table, each once, null among them.
+    """Return the distinct values of a column in one state of the table, including null.
 
     Raises:
         ColumnNotFound: there is no such column.
-        SnapshotExpired: the snapshot is not retained any more.
+        SnapshotExpired: the snapshot has expired.
     """
     field = facts.schema.field(column)
     if snapshot is None:
@@ -104,10 +105,10 @@ def all_values(facts: TableFacts, column: str, snapshot: Snapshot | None) -> pa.
 
 
 def _touched_entries(facts: TableFacts, snapshots: Iterable[Snapshot]) -> Iterator[ManifestEntry]:
-    """The files that hold the rows that commits wrote or took away.
+    """Return the files with the rows that commits added or removed.
 
-    A compaction changes no row, except where readers see compacted files only: there it is the compaction of a file
-    that makes its rows visible.
+    A compaction changes no row. But if readers see only compacted files, the compaction of a file makes its rows
+    visible.
     """
     hidden_level_0 = facts.schema.is_primary_key_table and facts.options.skips_level_0
     for snapshot in snapshots:
@@ -120,7 +121,9 @@ def _touched_entries(facts: TableFacts, snapshots: Iterable[Snapshot]) -> Iterat
 
 
 def _entries_with_other_deletions(facts: TableFacts, before: Snapshot | None, last: Snapshot) -> list[ManifestEntry]:
-    """The files of an append table of which other rows are marked as deleted: no manifest of a commit names them."""
+    """Return the files of an append table whose deletion vectors changed. The manifests of a commit do not name
+    them.
+    """
     if facts.schema.primary_keys or before is None or before.index_manifest == last.index_manifest:
         return []
     were, are = facts.deletion_files(before), facts.deletion_files(last)
@@ -142,7 +145,7 @@ def _partition_values(facts: TableFacts, column: str, partitions: Iterable[bytes
 def _changes_of(
     facts: TableFacts, entries: Sequence[ManifestEntry], last: Snapshot, fields: Sequence[DataField]
 ) -> Iterator[pa.RecordBatch]:
-    """Columns of all rows of some files as they were written, deletes among them."""
+    """Return columns of all stored rows of some files, including deletes."""
     each_once = {entry.file.file_name: replace(entry, kind=FileKind.ADD) for entry in entries}
     for split in change_splits(facts, facts.schema, tuple(each_once.values()), last, whole_buckets=False):
         yield from read_changes(facts.store, facts.schemas, facts.schema, facts.options, split, fields)
@@ -165,7 +168,7 @@ def _keys_in_files(facts: TableFacts, entries: Sequence[ManifestEntry], last: Sn
 def _splits_by_bucket(
     facts: TableFacts, snapshot: Snapshot | None, touched: Mapping[BucketId, object]
 ) -> dict[BucketId, list[DataSplit]]:
-    """The splits of the buckets that were touched, in one state."""
+    """Return the splits of the affected buckets in one state."""
     if snapshot is None:
         return {}
     plan = state_plan(facts, Starting(snapshot, facts.schema), facts.schema.primary_keys, None)
@@ -184,7 +187,7 @@ def _rows_with_keys(
     columns: Sequence[DataField],
     keys: pa.Table,
 ) -> pa.Table:
-    """The columns of the rows of a state that have one of the keys."""
+    """Return the columns of the rows of a state that have one of the keys."""
     names = facts.schema.primary_keys
     fields = tuple({f.name: f for f in (*facts.schema.select(names), *columns)}.values())
     schema = pa.schema([pa.field(f.name, arrow_type(f.type)) for f in fields])
@@ -204,7 +207,9 @@ def _semi_join(rows: pa.Table, keys: pa.Table, names: Sequence[str]) -> pa.Table
 
 
 def _differing(rows: pa.Table, others: pa.Table) -> pa.Table:
-    """The rows that are not among the others. A null equals nothing, so a row with one counts as different."""
+    """Return the rows that are not in the other table. A null equals nothing, so a row with a null counts as
+    different.
+    """
     return rows.join(others, keys=rows.column_names, join_type="left anti")
 
 

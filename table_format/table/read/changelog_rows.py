@@ -1,7 +1,7 @@
 """Rows of a split with their kinds (Java ``MergeFileSplitRead``, ``IncrementalDiffSplitRead``, ``ReverseReader``).
 
-Changes are not merged: each row of each file is one, in the order of the files. States are, and what differs between
-two of them is compared in the order of keys. A condition is applied to the rows that come out.
+Changes are not merged: each row of each file is one change, in the order of the files. States are merged, and two
+states are compared in the order of keys. A filter applies to the resulting rows.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def read_changes(
     *,
     keep_deletes: bool = True,
 ) -> Generator[pa.RecordBatch]:
-    """The rows of a split that the filter selects: ``fields``, and last their kinds, ``_VALUE_KIND``.
+    """Return the rows of a split that the filter selects: ``fields``, then the row kinds in ``_VALUE_KIND``.
 
-    ``keep_deletes`` shows of a state, or of the difference between two, also the keys whose last version is a delete.
+    With ``keep_deletes``, a state, or the difference between two, also shows keys whose last version is a delete.
 
     Raises:
-        SnapshotExpired: a snapshot the split was made of was expired meanwhile.
+        SnapshotExpired: a snapshot of the split has expired in the meantime.
         CorruptionError: a file is missing or damaged.
         UnsupportedFeature: a file has a format that this version cannot read, or rows must be merged in a way that it
             cannot.
@@ -90,7 +90,7 @@ def read_rows(
     fields: Sequence[DataField],
     pruning: Pruning | None = None,
 ) -> Generator[pa.RecordBatch]:
-    """The rows that a split of changes adds, with exactly ``fields``: rows it takes back are left out."""
+    """Return the rows that a split of changes adds, with exactly ``fields``. Retracted rows are left out."""
     names = [f.name for f in fields]
     rows = read_changes(store, schemas, read_schema, options, split, fields, pruning, keep_deletes=False)
     for batch in _adds(rows):
@@ -169,7 +169,7 @@ class _Reading:
         )
 
     def difference(self) -> Iterator[pa.RecordBatch]:
-        """What differs between two states; whole rows are compared."""
+        """Return the difference between two states; whole rows are compared."""
         split = self.split
         before = self._sorted_state(split.before_files, split.before_deletion_files)
         after = self._sorted_state(split.files, split.deletion_files)

@@ -1,7 +1,7 @@
-"""Partitions that a table has not are read from another branch (Java ``FallbackReadFileStoreTable``).
+"""Reads partitions that a table lacks from its fallback branch (Java ``FallbackReadFileStoreTable``).
 
-A partition belongs to the branch that is read, completely, as soon as that has a file of it; only the others come from
-the fallback branch, in its own snapshot, schemas, options and formats. Writing never sees the fallback branch.
+If the branch being read has a file of a partition, the whole partition comes from that branch. Other partitions come
+from the fallback branch, with its own snapshot, schemas, options and formats. Writes never use the fallback branch.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def with_fallback(facts: TableFacts, plan_of: Callable[[TableFacts], Plan]) -> P
     ``plan_of`` plans the scan of a table as its facts show it.
 
     Raises:
-        BranchNotFound: there is no branch of that name.
-        InvalidOption: its columns or partitions are others.
+        BranchNotFound: the branch does not exist.
+        InvalidOption: the columns or partitions of the branches differ.
     """
     plan = plan_of(facts)
     branch = facts.options.scan.fallback_branch
@@ -57,17 +57,17 @@ def with_fallback(facts: TableFacts, plan_of: Callable[[TableFacts], Plan]) -> P
 
 
 def fallback_facts(facts: TableFacts) -> TableFacts | None:
-    """The facts of the branch that partitions are read from which the table has not; ``None`` without one.
+    """Return the facts of the fallback branch; ``None`` if there is none.
 
     Raises:
-        BranchNotFound: there is no branch of that name.
+        BranchNotFound: the branch does not exist.
     """
     branch = facts.options.scan.fallback_branch
     return None if branch is None or branch == facts.store.paths.branch else _other_facts(facts, branch)
 
 
 def read_planned(facts: TableFacts, plan: Plan, split: DataSplit) -> Generator[pa.RecordBatch]:
-    """The rows of a split of a plan, with exactly the plan's columns; ``facts`` are those of the scan."""
+    """Return the rows of a split of a plan, with exactly the columns of the plan. ``facts`` are those of the scan."""
     part = plan.part_of(split)
     options = facts.options if part is plan or part.facts is None else part.facts.options
     read = read_split(facts.store, part.schemas, part.schema, options, split, part.fields, part.pruning)
@@ -77,7 +77,7 @@ def read_planned(facts: TableFacts, plan: Plan, split: DataSplit) -> Generator[p
         return
     schema = arrow_schema(plan.fields)
     for batch in rows:
-        # The branches may differ in which columns admit nulls.
+        # The branches may differ in which columns are nullable.
         yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
@@ -92,7 +92,7 @@ def _other_facts(facts: TableFacts, branch: str) -> TableFacts:
 
 
 def _options(facts: TableFacts, other: TableFacts) -> dict[str, str]:
-    """The options of the other branch, with those given for this one scan on top."""
+    """Return the options of the other branch, overridden by those of this scan."""
     given = {key: value for key, value in facts.options.raw.items() if facts.schema.options.get(key) != value}
     # Each branch has its own number of buckets.
     given = _without(given, (*BUCKET.keys, *FALLBACK_BRANCH.keys))
@@ -102,7 +102,7 @@ def _options(facts: TableFacts, other: TableFacts) -> dict[str, str]:
         stored = _without(stored, (*starting_points, *MODE.keys))
     snapshot_id = facts.options.scan.snapshot_id
     if snapshot_id is not None:
-        # Ids mean nothing in another branch: its snapshot of that time is meant.
+        # Snapshot ids differ between branches, so use the snapshot at the same time.
         try:
             found = other.snapshots.at_or_before(facts.snapshots.load(snapshot_id).time_millis).id
         except SnapshotNotFound:
@@ -116,7 +116,7 @@ def _without(options: Mapping[str, str], keys: Sequence[str]) -> dict[str, str]:
 
 
 def _partitions(facts: TableFacts, plan: Plan) -> frozenset[bytes]:
-    """The partitions that the branch has itself, as far as the filter admits them by their names."""
+    """Return the partitions of the branch that the filter may select."""
     if plan.snapshot is None:
         return frozenset()
     schema = plan.schema

@@ -1,4 +1,4 @@
-"""What became of each file that a plan looked at: which index left it out, or which rows of it were selected."""
+"""Notes on the files of a plan: which index excluded a file, or how many of its rows were selected."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _Found = tuple[IndexResult, tuple[Evidence, ...]]
 
 @dataclass(frozen=True, slots=True)
 class FileNote:
-    """One file: whether it is read, how many of its rows the indexes selected, and by which indexes or why by none.
+    """A note on one file: whether it is read, how many rows the indexes selected, and which indexes, or why none.
 
-    ``selected`` is ``None`` where indexes do not narrow the rows down. ``indexes`` read ``bitmap(color)``.
+    ``selected`` is ``None`` if indexes do not select rows. ``indexes`` are texts such as ``bitmap(color)``.
     """
 
     path: str
@@ -41,7 +41,7 @@ def file_notes(
     splits: Sequence[DataSplit],
     left_out: Mapping[str, str],
 ) -> Iterator[FileNote]:
-    """A note on each candidate of a plan of one state, whose indexes are read again for it. Raises ``OSError``.
+    """Return a note on each candidate of a plan of one state. Reads the indexes again. Raises ``OSError``.
 
     ``left_out`` says why the limit of the scan left out files, by their names.
     """

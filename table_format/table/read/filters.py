@@ -1,23 +1,25 @@
-"""Filters as callers give them, as predicates over the columns of one schema."""
+"""Converts the filters of callers to predicates over the columns of one schema."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from table_format.errors import ColumnNotFound, InvalidFilter
+from table_format.errors import InvalidFilter
 from table_format.model.arguments import shown, text
+from table_format.model.column_names import no_such_column
+from table_format.model.condition import Condition, Filter
 from table_format.model.predicate import And, Compare, In, IsNull, Like, Literal, Not, Or, Predicate, columns_of
 from table_format.model.types import DataField, InternalValue
 
 _PREDICATES: Final = (And, Compare, In, IsNull, Like, Literal, Not, Or)
 
 
-def bound_filter(condition: str | Predicate | None, fields: Sequence[DataField]) -> Predicate | None:
-    """Parse SQL text, or check a predicate's columns.
+def bound_filter(condition: Filter | None, fields: Sequence[DataField]) -> Predicate | None:
+    """Parse SQL text, bind a condition, or check a predicate's columns.
 
     Raises:
-        InvalidFilter: the text cannot be parsed or does not fit the columns.
+        InvalidFilter: the filter cannot be parsed or does not fit the columns.
         ColumnNotFound: a column does not exist.
     """
     if condition is None:
@@ -27,18 +29,21 @@ def bound_filter(condition: str | Predicate | None, fields: Sequence[DataField])
         from table_format.codecs.filter_sql import parse_filter
 
         return parse_filter(condition, fields)
+    if isinstance(condition, Condition):
+        from table_format.codecs.filter_sql import bind_condition  # as above
+
+        return bind_condition(condition, fields)
     _refuse_other_than_predicate(condition)
     names = [f.name for f in fields]
     for column in sorted(columns_of(condition)):
         if column not in names:
-            message = f"column '{column}' does not exist; the columns are {', '.join(names)}"
-            raise ColumnNotFound(message)
+            raise no_such_column(column, names, "of the filter")
     return condition
 
 
 def _refuse_other_than_predicate(condition: object) -> None:
     if not isinstance(condition, _PREDICATES):
-        message = f"filter: expected SQL text or a predicate, found {shown(condition)}"
+        message = f"filter: expected SQL text, a condition made with col(), or a predicate; found {shown(condition)}"
         raise InvalidFilter(message)
     if isinstance(condition, And | Or):
         for part in condition.parts:
@@ -50,7 +55,7 @@ def _refuse_other_than_predicate(condition: object) -> None:
 
 
 def filter_text(predicate: Predicate) -> str:
-    """A predicate for people to read; values are internal ones, so a date is a number of days.
+    """Return a predicate as text. Values are internal, so a date is a number of days.
 
     >>> from table_format.model.predicate import CompareOp
     >>> filter_text(And((Compare("a", CompareOp.GE, 1), Or((IsNull("b"), Not(In("b", ("x", "y"))))))))

@@ -1,7 +1,7 @@
 """Which files of a plan can hold the first rows in an order, by their statistics and indexes. Pure.
 
-A file says that so many of its rows stand at some value or before; the best of these statements tell where the last
-row of the result stands at the latest. Files that begin after that place are left out.
+Each file guarantees that some number of its rows are at or before a value. The best of these guarantees bound the
+last row of the result. Files that begin after this bound are left out.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _Entry: TypeAlias = tuple[Place, int, int, InternalValue, int | None]
 """A place, the number of the file, how many rows stand there or before, the value, and the position of a single row."""
 
 _FILES_AT_ONCE: Final = 8
-"""Files whose indexes are read before the search goes on: a store answers several reads at the same time."""
+"""Files whose indexes are read in one step: a store serves several reads at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrderedFile:
-    """A file whose rows are read as they are stored: its bounds, and how many rows it has for sure.
+    """A file whose rows need no merge: its bounds and its guaranteed number of rows.
 
-    ``has_index`` says whether its index may tell the first rows.
+    ``has_index`` says whether its index can find the first rows.
     """
 
     bounds: ColumnBounds | None
@@ -63,17 +63,19 @@ class FirstFiles:
 
     @property
     def bound(self) -> tuple[InternalValue] | None:
-        """A value that all rows of the result stand at or before; ``None`` where there may be too few rows."""
+        """Return an upper bound of all rows of the result; ``None`` if there may be too few rows."""
         return None if self._last is None else (self._last[3],)
 
     def may_hold(self, first: Place) -> bool:
-        """Whether a file that begins at a place may hold rows of the result that others cannot stand in for."""
+        """Return whether a file that begins at a place may hold necessary rows of the result."""
         if self._last is None:
             return True
         return first <= self._last[0] if self._takes_ties else first < self._last[0]
 
     def search(self, read: Callable[[Sequence[int]], Iterable[BestRows | None]]) -> None:
-        """Read indexes until no other can change the result; ``read`` gives the first rows of numbered files."""
+        """Read indexes until no further index can change the result. ``read`` returns the first rows of numbered
+        files.
+        """
         waiting = sorted(
             (number for number, file in enumerate(self._files) if file.has_index),
             key=lambda number: self._first[number],

@@ -1,7 +1,7 @@
 """Which dynamic buckets may hold some keys, by their hash index (format chapter 11, section 1).
 
-The reference prunes buckets by key for fixed buckets only. An index file has four bytes for each key of its bucket, so
-it is read only where that is less than the data files it may save.
+The reference prunes buckets by key only for fixed buckets. An index file has four bytes for each key of its bucket,
+so it is read only if it is smaller than the data files that it may save.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _log = logging.getLogger(__name__)
 def pruned_by_hash_index(
     facts: TableFacts, snapshot: Snapshot, entries: Sequence[ManifestEntry], pruning: Pruning
 ) -> Sequence[ManifestEntry]:
-    """The files without those of dynamic buckets whose hash index shows that they hold no selected key.
+    """Return the files without those of dynamic buckets that hold no selected key according to their hash index.
 
-    An index that is missing or damaged excludes nothing, which is logged. Raises ``OSError``.
+    A missing or damaged index excludes nothing and is logged. Raises ``OSError``.
     """
     if not (isinstance(facts.bucket_mode, Dynamic) and pruning.chooses_key_hashes):
         return entries
@@ -42,9 +42,8 @@ def pruned_by_hash_index(
 
 
 def _admits(facts: TableFacts, entry: IndexManifestEntry, pruning: Pruning) -> bool:
-    beside = facts.options.bucket.index_in_data_file_dir
     try:
-        hashes = read_hashes(facts.store, entry, facts.partitions.text, beside_data=beside)
+        hashes = read_hashes(facts.store, entry, facts.index_path)
     except CorruptionError as error:
         _log.warning("the hash index of a bucket is not used, and the bucket is read instead: %s", error)
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from table_format.errors import SnapshotExpired, SnapshotNotFound, UnsupportedFeature
-from table_format.model.predicate import Predicate
+from table_format.model.condition import Filter
 from table_format.model.snapshot import CommitKind, Snapshot
 from table_format.options.scan import FALLBACK_BRANCH
 from table_format.table.facts import TableFacts
@@ -22,13 +22,13 @@ from table_format.table.read.change_range import SnapshotRange, named_range
 from table_format.table.read.plan import Plan
 
 
-def incremental_plan(facts: TableFacts, columns: Sequence[str] | None, filter: str | Predicate | None) -> Plan:
-    """The splits of the changes that the options ``incremental-between`` and its kin name.
+def incremental_plan(facts: TableFacts, columns: Sequence[str] | None, filter: Filter | None) -> Plan:
+    """Plan the changes that the options ``incremental-between`` and ``incremental-between-timestamp`` name.
 
     Raises:
         InvalidOption: the options are malformed or contradict each other.
-        SnapshotExpired, SnapshotNotFound: changes of the range are gone or to come.
-        UnsupportedFeature: they cannot be read, such as the difference between states of other bucket counts.
+        SnapshotExpired, SnapshotNotFound: some changes of the range are gone or do not exist yet.
+        UnsupportedFeature: the changes cannot be read, such as between states with different bucket counts.
     """
     require_one_branch(facts)
     span = named_range(facts)
@@ -44,7 +44,7 @@ def incremental_plan(facts: TableFacts, columns: Sequence[str] | None, filter: s
 
 
 def require_one_branch(facts: TableFacts) -> None:
-    """Refuse to show changes of a table that takes partitions from another branch: its snapshots are others.
+    """Refuse to show changes of a table with a fallback branch, which has its own snapshots.
 
     Raises:
         UnsupportedFeature: the table has a fallback branch.

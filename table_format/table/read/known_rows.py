@@ -1,4 +1,4 @@
-"""The rows of the files of a plan that the filter selects, as far as they are known without opening the files."""
+"""The rows of a plan that the filter selects, if they are known without opening the files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from table_format.table.read.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class KnownRows:
-    """The selected rows of one file, deleted ones among them: ``selected``, or all where that is ``None``.
+    """The selected rows of one file, including deleted ones: ``selected``, or all rows if that is ``None``.
 
-    ``is_known`` says whether these are just the selected rows; otherwise nothing is known of them. ``deleted`` is the
-    number of deleted rows, at most.
+    ``is_known`` says whether these are exactly the selected rows; if not, nothing is known. ``deleted`` is an upper
+    bound of the number of deleted rows.
     """
 
     file: DataFileMeta
@@ -31,7 +31,7 @@ class KnownRows:
 
     @property
     def count(self) -> int:
-        """So many rows are selected and not deleted, at least."""
+        """Return a lower bound of the number of selected rows that are not deleted."""
         if not self.is_known:
             return 0
         rows = self.file.row_count if self.selected is None else len(self.selected)
@@ -49,7 +49,7 @@ def is_read_as_stored(split: DataSplit) -> bool:
 
 
 class PlannedRows:
-    """What a plan knows of the rows of its files; ``facts`` are those of the table or branch it is of."""
+    """What a plan knows about the rows of its files. ``facts`` are those of its table or branch."""
 
     def __init__(self, facts: TableFacts, plan: Plan) -> None:
         self.facts = facts
@@ -57,9 +57,9 @@ class PlannedRows:
         self._condition = None if plan.predicate is None else normalise(plan.predicate)
 
     def condition(self, split: DataSplit) -> Predicate | None:
-        """What rows of the split's partition have to meet; ``None`` where all of them do.
+        """Return the condition on rows of the split's partition; ``None`` if all rows match.
 
-        What a filter says of partition keys holds for all rows of a partition, or for none.
+        Conditions on partition columns hold for all rows of a partition, or for none.
         """
         if self._condition is None:
             return None
@@ -68,7 +68,7 @@ class PlannedRows:
         return None if rest == Literal(True) else rest
 
     def of_split(self, split: DataSplit) -> Iterator[KnownRows]:
-        """Of each file of a split that is read as stored."""
+        """Return the known rows of each file of a split that needs no merge."""
         meets_all = self.condition(split) is None
         for place, file in enumerate(split.files):
             marks = split.deletion_files[place] if split.deletion_files else None

@@ -1,9 +1,9 @@
-"""The limit of a scan in its plan: files that cannot be among the first rows are left out, and rows of others chosen.
+"""Applies the limit of a scan to its plan: leaves out files without any of the first rows, and selects rows of others.
 
-Java ``DataTableBatchScan.applyPushDownLimit`` and ``applyPushDownTopN``, ``FileIndexEvaluator``. Java leaves the last
-cut to its engine, and uses neither beside a filter nor beside deletion vectors what it knows; here both are taken into
-account, and ``kernels.first_rows`` makes the last cut. Where rows are merged, files are left out as a filter on the
-column would leave them out.
+Java ``DataTableBatchScan.applyPushDownLimit`` and ``applyPushDownTopN``, ``FileIndexEvaluator``. Java leaves the
+final limit to its engine, and does not combine limits with filters or deletion vectors. This module handles both, and
+``kernels.first_rows`` applies the final limit. Where rows are merged, files are pruned like with a filter on the
+column.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from table_format.table.read.plan import Limited, Plan
 from table_format.table.read.splits import with_files
 
 _MAX_SHARE_OF_ROWS: Final = 0.5
-"""Of a file's rows; where a limit takes more, its index would hardly save reading."""
+"""The largest share of a file's rows: with a larger limit, its index would hardly save reading."""
 _MAX_INDEXED_ROWS: Final = 10_000
-"""For the first rows of a larger limit indexes are not read: each of so many values would have to be compared."""
+"""With a larger limit, indexes are not read: too many values would have to be compared."""
 
 _BY_ENOUGH_ROWS: Final = "left out by enough rows in other files"
 _BY_STATISTICS: Final = "left out by statistics of the order"
@@ -48,9 +48,9 @@ _Kept = Mapping[tuple[int, int], FrozenBitMap | None]
 
 
 def limited(facts: TableFacts, plan: Plan, limit: RowLimit) -> Plan:
-    """The plan with what the first rows of a limit may be in; ``facts`` are those of the scan.
+    """Return the plan with only the files that may hold the first rows. ``facts`` are those of the scan.
 
-    An index that is missing or damaged leaves out nothing, which is logged.
+    A missing or damaged index leaves out nothing and is logged.
 
     Raises:
         CorruptionError: a deletion vector is missing or damaged.
@@ -78,7 +78,7 @@ def _planned_rows(facts: TableFacts, plan: Plan) -> dict[str | None, PlannedRows
 
 
 def _any_rows(facts: TableFacts, plan: Plan, limit: RowLimit) -> Plan:
-    """The first files that have enough rows for sure; all files where there are not so many for sure."""
+    """Return the first files that certainly have enough rows; all files if that is not certain."""
     rows = _planned_rows(facts, plan)
     kept: dict[tuple[int, int], FrozenBitMap | None] = {}
     left = limit.count
@@ -116,7 +116,7 @@ class _File:
 
 
 class _FirstRows:
-    """The choice of files and rows for a limit with an order."""
+    """The selection of files and rows for a limit with an order."""
 
     def __init__(self, facts: TableFacts, plan: Plan, limit: RowLimit) -> None:
         self._facts = facts

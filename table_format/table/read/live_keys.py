@@ -1,6 +1,6 @@
-"""The keys that are alive in a table, read from its files: what a local index of keys is built from.
+"""Reads the live keys of a table from its files, to build a local key index.
 
-Java ``crosspartition.IndexBootstrap``. Whole buckets are asked for, level 0 included; only key columns are decoded.
+Java ``crosspartition.IndexBootstrap``. It reads whole buckets, including level 0, and decodes only key columns.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def splits_of(facts: TableFacts, base: Snapshot, entries: Sequence[ManifestEntry
 
 
 def keys_of(facts: TableFacts, split: DataSplit, shard: KeyShard) -> Generator[pa.RecordBatch]:
-    """The columns of the primary key of the rows of a split, those of a shard alone.
+    """Return the primary key columns of the rows of a split; only keys of the shard.
 
     Raises:
         CorruptionError: a file is missing or damaged.
@@ -67,7 +67,7 @@ def keys_of(facts: TableFacts, split: DataSplit, shard: KeyShard) -> Generator[p
 
 
 def live_rows(facts: TableFacts, splits: Sequence[DataSplit], shard: KeyShard) -> Iterator[IndexedRows]:
-    """The keys of splits, several of them read side by side.
+    """Return the keys of splits, and read several splits in parallel.
 
     Raises:
         CorruptionError: a file is missing or damaged.
@@ -86,7 +86,7 @@ def live_rows(facts: TableFacts, splits: Sequence[DataSplit], shard: KeyShard) -
 
 
 def indexed(facts: TableFacts, split: DataSplit, keys: Sequence[pa.Array]) -> IndexedRows:
-    """Keys of a split, as columns of ``stored_key``, with what an index notes of them."""
+    """Return the keys of a split, as columns of ``stored_key``, with their places."""
     return IndexedRows(
         keys=keys,
         partition=split.partition,

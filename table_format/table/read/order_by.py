@@ -19,10 +19,10 @@ _COLUMN: Final = re.compile(
 
 
 def row_limit(order_by: str | Sequence[str] | None, limit: int | None) -> RowLimit | None:
-    """The limit that the arguments of a scan ask for; columns are not looked up.
+    """Parse the limit of a scan; columns are not looked up.
 
-    ``order_by`` is what follows ORDER BY in SQL, or a sequence of columns of that form. As in Spark, null is first in
-    an ascending order and last in a descending one where nothing else is given.
+    ``order_by`` is the text after ORDER BY in SQL, or a sequence of such columns. As in Spark, nulls come first in
+    ascending and last in descending order unless the text says otherwise.
 
     >>> str(row_limit("price DESC, `a b` NULLS LAST", 5))
     'ORDER BY price DESC NULLS LAST, a b ASC NULLS LAST LIMIT 5'
@@ -42,7 +42,7 @@ def row_limit(order_by: str | Sequence[str] | None, limit: int | None) -> RowLim
         message = "order_by: expected at least one column"
         raise InvalidInputError(message)
     if count is None:
-        message = "order_by= needs limit=: a scan does not put all rows in order"
+        message = "order_by= needs limit=: a scan does not sort all rows"
         raise InvalidInputError(message)
     return RowLimit(count, order)
 

@@ -1,4 +1,4 @@
-"""What a scan will read, and why: the splits, and what pruning kept and dropped at each stage."""
+"""The plan of a scan: its splits, and what each stage of pruning kept and dropped."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from table_format.table.read.row_groups import RowGroupCounts, row_group_counts
 
 @dataclass(frozen=True, slots=True)
 class Limited:
-    """What a limit left out of a plan: why, by file name, of ``files``.
+    """What a limit left out of a plan: the reason for each file, by file name.
 
-    ``bound`` is a condition that the first rows meet, and that was added to ``filter`` for it.
+    ``bound`` is a condition that holds for the first rows, and was added to ``filter``.
     """
 
     limit: RowLimit
@@ -39,18 +39,26 @@ class Limited:
     filter: Predicate | None
     bound: Predicate | None = None
 
+    def __str__(self) -> str:
+        """One line.
+
+        >>> str(Limited(RowLimit(5), 3, {"a": "left out by enough rows in other files"}, None))
+        'LIMIT 5 reads 2 of 3 files'
+        """
+        return f"{self.limit} reads {self.files - len(self.left_out)} of {self.files} files"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The splits of one scan of one snapshot; ``str(plan)`` explains them.
+    """The splits of a scan of one snapshot. ``str(plan)`` explains them.
 
-    ``schema`` is the one rows are shown in, ``fields`` are the columns of the scan, and ``schemas`` holds, by id, those
-    the files were written with: with the table's options that is all a task needs to read a split. ``changes_of`` names
-    the snapshots whose changes, instead of a state, are read. ``facts`` is the table, for what is explained by reading.
-    ``candidates`` are the files that indexes and statistics were to choose from: of a plan of a state only.
-    ``fallback`` is the plan of the splits that come from the fallback branch, which are among ``splits``. ``pruning``
-    is the filter of the scan. ``exact_rows`` are the positions of the rows that the filter selects in files whose
-    indexes say just that, by file name, where nothing is merged with the file; ``indexes`` is what they were read with.
+    ``schema`` is the schema of the result, ``fields`` are the columns of the scan, and ``schemas`` holds, by id, the
+    schemas of the files. A task needs only these and the table options to read a split. ``changes_of`` names the
+    snapshots whose changes are read, if the scan does not read a state. ``facts`` is the table.
+    ``candidates`` are the files that indexes and statistics could prune; only for a plan of a state. ``fallback`` is
+    the plan of the splits from the fallback branch, which ``splits`` includes. ``pruning`` is the filter of the scan.
+    ``exact_rows`` holds, by file name, the positions of exactly the rows that the filter selects, for files with such
+    indexes and without merge; ``indexes`` is the reader of these indexes.
     ``limited`` says what the limit of the scan left out.
     """
 
@@ -72,7 +80,7 @@ class Plan:
 
     @property
     def predicate(self) -> Predicate | None:
-        """The condition that every row has to meet."""
+        """The condition that holds for every row of the result."""
         return self.pruning.residual
 
     def __iter__(self) -> Iterator[DataSplit]:
@@ -85,12 +93,12 @@ class Plan:
         return self.splits[index]
 
     def part_of(self, split: DataSplit) -> Plan:
-        """The plan with whose schemas and options a split is read."""
+        """Return the plan whose schemas and options apply to a split."""
         return self.fallback if self.fallback is not None and split.branch is not None else self
 
     @property
     def parts(self) -> tuple[Plan, ...]:
-        """Plans that together read what this one reads, each with one set of schemas and options."""
+        """Return plans that together read the same, each with one set of schemas and options."""
         if self.fallback is None:
             return (self,)
         own = tuple(split for split in self.splits if split.branch is None)
@@ -98,16 +106,16 @@ class Plan:
 
     @property
     def without_splits(self) -> Plan:
-        """What all tasks need to know, each of which gets a split."""
+        """Return the plan without its splits, for tasks that get one split each."""
         fallback = None if self.fallback is None else self.fallback.without_splits
         return replace(self, splits=(), fallback=fallback, candidates=(), exact_rows={}, indexes=None, limited=None)
 
     def showing(self, columns: Sequence[str]) -> Plan:
-        """The same plan with other columns.
+        """Return the same plan with other columns.
 
         Raises:
             ColumnNotFound: a column does not exist.
-            SchemaChanged: files were written under a newer schema, and the older one would cut values of a column.
+            SchemaChanged: files have a newer schema, and the older one would truncate values of a column.
         """
         fields = self.schema.select(columns)
         newer = (schema for schema_id, schema in sorted(self.schemas.items()) if schema_id > self.schema.id)
@@ -136,7 +144,7 @@ class Plan:
         return tuple(found for split in self.splits for found in split.deletion_files if found is not None)
 
     def row_groups(self) -> RowGroupCounts:
-        """What the filter leaves of the row groups of those files, whose footers are read for it.
+        """Return the row groups that the filter keeps. Reads the footers of the files.
 
         Raises:
             CorruptionError: a file is missing or damaged.
@@ -150,9 +158,9 @@ class Plan:
             return row_group_counts(self.facts, self.splits, self.schemas, self.pruning)
 
     def file_notes(self) -> tuple[FileNote, ...]:
-        """What became of each file that partitions, buckets and statistics left to the indexes.
+        """Return a note on each file that partitions, buckets and statistics did not prune.
 
-        Indexes are read again for it. Raises ``OSError``.
+        Reads the indexes again. Raises ``OSError``.
         """
         if self.facts is None or self.snapshot is None:
             return ()
@@ -163,10 +171,10 @@ class Plan:
         return notes if self.fallback is None else (*notes, *self.fallback.file_notes())
 
     def explain(self, *, row_groups: bool = False, files: bool = False) -> str:
-        """What each stage of pruning kept and dropped.
+        """Return a text with what each stage of pruning kept and dropped.
 
-        With ``row_groups`` the last one too, for which the footers of all planned files are read. With ``files`` also
-        which index left out each file, or how many of its rows were selected, for which indexes are read again.
+        With ``row_groups``, include the row groups; this reads the footers of all planned files. With ``files``,
+        include which index excluded each file, or how many of its rows were selected; this reads the indexes again.
 
         Raises:
             CorruptionError: with ``row_groups``, a file is missing or damaged.

@@ -1,4 +1,4 @@
-"""The plan of a whole state compared with what the snapshot and the index manifest record of it."""
+"""Compares the plan of a whole state with the records in the snapshot and the index manifest."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from table_format.errors import BadEncoding
 from table_format.metastore.scan.file_plan import FilePlan
 from table_format.model.bucket_id import BucketId
 from table_format.model.manifest import ManifestEntry
+from table_format.model.schema import SCHEMA_VERSION_OF_0_7
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 from table_format.model.split import DeletionFile
 from table_format.table.facts import TableFacts
@@ -20,20 +21,21 @@ def check_whole_plan(
     found: FilePlan,
     deletion_files: Mapping[BucketId, Mapping[str, DeletionFile]],
 ) -> None:
-    """Compare a plan without filter, of all levels that are shown, with what is recorded elsewhere.
+    """Compare an unfiltered plan of all visible levels with the recorded counts and names.
 
-    Snapshots and index manifests have no checksum. One that is damaged may name the manifest list of another snapshot,
-    or deletion vectors of other files, so that the rows deleted in the true ones would come back. Level 0, which a
-    table that merges on write does not show, has no deletion vectors. Paimon 1.4 leaves the vector behind when it
-    rewrites a file of a primary-key table in place; what is no damage is what it can have left.
+    Snapshots and index manifests have no checksum. A damaged one may name the manifest list of another snapshot, or
+    deletion vectors of other files, so that deleted rows would come back. Row counts of tables from version 0.7 and
+    older are not compared, because version 0.4 counted wrongly. Level 0, which a merge-on-write table does not show,
+    has no deletion vectors. Paimon 1.4 leaves the vector behind when it rewrites a file of a primary key table in
+    place; such vectors are not damage.
 
     Raises:
-        BadEncoding: they contradict each other.
+        BadEncoding: the records contradict each other.
     """
     paths = facts.store.paths
     is_complete = not any(number for stage, number in asdict(found.counts).items() if "dropped" in stage)
     rows = sum(entry.file.row_count for entry in found.entries)
-    if is_complete and snapshot.total_record_count not in (None, rows):
+    if is_complete and snapshot.total_record_count not in (None, rows) and not _is_of_old_release(facts):
         message = (
             f"member 'totalRecordCount': expected {rows}, the rows of its files, found {snapshot.total_record_count}"
         )
@@ -44,6 +46,13 @@ def check_whole_plan(
         if not facts.schema.is_primary_key_table or _is_damage(facts, stray, found.entries):
             path = paths.manifest(snapshot.index_manifest or "")
             raise BadEncoding(path, f"it names a deletion vector of '{stray[-1]}', which is no file of its bucket")
+
+
+def _is_of_old_release(facts: TableFacts) -> bool:
+    """Return whether the table may have snapshots of version 0.4, which miscounted rows. Later snapshots build on
+    its counts.
+    """
+    return facts.schemas[min(facts.schemas)].version <= SCHEMA_VERSION_OF_0_7
 
 
 def _is_damage(facts: TableFacts, stray: tuple[bytes, int, str], live: Sequence[ManifestEntry]) -> bool:

@@ -1,4 +1,4 @@
-"""The last stage of pruning: which row groups of the planned files the filter leaves, by their footers.
+"""The last stage of pruning: which row groups of the planned files the filter keeps, by their footers.
 
 Planning reads no data file, so the caller asks for this explicitly.
 """
@@ -37,7 +37,7 @@ def row_group_counts(
 ) -> RowGroupCounts:
     """Read the footers of the files of some splits.
 
-    Of changes all row groups count as kept.
+    In plans of changes, all row groups count as kept.
 
     Raises:
         CorruptionError: a file is missing or damaged.

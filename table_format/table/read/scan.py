@@ -1,4 +1,4 @@
-"""Reading a table: which columns, which rows, of which snapshot; planned first, then read in any of several shapes."""
+"""The class ``Scan``: plans a read of some columns and rows of a snapshot, then returns the rows in several forms."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from table_format.errors import UnsupportedFeature
+from table_format.extras import require
 from table_format.kernels.first_rows import first_rows
 from table_format.metastore.references.expired_reads import retry_if_expired
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arguments import name_or_names
 from table_format.model.arrow_types import arrow_schema
-from table_format.model.predicate import Predicate
+from table_format.model.condition import Filter
 from table_format.model.row_order import RowLimit
 from table_format.model.schema import TableSchema
 from table_format.model.split import DataSplit
@@ -34,20 +36,26 @@ from table_format.table.read.state_plan import state_plan
 from table_format.table.read.time_travel import named_snapshot, starting_point
 from table_format.table.rows.arrow_rows import ArrowRows
 
+if TYPE_CHECKING:
+    import duckdb
+    import polars as pl
+
+    from table_format.table.read.scan_dataset import ScanDataset
+
 
 @dataclass(frozen=True)
 class Scan(ArrowRows):
-    """One reading of a table; nothing happens before it is planned or read, and it is planned once.
+    """One read of a table. It is lazy: nothing happens before it is planned or read. It is planned only once.
 
-    ``columns`` of ``None`` means all; ``filter`` is SQL text or a predicate. With ``levels`` only what lies on these
-    levels is read. ``min_level`` is the lowest level that is read, by default what readers of the table see: 0 shows
-    all that was committed, also where level 0 waits for a compaction. ``limit`` is how many rows are wanted, and in
-    which order.
+    ``columns`` of ``None`` means all. ``filter`` is SQL text, a condition or a predicate. With ``levels``, only these
+    levels are read. ``min_level`` is the lowest level to read, by default the one that readers of the table see; 0
+    reads all committed rows, even if level 0 still waits for a compaction. ``limit`` is the number of rows and their
+    order.
     """
 
     facts: TableFacts
     columns: tuple[str, ...] | None = None
-    filter: str | Predicate | None = None
+    filter: Filter | None = None
     levels: frozenset[int] | None = None
     min_level: int | None = None
     limit: RowLimit | None = None
@@ -57,28 +65,40 @@ class Scan(ArrowRows):
         return _make_plan(self)
 
     def plan(self) -> Plan:
-        """The splits to read; with a limit those that its rows are in, perhaps beside others.
+        """Return the splits to read. With a limit, these are the splits that may hold its rows.
 
-        The plan shows the columns of the scan, and after them those of ``order_by`` that it has not.
+        The plan has the columns of the scan, followed by missing columns of ``order_by``.
+
+        >>> plan = table.scan(filter="day = '2026-01-02'").plan()
+        >>> plan.snapshot.id, len(plan.splits), plan.row_count
+        (2, 1, 1)
 
         Raises:
-            NotFoundError: the snapshot or tag, or a column, does not exist; ``SnapshotExpired`` where it did.
+            NotFoundError: a snapshot, tag or column does not exist; ``SnapshotExpired`` if it has expired.
             InvalidFilter: the filter cannot be parsed or does not fit the columns.
-            UnsupportedFeature: the table has a feature without which its rows would be wrong.
-            SchemaChanged: the table was altered since it was opened, and its old schema would cut values.
-            TableNotFound, TableReplaced: it was dropped since it was opened.
+            UnsupportedFeature: the table has an unsupported feature that affects its rows.
+            SchemaChanged: the table has been altered since it was loaded, and its old schema would truncate values.
+            TableNotFound, TableReplaced: the table has been dropped since it was loaded.
         """
         return self._plan
 
     def read(self, split: DataSplit) -> Generator[pa.RecordBatch]:
-        """The rows of one split of the plan, with its columns; what ``limit`` cuts off is cut off by ``to_batches``."""
+        """Return the rows of one split of the plan, with the plan's columns. Only ``to_batches`` applies ``limit``.
+
+        >>> scan = table.scan(columns=["id"])
+        >>> [batch.num_rows for split in scan.plan().splits for batch in scan.read(split)]
+        [2, 1]
+        """
         return read_planned(self.facts, self._plan, split)
 
     def to_batches(self, *, threads: int | None = None) -> Generator[pa.RecordBatch]:
-        """The rows in batches, with bounded memory; in the order of the splits, or that of ``order_by``.
+        """Return the rows in batches, with bounded memory, in the order of the splits or of ``order_by``.
 
-        ``threads`` bounds how many splits are read side by side; 1 reads on the caller's thread. For ``order_by`` about
-        twice as many rows are held as ``limit`` says.
+        ``threads`` is the largest number of splits to read in parallel; 1 reads on the caller's thread. With
+        ``order_by``, about twice ``limit`` rows are held in memory.
+
+        >>> sum(batch.num_rows for batch in table.scan().to_batches())
+        3
         """
         batches = read_in_order(self._plan.splits, self.read, threads=threads)
         return batches if self.limit is None else self._first(batches, self.limit)
@@ -90,28 +110,88 @@ class Scan(ArrowRows):
                 yield batch.select(names)
 
     def to_reader(self, *, threads: int | None = None) -> pa.RecordBatchReader:
-        """The rows as an Arrow stream with its schema."""
+        """Return the rows as an Arrow stream with its schema.
+
+        >>> table.scan(columns=["id"]).to_reader().schema.names
+        ['id']
+        """
         return pa.RecordBatchReader.from_batches(self.schema, self.to_batches(threads=threads))
 
     def to_arrow(self, *, threads: int | None = None) -> pa.Table:
-        """All rows as one table."""
+        """Return all rows as one Arrow table.
+
+        >>> table.scan(columns=["id"], filter=col("amount") > 10).to_arrow().to_pylist()
+        [{'id': 2}, {'id': 3}]
+        """
         return pa.Table.from_batches(self.to_batches(threads=threads), schema=self.schema)
 
-    def aggregate(self, aggregates: Mapping[str, tuple[str, str]], *, group_by: str | None = None) -> Aggregates:
-        """Functions of the rows that the filter selects: of all, or of those with each value of ``group_by``.
+    def to_dataset(self) -> ScanDataset:
+        """Return the rows as an Arrow dataset. Engines push columns and filters down into it. The snapshot is chosen
+        now.
 
-        ``aggregates`` has a function (``count``, ``sum``, ``min`` or ``max``) and a column, by the name of the result;
-        ``("count", "*")`` counts rows. Any column of the table may be named, whatever the scan shows. Null is left
-        out, and the sum and the extremes of no value are ``None``. A sum is an ``int`` or a ``Decimal`` of any size.
+        Changes, scans with ``limit`` and tables with a fallback branch are planned now, without pushdown.
 
-        Files are not opened where their indexes have the result: see ``Aggregates.explain``.
-
-        >>> table.scan().aggregate({"total": ("sum", "price"), "n": ("count", "*")}, group_by="color")  # doctest: +SKIP
+        >>> table.scan().to_dataset().to_table(columns=["id"]).num_rows
+        3
 
         Raises:
-            InvalidInputError: a function that does not exist, or a name that is there twice.
+            NotFoundError, InvalidFilter, UnsupportedFeature: as for ``plan``.
+        """
+        # pyarrow.dataset takes longer to import than the rest of pyarrow, and few programs use it.
+        from table_format.table.read.scan_dataset import dataset_of_batches, dataset_of_state
+
+        is_state = startup_mode(self.facts.options.raw) is not StartupMode.INCREMENTAL
+        if is_state and self.limit is None and self.facts.options.scan.fallback_branch is None:
+            return dataset_of_state(self.facts, self.columns, self.filter, min_level=self.min_level, levels=self.levels)
+        return dataset_of_batches(self._fields, self.to_batches)
+
+    def to_polars_lazy(self) -> pl.LazyFrame:
+        """Return the rows as a polars LazyFrame. Columns and filters of a query are pushed down into the scan.
+
+        >>> import polars as pl
+        >>> table.scan().to_polars_lazy().filter(pl.col("id") < 3).select("amount").sum().collect().item()
+        30
+
+        Raises:
+            PackageMissing: polars is not installed.
+            NotFoundError, InvalidFilter, UnsupportedFeature: as for ``plan``.
+        """
+        require("polars")
+        from table_format.table.read.polars_source import lazy_frame  # as above
+
+        return lazy_frame(self.to_dataset())
+
+    def to_duckdb(self, connection: duckdb.DuckDBPyConnection | None = None) -> duckdb.DuckDBPyRelation:
+        """Return the rows as a DuckDB relation of a connection, by default DuckDB's default connection.
+
+        Columns and filters of a query are pushed down into the scan. The snapshot is chosen now; each query reads it
+        again.
+
+        >>> table.scan().to_duckdb().filter("id = 1").project("amount").fetchall()
+        [(10,)]
+
+        Raises:
+            PackageMissing: duckdb is not installed.
+            NotFoundError, InvalidFilter, UnsupportedFeature: as for ``plan``.
+        """
+        return (connection or require("duckdb")).from_arrow(self.to_dataset())
+
+    def aggregate(self, aggregates: Mapping[str, tuple[str, str]], *, group_by: str | None = None) -> Aggregates:
+        """Aggregate the rows that the filter selects: all together, or by the values of ``group_by``.
+
+        ``aggregates`` maps each result name to a function (``count``, ``sum``, ``min`` or ``max``) and a column;
+        ``("count", "*")`` counts rows. You can name any column of the table, even if the scan does not select it.
+        Nulls are ignored; ``sum``, ``min`` and ``max`` of no values are ``None``. A sum is an ``int`` or a
+        ``Decimal`` of any size. Files whose indexes have the result are not opened: see ``Aggregates.explain``.
+
+        >>> found = table.scan().aggregate({"total": ("sum", "amount"), "n": ("count", "*")}, group_by="state")
+        >>> sorted((row["state"], row["total"], row["n"]) for row in found.rows)
+        [('new', 40, 2), ('paid', 20, 1)]
+
+        Raises:
+            InvalidInputError: a function does not exist, or a name is used twice.
             ColumnNotFound: a column does not exist.
-            UnsupportedFeature: the type of a column does not have the function, or the scan has a limit.
+            UnsupportedFeature: the function does not support the type of a column, or the scan has a limit.
             CorruptionError: a file that had to be read is missing or damaged.
         """
         return aggregated(self.facts, *self.aggregation(aggregates, group_by=group_by))
@@ -119,7 +199,12 @@ class Scan(ArrowRows):
     def aggregation(
         self, aggregates: Mapping[str, tuple[str, str]], *, group_by: str | None = None
     ) -> tuple[Plan, Aggregation]:
-        """The plan of an aggregation, which shows the columns it reads, and the aggregation; errors as above."""
+        """Return the aggregation and its plan, which has the columns that it reads; raises the errors of ``aggregate``.
+
+        >>> plan, aggregation = table.scan().aggregation({"total": ("sum", "amount")})
+        >>> [field.name for field in plan.fields]
+        ['amount']
+        """
         if self.limit is not None:
             feature = "an aggregate of a scan with limit="
             raise UnsupportedFeature(feature)
@@ -128,7 +213,11 @@ class Scan(ArrowRows):
         return self._plan.showing(aggregation.columns or _one_column(schema)), aggregation
 
     def count(self) -> int:
-        """The number of rows that the filter selects; errors as for ``aggregate``."""
+        """Return the number of rows that the filter selects; raises the errors of ``aggregate``.
+
+        >>> table.scan(filter="state = 'new'").count()
+        2
+        """
         return row_count(self.aggregate(ROW_COUNT))
 
     @property
@@ -152,7 +241,7 @@ def _make_plan(scan: Scan) -> Plan:
         hidden = dict.fromkeys(ordered.column for ordered in limit.order if ordered.column not in columns)
         columns = (*columns, *hidden)
     whole = replace(scan, columns=columns, limit=None)
-    # A snapshot that is expired before the indexes were read is planned again, as before.
+    # If the snapshot expires before the indexes are read, plan again.
     return retry_if_expired(lambda: limited(facts, _whole_plan(whole), limit))
 
 
@@ -165,7 +254,7 @@ def _whole_plan(scan: Scan) -> Plan:
             feature = "changes of a read-optimized table"
             raise UnsupportedFeature(feature)
         return incremental_plan(facts, scan.columns, scan.filter)
-    # A snapshot that is expired while it is planned is gone; the latest of that moment is not.
+    # A snapshot that expires during planning is gone; the latest snapshot is not.
     return retry_if_expired(
         lambda: with_fallback(
             facts,
@@ -177,7 +266,7 @@ def _whole_plan(scan: Scan) -> Plan:
 
 
 def shown_schema(facts: TableFacts) -> TableSchema:
-    """The schema a scan shows rows in: that of the snapshot it travels to, or the table's."""
+    """Return the schema of the rows: that of the time-travel snapshot, or that of the table."""
     if startup_mode(facts.options.raw) is StartupMode.INCREMENTAL:
         return facts.schema
     named = named_snapshot(facts.options.scan, facts)
@@ -185,10 +274,10 @@ def shown_schema(facts: TableFacts) -> TableSchema:
 
 
 def columns_argument(columns: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Column names as given by a caller; a single text is one name."""
+    """Return column names from an argument; a single text is one name."""
     return None if columns is None else name_or_names(columns, "columns")
 
 
 def _one_column(schema: TableSchema) -> tuple[str, ...]:
-    """A column to count rows by: one of the key, which is read in any case where rows are merged."""
+    """Return a column for counting rows: one of the key, which merging reads anyway."""
     return (schema.primary_keys or schema.field_names)[:1]

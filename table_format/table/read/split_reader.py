@@ -1,7 +1,7 @@
-"""Rows of splits: what a task of an engine runs, and how splits are read side by side in one process.
+"""Reads the rows of splits, in the task of an engine or in parallel within one process.
 
-A split is read from picklable facts only. Side by side, each split decodes on a thread of its own (Arrow leaves the
-interpreter alone while it does) into a short queue; the rows come out in the order of the splits.
+A split is read from picklable facts only. In parallel, a thread decodes each split into a short queue (Arrow releases
+the GIL), and rows are returned in the order of the splits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from table_format.pruning.pruning import Pruning
 from table_format.table.read.changelog_rows import read_rows
 
 MAX_THREADS: Final = 8
-"""Splits read side by side at most: each holds a few decoded batches."""
+"""Splits read in parallel at most. Each holds a few decoded batches."""
 
 _BATCHES_AHEAD: Final = 4
 _PATIENCE_SECONDS: Final = 0.01
@@ -46,10 +46,10 @@ def read_split(
     *,
     rewriting: bool = False,
 ) -> Generator[pa.RecordBatch]:
-    """The rows of a split that the filter selects, with exactly ``fields``.
+    """Return the rows of a split that the filter selects, with exactly ``fields``.
 
-    ``schemas`` holds, by id, the schemas its files were written with; ``read_schema`` is the one rows are shown in.
-    With ``rewriting`` the rows are written back.
+    ``schemas`` holds, by id, the schemas of its files. ``read_schema`` is the schema of the result. Set ``rewriting``
+    if the rows are written back.
 
     Raises:
         CorruptionError: a file is missing or damaged.
@@ -112,7 +112,7 @@ def read_in_order(
 
 
 class _Ahead:
-    """A stream that is decoded on a thread, a few batches ahead of the one that takes them."""
+    """A stream that a thread decodes a few batches ahead of its consumer."""
 
     def __init__(self, stream: Generator[pa.RecordBatch], pool: ThreadPoolExecutor) -> None:
         self._stream = stream
@@ -121,13 +121,13 @@ class _Ahead:
         self._work = pool.submit(self._fill)
 
     def rows(self) -> Iterator[pa.RecordBatch]:
-        """The batches; what the stream raised is raised here."""
+        """Yield the batches. Errors of the stream are raised here."""
         while (batch := self._decoded.get()) is not None:
             yield batch
         self._work.result()
 
     def stop(self) -> None:
-        """Let the thread end: it may wait for room in the queue, or for the disk."""
+        """Stop the thread, which may be waiting for room in the queue or for the disk."""
         self._stopped.set()
         while not self._work.done():
             with suppress(Empty):

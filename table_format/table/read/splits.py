@@ -1,7 +1,7 @@
-"""Live files become splits (format chapter 06, section 8; Java ``MergeTreeSplitGenerator``).
+"""Divides live files into splits (format chapter 06, section 8; Java ``MergeTreeSplitGenerator``).
 
-Files whose keys overlap stay together; apart from that a bucket is cut so that a split has about the target size, where
-each file counts at least the cost of opening it. The order is by partition, bucket, and key or age.
+Files with overlapping keys stay together. Otherwise a bucket is divided into splits of about the target size; each
+file counts at least the cost of opening it. Splits are ordered by partition, bucket, and key or age.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DeletionFiles: TypeAlias = Mapping[BucketId, Mapping[str, DeletionFile]]
 """Deletion files by partition and bucket, and there by data file."""
 
 _Piece: TypeAlias = tuple[tuple[DataFileMeta, ...], bool]
-"""Files of one split, and whether their rows are final as they are stored."""
+"""The files of one split, and whether their rows need no merge."""
 
 
 def make_splits(
@@ -47,11 +47,11 @@ def make_splits(
     deletion_files: DeletionFiles | None = None,
     selections: Mapping[str, FrozenBitMap] | None = None,
 ) -> tuple[DataSplit, ...]:
-    """Cut live files into splits, buckets in ascending order of serialised partition and bucket.
+    """Divide live files into splits, ordered by serialized partition and bucket.
 
-    ``may_match`` is whether a file of a primary-key table may hold a stored row that the filter selects; ``pruning``
-    decides which files are left out because of it. ``deletion_files`` go with their files, and so do ``selections``,
-    which are positions of rows by file name, where rows are read as they are stored.
+    ``may_match`` says whether a file of a primary key table may hold a stored row that the filter selects;
+    ``pruning`` decides which files are left out because of it. ``deletion_files`` are added to their files.
+    ``selections``, which are positions of rows by file name, are added where rows need no merge.
     """
     rules = pruning or _no_filter(schema)
     splits: list[DataSplit] = []
@@ -108,8 +108,9 @@ def _selections_of(
 
 
 def _raw_pieces(files: Sequence[DataFileMeta], options: ScanOptions) -> Iterator[tuple[DataFileMeta, ...]]:
-    # Rows of an append table are read in the order they were written in.
-    in_order = sorted(files, key=lambda file: (file.min_sequence_number, file.creation_time or 0))
+    # Rows of an append table are read in the order in which they were written. Files with equal sequence numbers keep
+    # the order of their manifests. Creation times do not help, since tasks write files in parallel.
+    in_order = sorted(files, key=lambda file: file.min_sequence_number)
     for group in pack(in_order, lambda file: file.file_size, options):
         yield tuple(group)
 

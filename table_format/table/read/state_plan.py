@@ -1,4 +1,4 @@
-"""The plan of one state of a table, from its snapshot to the splits of the files that pruning leaves."""
+"""Plans one state of a table, from its snapshot to the splits of the files that pruning keeps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
 from table_format.metastore.schema.table_identity import require_same_table
-from table_format.model.predicate import Predicate, columns_of
+from table_format.model.condition import Filter
+from table_format.model.predicate import columns_of
 from table_format.pruning.pruning import Pruning
 from table_format.pruning.read_kind import ReadKind
 from table_format.table.facts import TableFacts
@@ -29,19 +30,19 @@ def state_plan(
     facts: TableFacts,
     start: Starting,
     columns: Sequence[str] | None,
-    filter: str | Predicate | None,
+    filter: Filter | None,
     *,
     min_level: int | None = None,
     levels: frozenset[int] | None = None,
 ) -> Plan:
-    """The splits of one state of the table as a batch sees it, or of what of it lies on ``min_level`` and above.
+    """Plan one state of the table for a batch read, or only the levels from ``min_level`` up.
 
-    With ``levels`` only what lies on these levels.
+    With ``levels``, plan only these levels.
 
     Raises:
-        SnapshotExpired: the snapshot was expired meanwhile.
-        UnsupportedFeature: the state has a feature without which its rows would be wrong.
-        SchemaChanged: files were written under a newer schema, and the older one would cut their values.
+        SnapshotExpired: the snapshot has expired in the meantime.
+        UnsupportedFeature: the state has an unsupported feature that affects its rows.
+        SchemaChanged: files have a newer schema, and the older one would truncate values.
     """
     with explaining_expiry(facts.store, *(() if start.snapshot is None else (start.snapshot.id,))):
         return _state_plan(facts, start, columns, filter, min_level=min_level, levels=levels)
@@ -51,7 +52,7 @@ def _state_plan(
     facts: TableFacts,
     start: Starting,
     columns: Sequence[str] | None,
-    filter: str | Predicate | None,
+    filter: Filter | None,
     *,
     min_level: int | None,
     levels: frozenset[int] | None,

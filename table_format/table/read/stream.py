@@ -1,8 +1,8 @@
-"""Reading a table as it grows: a state first, if the start mode has one, then what one snapshot after another changed.
+"""Streaming reads: first a state, if the start mode has one, then the changes of one snapshot after another.
 
-Java ``DataTableStreamScan`` with its starting and follow-up scanners. Changes are changelog files where the table has a
-``changelog-producer``, else what commits with new rows wrote; compaction changes nothing, and overwrites are shown only
-when the table's options say so. Rows are shown in the schema the table was opened with.
+Java ``DataTableStreamScan`` with its starting and follow-up scanners. Changes are changelog files if the table has a
+``changelog-producer``, otherwise the files of commits with new rows. Compactions change nothing, and overwrites are
+shown only if the table options say so. Rows have the schema with which the table was loaded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from table_format.metastore.references.expired_reads import explaining_expiry, r
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.metastore.snapshot.changelog_store import ChangeHistory
 from table_format.model.arguments import optional_whole_number
-from table_format.model.predicate import Predicate
+from table_format.model.condition import Filter
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 from table_format.model.split import DataSplit
@@ -32,7 +32,7 @@ from table_format.table.read.changelog_rows import read_changes
 from table_format.table.read.plan import Plan
 from table_format.table.read.state_plan import state_plan
 from table_format.table.read.stream_plans import first_plan, plan_of_changes
-from table_format.table.read.stream_start import not_before_earliest, starting_id, starting_state, stream_mode
+from table_format.table.read.stream_start import not_before_earliest, starting_id, starting_state, state_of, stream_mode
 from table_format.table.read.time_travel import Starting
 from table_format.table.rows.row_kinds import kind_texts, row_kind_schema
 
@@ -41,15 +41,20 @@ _AT_LEAST_ONCE: Final = "at-least-once"
 
 
 class StreamScan:
-    """One reader's way through the changes of a table; it is used by one thread.
+    """A stream of the changes of a table. Use it from one thread.
 
-    The position is the id of the next snapshot to look at. It moves when a plan is given out. When a reader has dealt
-    with a plan it calls ``acknowledge``, which records the progress of a consumer.
+    The position is the id of the next snapshot to read. It advances when a plan is returned. After processing a plan,
+    a reader calls ``acknowledge``, which records the progress of a consumer.
+
+    >>> stream = table.stream()
+    >>> stream.to_arrow(stream.next_plan()).num_rows, stream.checkpoint(), stream.next_plan()
+    (3, 3, None)
+    >>> [snapshot] = table.append(pa.table({"id": [4], "day": ["2026-01-02"], "state": ["new"], "amount": [40]}))
+    >>> stream.to_arrow(stream.next_plan()).select(["rowkind", "id"]).to_pylist()
+    [{'rowkind': '+I', 'id': 4}]
     """
 
-    def __init__(
-        self, facts: TableFacts, columns: Sequence[str] | None = None, filter: str | Predicate | None = None
-    ) -> None:
+    def __init__(self, facts: TableFacts, columns: Sequence[str] | None = None, filter: Filter | None = None) -> None:
         facts.require(Operation.READ)
         self.facts = facts
         self.columns = columns
@@ -57,7 +62,7 @@ class StreamScan:
         self.watermark: int | None = None
         """The watermark of the snapshot of the last plan, if it has one."""
         self.is_finished = False
-        """Whether the stream has come to its end, which only ``scan.bounded.watermark`` gives it."""
+        """Whether the stream has ended. Only streams with ``scan.bounded.watermark`` end."""
         self._mode = stream_mode(facts)
         self._latest_at_start = facts.snapshots.latest_id() if self._mode is StartupMode.LATEST else None
         self._next: int | None = None
@@ -66,45 +71,46 @@ class StreamScan:
 
     @property
     def schema(self) -> pa.Schema:
-        """The Arrow schema of the rows: ``rowkind``, then the columns asked for."""
+        """The Arrow schema of the rows: ``rowkind``, then the selected columns."""
         return row_kind_schema(self._empty.fields)
 
     def next_plan(self) -> Plan | None:
-        """The next splits to read; ``None`` when there is nothing new, or no more at all (``is_finished``).
+        """Return the next splits to read; ``None`` if there is nothing new, or if the stream has ended
+        (``is_finished``).
 
         Raises:
-            SnapshotExpired: changes have been expired before they were read; the message says how to go on.
-            SnapshotNotFound: the table was made anew or rolled back to before the position.
+            SnapshotExpired: changes expired before they were read; the message says how to continue.
+            SnapshotNotFound: the table was created again, or rolled back to a snapshot before the position.
             UnsupportedFeature: the table has a feature without which its rows would be wrong.
-            SchemaChanged: the table was altered since it was opened, and its old schema would cut values. The position
-                stays: open the table again, and go on at the ``checkpoint`` of this stream.
-            TableNotFound, TableReplaced: it was dropped since it was opened.
+            SchemaChanged: the table has been altered since it was loaded, and its old schema would truncate values.
+                The position stays: load the table again, and continue at the ``checkpoint`` of this stream.
+            TableNotFound, TableReplaced: the table has been dropped since it was loaded.
         """
         require_same_table(self.facts.store)
         if self.facts.options.stream.consumer_mode == _AT_LEAST_ONCE:
-            self._record(self._next)  # who asks for more is done with what it had
+            self._record(self._next)  # asking for the next plan acknowledges the previous one
         if self.is_finished:
             return None
         before = self._next, self.watermark
         try:
             return self._plan_at_position()
-        except BaseException:  # an interrupt as well: a plan that nobody got is planned again
+        except BaseException:  # also after an interrupt: a plan that was not returned is planned again
             self._next, self.watermark = before
             self.is_finished = False
             raise
 
     def _plan_at_position(self) -> Plan | None:
         if self._next is None:
-            plan = self._start()
+            plan = self.begin()
             if plan is not None and len(plan):
                 return plan
         return None if self._next is None else self._follow(self._next)
 
     def read(self, split: DataSplit) -> Generator[pa.RecordBatch]:
-        """The rows of one split of a plan, with the column ``rowkind`` (``+I``, ``-U``, ``+U``, ``-D``) in front.
+        """Return the rows of one split of a plan. The first column is ``rowkind`` (``+I``, ``-U``, ``+U``, ``-D``).
 
         Raises:
-            SnapshotExpired: the files were expired since they were planned.
+            SnapshotExpired: the files have expired since they were planned.
         """
         schemas = self._schemas_of(split)
         store, options, schema = self.facts.store, self.facts.options, self.facts.schema
@@ -113,33 +119,33 @@ class StreamScan:
             yield kind_texts(batch, fields)
 
     def to_arrow(self, plan: Plan) -> pa.Table:
-        """All rows of a plan."""
+        """Return all rows of a plan."""
         return pa.Table.from_batches((batch for split in plan for batch in self.read(split)), schema=self.schema)
 
     # --- position ---------------------------------------------------------------------------------------------------
 
     def checkpoint(self) -> int | None:
-        """The id of the snapshot the next plan begins to look at; ``None`` before the first plan."""
+        """Return the id of the snapshot at which the next plan begins; ``None`` before the first plan."""
         return self._next
 
     def restore(self, next_snapshot_id: int | None) -> None:
-        """Go on at a checkpoint; ``None`` starts anew.
+        """Continue at a checkpoint; ``None`` restarts the stream.
 
         Raises:
             InvalidInputError: no snapshot can have that id.
         """
         next_snapshot_id = optional_whole_number(next_snapshot_id, "next_snapshot_id")
         if next_snapshot_id is not None and next_snapshot_id < FIRST_SNAPSHOT_ID:
-            message = f"{next_snapshot_id} is no checkpoint: snapshot ids begin with {FIRST_SNAPSHOT_ID}"
+            message = f"{next_snapshot_id} is not a checkpoint: snapshot ids begin with {FIRST_SNAPSHOT_ID}"
             raise InvalidInputError(message)
         self._next = next_snapshot_id
         self.is_finished = False
 
     def acknowledge(self, next_snapshot_id: int | None = None) -> None:
-        """Say that everything before a checkpoint (the present one without) has been dealt with.
+        """Record that everything before a checkpoint (by default the current one) has been processed.
 
-        With a ``consumer-id`` that is recorded in the table: a new stream of the consumer goes on there, and expiry
-        keeps what comes after. Without one nothing happens.
+        With a ``consumer-id``, the position is stored in the table: a new stream of the consumer continues there, and
+        expiry keeps later snapshots. Without one, this does nothing.
 
         Raises:
             OSError: the store failed.
@@ -153,8 +159,13 @@ class StreamScan:
 
     # --- the first plan ---------------------------------------------------------------------------------------------
 
-    def _start(self) -> Plan | None:
-        """Take the position the options name; the state to begin with, if they name one."""
+    def begin(self) -> Plan | None:
+        """Move to the start position of the options or of the consumer. Return the plan of the initial state, if
+        there is one.
+
+        ``next_plan`` calls this when needed. If the table has no snapshot to begin with, there is still no position
+        and no plan.
+        """
         options = self.facts.options
         consumer = options.stream.consumer_id
         if consumer is not None and not options.stream.ignore_progress:
@@ -167,13 +178,24 @@ class StreamScan:
             return None
         return retry_if_expired(lambda: self._state(starting_state(self.facts, self._mode)))
 
+    def begin_with_state(self, snapshot_id: int) -> Plan:
+        """Plan again the initial state of an earlier stream with these options, and continue after it.
+
+        Raises:
+            SnapshotExpired, SnapshotNotFound: the snapshot no longer exists.
+        """
+        snapshot = self.facts.snapshots.load(snapshot_id)
+        return self._plan_of_state(state_of(self.facts, self._mode, snapshot), snapshot)
+
     def _state(self, start: Starting | int | None) -> Plan | None:
         if isinstance(start, int):
             self._next = start
             return None
         if start is None or start.snapshot is None:
             return None
-        snapshot = start.snapshot
+        return self._plan_of_state(start, start.snapshot)
+
+    def _plan_of_state(self, start: Starting, snapshot: Snapshot) -> Plan:
         plan = self._guarded(snapshot, partial(first_plan, self.facts, start, self.columns, self.filter))
         self._next = snapshot.id + 1
         self.watermark = snapshot.watermark
@@ -203,23 +225,23 @@ class StreamScan:
             return plan()
 
     def _missing(self, next_id: int) -> Snapshot | None:
-        """Why there are no changes of that id: they are to come, or the error that says that they are gone."""
+        """Return ``None`` if the changes do not exist yet, or the error if they no longer exist."""
         latest = self.facts.snapshots.latest_id()
         if latest is None or next_id > latest:
             if next_id > (latest or 0) + 1:
                 message = (
-                    f"{self.facts.name}: the stream has come to snapshot {next_id} and the latest is {latest}; the "
-                    f"table was made anew or rolled back. Start the stream anew"
+                    f"{self.facts.name}: the stream is at snapshot {next_id}, but the latest is {latest}; the "
+                    "table was created again or rolled back. Restart the stream"
                 )
                 raise SnapshotNotFound(message)
             return None
-        found = self._changes.find(next_id)  # it may have come meanwhile
+        found = self._changes.find(next_id)  # it may exist by now
         if found is None:
             earliest = self._changes.earliest_id()
             message = (
-                f"{self.facts.name}: the changes of snapshot {next_id} were expired before they were read; those of "
-                f"{earliest} to {latest} are there. Start the stream anew, or go on with restore({earliest}). To keep "
-                f"what a stream has still to read give it a {CONSUMER_ID.key}, or retain snapshots longer "
+                f"{self.facts.name}: the changes of snapshot {next_id} expired before they were read; those of "
+                f"{earliest} to {latest} exist. Restart the stream, or continue with restore({earliest}). To keep "
+                f"unread changes, set a {CONSUMER_ID.key} for the stream, or retain snapshots longer "
                 f"(snapshot.time-retained, snapshot.num-retained.max)"
             )
             raise SnapshotExpired(message)

@@ -1,4 +1,4 @@
-"""What a stream plans: the state it begins with, and then the changes of one snapshot after another."""
+"""The plans of a stream: its initial state, then the changes of one snapshot after another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from table_format.formats.newer_schemas import refuse_newer
 from table_format.io.paths import POSTPONE_BUCKET
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
-from table_format.model.predicate import Predicate
+from table_format.model.condition import Filter
 from table_format.model.snapshot import CommitKind, Snapshot
 from table_format.options.bucket_mode import Postponed
 from table_format.options.stream import ChangelogProducer
@@ -21,10 +21,8 @@ from table_format.table.read.state_plan import state_plan
 from table_format.table.read.time_travel import Starting
 
 
-def first_plan(
-    facts: TableFacts, start: Starting, columns: Sequence[str] | None, filter: str | Predicate | None
-) -> Plan:
-    """The state a stream begins with: all rows that no later plan of changes shows."""
+def first_plan(facts: TableFacts, start: Starting, columns: Sequence[str] | None, filter: Filter | None) -> Plan:
+    """Plan the initial state of a stream: all rows that no later plan of changes shows."""
     plan = state_plan(facts, start, columns, filter, min_level=_first_level(facts))
     if not isinstance(facts.bucket_mode, Postponed) or changes_mode(facts) == CHANGELOG:
         return plan
@@ -32,7 +30,7 @@ def first_plan(
 
 
 def _first_level(facts: TableFacts) -> int:
-    """The lowest level of the state; the compaction that moves up what lies below writes a changelog of it."""
+    """Return the lowest level of the state. The compaction of lower levels writes a changelog of their rows."""
     match facts.options.stream.changelog_producer:
         case ChangelogProducer.LOOKUP:
             return 1
@@ -60,9 +58,9 @@ def _with_postponed(facts: TableFacts, plan: Plan) -> Plan:
 
 
 def plan_of_changes(
-    facts: TableFacts, snapshot: Snapshot, columns: Sequence[str] | None, filter: str | Predicate | None
+    facts: TableFacts, snapshot: Snapshot, columns: Sequence[str] | None, filter: Filter | None
 ) -> Plan | None:
-    """The changes of one snapshot; ``None`` when a stream shows none of it."""
+    """Plan the changes of one snapshot; ``None`` if a stream does not show it."""
     options = facts.options.stream
     is_keyed = facts.schema.is_primary_key_table
     mode = changes_mode(facts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from table_format.errors import InvalidOption
 from table_format.metastore.snapshot.changelog_store import ChangeHistory
-from table_format.model.snapshot import FIRST_SNAPSHOT_ID
+from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 from table_format.options.scan import MODE, TAG_NAME, VERSION, WATERMARK
 from table_format.options.startup import StartupMode, startup_mode
 from table_format.options.stream import APPEND_OVERWRITE, CHANGELOG_PRODUCER, OVERWRITE, ChangelogProducer
@@ -13,10 +13,10 @@ from table_format.table.read.time_travel import Starting, epoch_ms, first_commit
 
 
 def stream_mode(facts: TableFacts) -> StartupMode:
-    """The start mode that the options name.
+    """Return the start mode that the options name.
 
     Raises:
-        InvalidOption: a stream cannot start so.
+        InvalidOption: a stream cannot start that way.
     """
     mode = startup_mode(facts.options.raw)
     scan, stream = facts.options.scan, facts.options.stream
@@ -31,15 +31,15 @@ def stream_mode(facts: TableFacts) -> StartupMode:
         message = f"has no effect without a primary key; {APPEND_OVERWRITE.key} is the option of append tables"
         raise InvalidOption(OVERWRITE.key, message)
     if stream.overwrite and stream.changelog_producer in (ChangelogProducer.LOOKUP, ChangelogProducer.FULL_COMPACTION):
-        message = f"the changelog of {CHANGELOG_PRODUCER.key}={stream.changelog_producer} has the same changes again"
+        message = f"the changelog of {CHANGELOG_PRODUCER.key}={stream.changelog_producer} already has these changes"
         raise InvalidOption(OVERWRITE.key, message)
     return mode
 
 
 def starting_id(facts: TableFacts, changes: ChangeHistory, mode: StartupMode, latest_id: int | None) -> int | None:
-    """The snapshot whose changes a stream begins with, in a mode without a state; ``None`` when there is none yet.
+    """Return the first snapshot of a stream in a mode without an initial state; ``None`` if there is none yet.
 
-    ``latest_id`` is the snapshot that was the latest when the stream was opened.
+    ``latest_id`` was the latest snapshot when the stream was opened.
     """
     scan = facts.options.scan
     match mode:
@@ -53,9 +53,8 @@ def starting_id(facts: TableFacts, changes: ChangeHistory, mode: StartupMode, la
 
 
 def starting_state(facts: TableFacts, mode: StartupMode) -> Starting | int | None:
-    """The state a stream begins with, or the snapshot whose changes it begins with.
-
-    ``None`` when there is no snapshot yet.
+    """Return the initial state of a stream, or the snapshot with its first changes; ``None`` if there is no snapshot
+    yet.
     """
     snapshots, scan = facts.snapshots, facts.options.scan
     if mode is StartupMode.COMPACTED_FULL:
@@ -64,18 +63,27 @@ def starting_state(facts: TableFacts, mode: StartupMode) -> Starting | int | Non
         earliest = snapshots.earliest_id()
         wanted = None if earliest is None else snapshots.load(max(scan.snapshot_id or 0, earliest))
         return Starting(wanted, facts.schema)
-    if mode is StartupMode.FROM_FILE_CREATION_TIME:
-        return Starting(snapshots.latest(), facts.schema, scan.file_creation_time_ms)
     if mode is StartupMode.FROM_CREATION_TIMESTAMP and scan.creation_time_ms is not None:
         first = first_committed_since(facts, scan.creation_time_ms)
         if first is not None:
             return first.id
-        return Starting(snapshots.latest(), facts.schema, scan.creation_time_ms)
-    return Starting(snapshots.latest(), facts.schema)
+    return state_of(facts, mode, snapshots.latest())
+
+
+def state_of(facts: TableFacts, mode: StartupMode, snapshot: Snapshot | None) -> Starting:
+    """The state of a snapshot as a stream of that mode begins with it."""
+    match mode:
+        case StartupMode.FROM_FILE_CREATION_TIME:
+            since_ms = facts.options.scan.file_creation_time_ms
+        case StartupMode.FROM_CREATION_TIMESTAMP:
+            since_ms = facts.options.scan.creation_time_ms
+        case _:
+            since_ms = None
+    return Starting(snapshot, facts.schema, since_ms)
 
 
 def not_before_earliest(changes: ChangeHistory, snapshot_id: int) -> int | None:
-    """The snapshot, or the earliest one whose changes remain where that is later; ``None`` when there is none."""
+    """Return the snapshot or, if later, the earliest one whose changes remain; ``None`` if there is none."""
     earliest = changes.earliest_id()
     return None if earliest is None else max(snapshot_id, earliest)
 
@@ -84,7 +92,7 @@ def _first_since(facts: TableFacts, changes: ChangeHistory, time_ms: int) -> int
     latest, earliest = facts.snapshots.latest_id(), changes.earliest_id()
     if latest is None or earliest is None:
         return None
-    # Times ascend with ids; the first that is late enough may be the one to come.
+    # Times increase with ids; the first one that is late enough may not exist yet.
     low, high = earliest, latest + 1
     while low < high:
         middle = (low + high) // 2

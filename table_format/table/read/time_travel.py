@@ -1,7 +1,7 @@
 """Which snapshot a scan reads, and in which schema (format chapter 13, "Scan"; Java ``TimeTravelUtil``).
 
-Without a starting point the latest snapshot is read in the latest schema; a snapshot that is named is read in its own.
-A mode that looks for a snapshot, such as the last compacted one, shows it in the latest schema.
+Without a starting point, the latest snapshot is read with the latest schema. A named snapshot is read with its own
+schema. A mode that searches for a snapshot, such as the last compacted one, uses the latest schema.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _LOCAL_EPOCH: Final = datetime(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Starting:
-    """The snapshot to read, none for a table without any, and the schema to show its rows in.
+    """The snapshot to read (``None`` if the table has none), and the schema of the result.
 
-    Of its files only those made at or after ``files_since_ms`` are read.
+    Only files created at or after ``files_since_ms`` are read.
     """
 
     snapshot: Snapshot | None
@@ -40,7 +40,7 @@ class Starting:
     files_since_ms: int | None = None
 
     def is_wanted(self, file: DataFileMeta) -> bool:
-        """Whether a file was made late enough; one that does not say when it was made may have been."""
+        """Return whether a file was created late enough. A file without a creation time counts as late enough."""
         if self.files_since_ms is None or file.creation_time is None:
             return True
         local = _LOCAL_EPOCH + timedelta(milliseconds=file.creation_time)
@@ -48,10 +48,10 @@ class Starting:
 
 
 def starting_point(facts: TableFacts) -> Starting:
-    """What the scan options name.
+    """Return the starting point that the scan options name.
 
     Raises:
-        SnapshotNotFound: there is no such snapshot, or none that early.
+        SnapshotNotFound: the snapshot does not exist, or there is none that early.
         SnapshotExpired: the snapshot has been expired.
         TagNotFound: there is no such tag.
         InvalidOption: the options contradict each other.
@@ -74,9 +74,9 @@ def starting_point(facts: TableFacts) -> Starting:
 
 
 def last_compacted(facts: TableFacts) -> Snapshot | None:
-    """The last retained snapshot that a compaction made, or the latest when there is none.
+    """Return the last retained snapshot of a compaction, or the latest one if there is none.
 
-    With ``full-compaction.delta-commits`` it must be one of a full compaction, which its commit identifier tells.
+    With ``full-compaction.delta-commits``, it must be a full compaction, which its commit identifier shows.
     """
     commits = FULL_COMPACTION_DELTA_COMMITS.read(facts.options.raw)
     if facts.options.stream.changelog_producer is ChangelogProducer.FULL_COMPACTION:
@@ -92,21 +92,21 @@ def last_compacted(facts: TableFacts) -> Snapshot | None:
 
 
 def first_committed_since(facts: TableFacts, time_ms: int) -> Snapshot | None:
-    """The first snapshot committed at or after a time, when the one before it is known to be earlier."""
+    """Return the first snapshot committed at or after a time, if the one before it is known to be earlier."""
     before = facts.snapshots.before(time_ms)
     return None if before is None else facts.snapshots.find(before.id + 1)
 
 
 def of_watermark(facts: TableFacts, watermark: int) -> Snapshot:
-    """The first snapshot whose watermark is at least this.
+    """Return the first snapshot whose watermark is at least this.
 
     Raises:
-        SnapshotNotFound: no retained snapshot has come that far.
+        SnapshotNotFound: no retained snapshot has such a watermark.
     """
     highest = None
     for snapshot_id in facts.snapshots.ids():
         snapshot = facts.snapshots.find(snapshot_id)
-        # Engines without watermarks write the smallest number there is.
+        # Engines without watermarks write the smallest possible number.
         if snapshot is None or snapshot.watermark is None or snapshot.watermark == NO_WATERMARK:
             continue
         if snapshot.watermark >= watermark:
@@ -117,7 +117,7 @@ def of_watermark(facts: TableFacts, watermark: int) -> Snapshot:
 
 
 def named_snapshot(scan: ScanOptions, facts: TableFacts) -> Snapshot | None:
-    """The one snapshot the scan options travel to; ``None`` when they name none."""
+    """Return the time-travel snapshot of the scan options; ``None`` if they name none."""
     if scan.snapshot_id is not None:
         return facts.snapshots.load(scan.snapshot_id)
     if scan.tag_name is not None:
@@ -147,14 +147,14 @@ def _version(version: str, facts: TableFacts) -> Snapshot:
 
 
 def epoch_ms(key: str, text: str) -> int:
-    """The instant of a local date and time, in milliseconds since the epoch.
+    """Return a local date and time in milliseconds since 1970.
 
     Raises:
-        InvalidOption: the text is none; names the option ``key``.
+        InvalidOption: the text is not a date and time; names the option ``key``.
     """
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise InvalidOption(key, f"{text!r} is no date and time such as '2026-01-31 12:00:00'") from error
+        raise InvalidOption(key, f"{text!r} is not a date and time such as '2026-01-31 12:00:00'") from error
     # Without zone it is the local time of the machine, as in the reference.
     return int(moment.timestamp() * 1000)

@@ -1,1 +1,1 @@
-"""Rows as callers hand them over: Arrow, pandas or polars in, checked against the schema and cast without loss."""
+"""Input rows: Arrow, pandas or polars, checked against the schema and cast without loss."""

@@ -1,7 +1,7 @@
-"""Lossless casts: values of the Arrow types callers have, as arrays of exactly the type of the column.
+"""Lossless casts of input values to the exact Arrow type of the column.
 
-A cast keeps every value or is refused with the value and its row; a type of another family (text for a number, an
-instant for a date) is refused whatever its values are.
+A cast keeps every value, or is refused with the value and its row. A type of another family (text for a number, a
+timestamp for a date) is always refused.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _INTEGER_DIGITS = 20
 
 
 def cast_column(array: pa.Array, data_type: DataType, column: str, *, first_row: int = 0) -> pa.Array:
-    """The array as ``arrow_type(data_type)``; ``first_row`` is the number of its first row in messages.
+    """Cast the array to ``arrow_type(data_type)``. ``first_row`` is the number of its first row in messages.
 
     Raises:
-        InvalidData: the types have nothing in common, or a value does not fit.
+        InvalidData: the types are incompatible, or a value does not fit.
     """
     target = arrow_type(data_type)
     if isinstance(array, pa.ExtensionArray):
@@ -69,7 +69,7 @@ def _lossless(array: pa.Array, target: pa.DataType) -> pa.Array | None:
     """The cast array, or ``None`` when a value would change."""
     try:
         if pa.types.is_integer(array.type) and pa.types.is_decimal(target):
-            # Arrow wants room for every number of the source type; only the numbers that are there need it.
+            # Arrow requires room for every number of the source type; only the actual numbers need it.
             array = array.cast(pa.decimal128(_INTEGER_DIGITS, 0))
         cast = array.cast(target)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -1,4 +1,4 @@
-"""What callers hand in as rows: Arrow, pandas, polars, and all else that speaks Arrow streams, as batches."""
+"""Reads input rows as batches: Arrow, pandas, polars, and anything with the Arrow stream interface."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from table_format.limits import MIB
 
 MAX_INPUT_ROWS: Final = 262_144
 MAX_INPUT_BYTES: Final = 256 * MIB
-"""What is routed at once; larger batches are cut, which bounds the memory for the copies of a batch, and keeps text
-within what an Arrow string column can address."""
+"""The largest batch that is routed at once. Larger batches are divided. This limits the memory for copies of a batch,
+and keeps text within the size of an Arrow string column."""
 
 
 class ArrowStream(Protocol):
@@ -29,7 +29,7 @@ def reader_of(data: Rows) -> pa.RecordBatchReader:
     """The rows as one stream.
 
     Raises:
-        InvalidData: the value is no table.
+        InvalidData: the value is not a table.
     """
     if isinstance(data, pa.RecordBatchReader):
         return data
@@ -41,19 +41,19 @@ def reader_of(data: Rows) -> pa.RecordBatchReader:
         try:
             return pa.Table.from_pandas(data, preserve_index=False).to_reader()
         except (pa.ArrowException, UnicodeEncodeError, OverflowError, TypeError, ValueError) as error:
-            message = f"a column of the DataFrame holds values that Arrow has no one type for: {error}"
+            message = f"a column of the DataFrame holds values without a common Arrow type: {error}"
             raise InvalidData(message) from error
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data)
     message = (
-        f"rows come as a pyarrow Table, RecordBatch or RecordBatchReader, a pandas or polars DataFrame, or anything "
+        "expected rows as a pyarrow Table, RecordBatch or RecordBatchReader, a pandas or polars DataFrame, or anything "
         f"with the Arrow stream interface; found {type(data).__name__}"
     )
     raise InvalidData(message)
 
 
 def batches_of(reader: pa.RecordBatchReader) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The non-empty batches, cut to a bounded size, each with the number of rows before it."""
+    """Return the non-empty batches, limited in size, each with the number of rows before it."""
     before = 0
     for batch in reader:
         pieces = -(-batch.nbytes // MAX_INPUT_BYTES)

@@ -1,4 +1,4 @@
-"""A key that a MAP holds more than once counts once, with the value that came last, as in Java's maps."""
+"""Removes duplicate keys of MAP values: the last value of a key wins, as in Java's maps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from table_format.model.types import ArrayType, DataType, MapType, MultisetType,
 
 
 def with_single_keys(array: pa.Array, data_type: DataType) -> pa.Array:
-    """The column without entries whose key comes again later in the same map, at any depth.
+    """Return the column without entries whose key occurs again later in the same map, at any depth.
 
     >>> from table_format.model.types import IntType, VarCharType, types_in
     >>> maps = pa.array([[("a", 1), ("b", 2), ("a", 3)], None], pa.map_(pa.string(), pa.int32()))

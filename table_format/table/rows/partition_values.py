@@ -1,4 +1,4 @@
-"""Partition values as callers write them, ``{"dt": "2026-01-01"}``, as internal values of the partition columns."""
+"""Converts partition values of callers, ``{"dt": "2026-01-01"}``, to internal values of the partition columns."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from table_format.table.rows.input import Rows, reader_of
 
 
 def partition_spec(schema: TableSchema, partition: Mapping[str, object]) -> PartitionSpec:
-    """The internal values of some or all partition columns; text stands for a value of any type.
+    """Return the internal values of some or all partition columns. Text is accepted for any type.
 
     Raises:
-        InvalidInputError: a column is no partition column.
+        InvalidInputError: a column is not a partition column.
         InvalidData: a value does not fit its column.
     """
     if not isinstance(partition, Mapping):
@@ -34,7 +34,7 @@ def partition_spec(schema: TableSchema, partition: Mapping[str, object]) -> Part
 
 
 def rows_of_partition(data: Rows, schema: TableSchema, partition: Mapping[str, object]) -> pa.RecordBatchReader:
-    """The rows with those partition columns they lack, which all have the given values.
+    """Return the rows with their missing partition columns added, with the given values.
 
     Raises:
         InvalidInputError, InvalidData: as for ``partition_spec``.

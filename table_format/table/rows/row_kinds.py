@@ -1,4 +1,4 @@
-"""The column ``rowkind`` in which readers are shown what a row says about its key (Java ``SpecialFields.ROW_KIND``)."""
+"""The column ``rowkind``, which shows readers the row kind of each row (Java ``SpecialFields.ROW_KIND``)."""
 
 from __future__ import annotations
 

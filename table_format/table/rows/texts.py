@@ -8,7 +8,7 @@ from decimal import Decimal
 from urllib.parse import unquote
 
 from table_format.codecs.binary_row import deserialize_row
-from table_format.formats.java_text import float_text
+from table_format.codecs.java_floats import float_text
 from table_format.io.paths import partition_text
 from table_format.model.types import (
     AnyTimestampType,

@@ -1,7 +1,8 @@
-"""Rows as callers hand them in become rows a table can hold, or nothing is written at all.
+"""Validates input rows. If a row does not fit the table, nothing is written.
 
-Columns are matched by name and none may be missing or left over; values are cast without loss; a null where none may be
-is refused; row kinds become numbers. Messages name the column, the value and the row, counted from 0 over all rows.
+Columns are matched by name; none may be missing or left over. Values are cast without loss. A null in a NOT NULL
+column is refused. Row kinds become numbers. Messages name the column, the value and the row, counted from 0 over all
+rows.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 from table_format.errors import InvalidData, UnsupportedFeature
 from table_format.model.arrow_calls import not_equal
 from table_format.model.arrow_types import arrow_schema
+from table_format.model.default_values import default_of
 from table_format.model.row_kind import ROW_KIND_COLUMN, ROW_KIND_TEXT, RowKind
 from table_format.model.schema import VALUE_KIND, TableSchema
 from table_format.model.types import (
@@ -35,7 +37,7 @@ from table_format.options.merge import MergeOptions
 from table_format.table.rows.casts import cast_column
 from table_format.table.rows.map_keys import with_single_keys
 
-# Arrow imports pandas with the first array it makes of Python values, which is not for the import of this module to do.
+# Arrow imports pandas when it first converts Python values; importing this module should not do that.
 
 
 @cache
@@ -50,7 +52,7 @@ def _retracts() -> pa.Array:
 
 @dataclass(frozen=True, slots=True)
 class RowRules:
-    """What rows of one table must look like."""
+    """The rules for the rows of one table."""
 
     schema: TableSchema
     merge: MergeOptions
@@ -70,11 +72,11 @@ class RowRules:
         if twice := sorted({name for name in names if names.count(name) > 1}):
             problems.append(f"more than once: {', '.join(twice)}")
         if problems:
-            message = f"the columns of the rows are not those of the table; {'; '.join(problems)}"
+            message = f"the columns of the rows differ from those of the table; {'; '.join(problems)}"
             raise InvalidData(message)
 
     def conform(self, batch: pa.RecordBatch, *, first_row: int = 0) -> pa.RecordBatch:
-        """The rows to write: the columns of the table, on a primary key table followed by ``_VALUE_KIND``.
+        """Return the rows to write: the columns of the table, followed by ``_VALUE_KIND`` on a primary key table.
 
         Raises:
             InvalidData: a value, a null or a row kind that the table cannot hold.
@@ -84,6 +86,7 @@ class RowRules:
         for field, column in zip(self.schema.fields, columns, strict=True):
             _check_nulls(field, column, first_row)
             _check_texts(field, column, first_row)
+        columns = [_with_default(column, f) for column, f in zip(columns, self.schema.fields, strict=True)]
         schema = arrow_schema(self.schema.fields)
         kinds = self._kinds(batch, first_row)
         if kinds is None:
@@ -109,10 +112,10 @@ class RowRules:
         return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(fields))
 
     def without_ignored(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows as they came, without those of a kind that the table's options say to ignore.
+        """Return the rows without those of a kind that the table options ignore.
 
         Raises:
-            InvalidData: a row kind that there is not.
+            InvalidData: a row kind does not exist.
         """
         kinds = self._kinds(batch, 0) if self.merge.ignore_delete or self.merge.ignore_update_before else None
         return batch if kinds is None else batch.filter(self._kept(kinds))
@@ -121,7 +124,7 @@ class RowRules:
     def _kind_column(self) -> str | None:
         if self.merge.rowkind_field is not None:
             return self.merge.rowkind_field
-        # A table of others may have a column of that name, and then it is a column like any other.
+        # A table of another program may have a column of this name; then it is an ordinary column.
         return None if ROW_KIND_COLUMN in self.schema.field_names else ROW_KIND_COLUMN
 
     def _kinds(self, batch: pa.RecordBatch, first_row: int) -> pa.Array | None:
@@ -164,25 +167,34 @@ class RowRules:
         if retracts.true_count:
             row = pc.index(retracts, value=True).as_py()
             message = (
-                f"a table without primary key cannot take rows back; row {first_row + row} is "
+                f"a table without primary key cannot retract rows; row {first_row + row} is "
                 f"{ROW_KIND_TEXT[kinds[row].as_py()]} ({retracts.true_count} such rows)"
             )
             raise InvalidData(message)
 
 
-def check_defaults(schema: TableSchema) -> None:
-    """Refuse to write a table whose columns have default values: they would have to replace nulls.
+def check_defaults(schema: TableSchema, bucket_keys: Sequence[str]) -> None:
+    """Refuse to write a table with default values that this version cannot apply.
+
+    Rows find their partitions and buckets before nulls are replaced.
 
     Raises:
-        UnsupportedFeature: names the column.
+        InvalidSchema, UnsupportedFeature: names the column.
     """
     for field in schema.fields:
-        if field.default_value is not None:
-            feature = "column default value"
-            message = (
-                f"column '{field.name}' has the default value {field.default_value!r}; this version cannot write it"
-            )
+        default = default_of(field)
+        if default is not None and field.type.nullable and field.name in (*schema.partition_keys, *bucket_keys):
+            feature = "a default value of a partition column or a bucket key that admits nulls"
+            message = f"{feature} is not supported: column '{field.name}'; ALTER COLUMN {field.name} DROP DEFAULT"
             raise UnsupportedFeature(feature, message)
+
+
+def _with_default(column: pa.Array, field: DataField) -> pa.Array:
+    """Return the column with nulls replaced by its default value. A NOT NULL column has no nulls."""
+    if field.default_value is None or not column.null_count:
+        return column
+    default = default_of(field)
+    return column if default is None else pc.fill_null(column, cast("Any", default))
 
 
 def _check_nulls(field: DataField, column: pa.Array, first_row: int) -> None:

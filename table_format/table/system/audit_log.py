@@ -13,9 +13,11 @@ from functools import partial
 import pyarrow as pa
 
 from table_format.kernels.predicate import matches
-from table_format.model.predicate import And, Predicate, columns_of, conjuncts
+from table_format.model.condition import Filter
+from table_format.model.predicate import Predicate, columns_of, conjunction, conjuncts
 from table_format.model.split import DataSplit
 from table_format.model.types import DataField
+from table_format.options.preconditions import Reader
 from table_format.table.facts import TableFacts
 from table_format.table.read.changelog_rows import read_changes
 from table_format.table.read.plan import Plan
@@ -45,11 +47,11 @@ class AuditLogTable(SystemTable):
     def scan(
         self,
         columns: Sequence[str] | None = None,
-        filter: str | Predicate | None = None,
+        filter: Filter | None = None,
         options: Mapping[str, str] | None = None,
     ) -> AuditLogScan:
         """A reading of some columns (all without) and of the rows a filter selects; see ``Table.scan``."""
-        table = self.table.copy(options) if options else self.table
+        table = self.table.for_reader(Reader.BATCH, options or {})
         return AuditLogScan(table.facts, columns_argument(columns), filter)
 
 
@@ -60,17 +62,17 @@ class AuditLogScan(LogScan):
         return (ROW_KIND, *fields)
 
     def _reading(self) -> Scan:
-        on_rows = [part for part in conjuncts(self._predicate) if ROW_KIND.name not in columns_of(part)]
+        on_rows = tuple(part for part in conjuncts(self._predicate) if ROW_KIND.name not in columns_of(part))
         wanted = {f.name for f in self.fields}.union(*(columns_of(part) for part in self._on_kinds))
         names = [f.name for f in self._available if f.name in wanted and f != ROW_KIND]
-        return Scan(self.facts, tuple(names), _joined(on_rows))
+        return Scan(self.facts, tuple(names), conjunction(on_rows))
 
     def _reader(self, plan: Plan) -> Callable[[DataSplit], Generator[pa.RecordBatch]]:
-        return partial(_read, self.facts, plan, self.fields, _joined(self._on_kinds), self._available)
+        return partial(_read, self.facts, plan, self.fields, conjunction(self._on_kinds), self._available)
 
     @property
-    def _on_kinds(self) -> list[Predicate]:
-        return [part for part in conjuncts(self._predicate) if ROW_KIND.name in columns_of(part)]
+    def _on_kinds(self) -> tuple[Predicate, ...]:
+        return tuple(part for part in conjuncts(self._predicate) if ROW_KIND.name in columns_of(part))
 
 
 def _read(
@@ -89,7 +91,3 @@ def _read(
             shown = shown.filter(matches(on_kinds, shown, available))
         if shown.num_rows:
             yield shown.select(names)
-
-
-def _joined(parts: Sequence[Predicate]) -> Predicate | None:
-    return None if not parts else parts[0] if len(parts) == 1 else And(tuple(parts))

@@ -16,11 +16,13 @@ import pyarrow as pa
 from table_format.kernels.predicate import matches
 from table_format.model.arrow_calls import concat_batches, list_array
 from table_format.model.arrow_types import arrow_schema
+from table_format.model.condition import Filter
 from table_format.model.predicate import Predicate, columns_of
 from table_format.model.row_kind import RowKind
 from table_format.model.schema import VALUE_KIND
 from table_format.model.split import DataSplit, SplitContent
 from table_format.model.types import ArrayType, DataField
+from table_format.options.preconditions import Reader
 from table_format.table.facts import TableFacts
 from table_format.table.read.changelog_rows import read_changes
 from table_format.table.read.plan import Plan
@@ -50,11 +52,11 @@ class BinlogTable(SystemTable):
     def scan(
         self,
         columns: Sequence[str] | None = None,
-        filter: str | Predicate | None = None,
+        filter: Filter | None = None,
         options: Mapping[str, str] | None = None,
     ) -> BinlogScan:
         """A reading of some columns (all without) and of the rows a filter selects; see ``Table.scan``."""
-        table = self.table.copy(options) if options else self.table
+        table = self.table.for_reader(Reader.BATCH, options or {})
         return BinlogScan(table.facts, columns_argument(columns), filter)
 
 

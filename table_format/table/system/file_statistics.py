@@ -30,10 +30,8 @@ class FileStatistics:
 def file_statistics(schema: TableSchema, schemas: Mapping[int, TableSchema], file: DataFileMeta) -> FileStatistics:
     """The value statistics of a file for the columns of ``schema``; what is unknown is ``null``."""
     written = schemas[file.schema_id]
-    in_file = written.fields
-    if file.write_cols is not None:
-        in_file = tuple(f for f in written.fields if f.name in file.write_cols)
-    covered = in_file if file.value_stats_cols is None else written.select(file.value_stats_cols)
+    in_file = written.fields if file.write_cols is None else written.written_fields(file.write_cols)
+    covered = in_file if file.value_stats_cols is None else written.written_fields(file.value_stats_cols)
     types = [f.type for f in covered]
     minima = _by_id(covered, deserialize_row(types, file.value_stats.min_values) if covered else ())
     maxima = _by_id(covered, deserialize_row(types, file.value_stats.max_values) if covered else ())

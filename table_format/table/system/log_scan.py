@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from table_format.errors import UnsupportedFeature
 from table_format.model.arrow_types import arrow_schema
+from table_format.model.condition import Filter
 from table_format.model.predicate import Predicate
 from table_format.model.split import DataSplit
 from table_format.model.types import DataField
@@ -32,7 +33,7 @@ class LogScan(SystemScan):
 
     facts: TableFacts
     columns: tuple[str, ...] | None = None
-    filter: str | Predicate | None = None
+    filter: Filter | None = None
 
     @abstractmethod
     def _columns_of(self, fields: tuple[DataField, ...]) -> tuple[DataField, ...]:

@@ -12,13 +12,13 @@ from typing import Final
 
 import pyarrow as pa
 
-from table_format.errors import CorruptionError
+from table_format.errors import CorruptionError, InvalidOption
 from table_format.kernels.predicate import matches
 from table_format.kernels.values import array_of
 from table_format.metastore.references.expired_reads import explaining_expiry, retry_if_expired
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arrow_types import arrow_schema, arrow_type
-from table_format.model.predicate import Predicate
+from table_format.model.condition import Filter
 from table_format.model.types import (
     MAX_LENGTH,
     NESTED,
@@ -28,6 +28,9 @@ from table_format.model.types import (
     TimestampType,
     VarCharType,
 )
+from table_format.options.preconditions import Reader
+from table_format.options.registry import find
+from table_format.options.scan import INCREMENTAL_SCAN_MODE, MANIFEST_PARALLELISM, MODE, STARTING_POINTS
 from table_format.table.facts import TableFacts
 from table_format.table.read.filters import bound_filter
 from table_format.table.read.scan import columns_argument
@@ -41,6 +44,11 @@ TIME: Final = TimestampType(precision=3)
 
 NANOS_PER_MILLI: Final = 1_000_000
 
+OF_A_STATE: Final = frozenset(
+    option.key for option in (MODE, *STARTING_POINTS, INCREMENTAL_SCAN_MODE, MANIFEST_PARALLELISM)
+)
+"""Keys of the options that say which state of the table is shown, and how it is read."""
+
 Row = Mapping[str, object]
 Rows = Callable[[TableFacts], Sequence[Row]]
 
@@ -52,11 +60,12 @@ def columns(**types: DataType) -> tuple[DataField, ...]:
 
 @dataclass(frozen=True, slots=True)
 class MetadataTable(SystemTable):
-    """One of ``table``'s: ``rows`` makes all rows, a value for every column."""
+    """One of ``table``'s: ``rows`` makes all rows, a value for every column; ``reads`` are the keys it heeds."""
 
     title: str
     columns: tuple[DataField, ...]
     rows: Rows
+    reads: frozenset[str]
     table: Table
 
     @property
@@ -72,11 +81,16 @@ class MetadataTable(SystemTable):
     def scan(
         self,
         columns: Sequence[str] | None = None,
-        filter: str | Predicate | None = None,
+        filter: Filter | None = None,
         options: Mapping[str, str] | None = None,
     ) -> MetadataScan:
         """A reading; see ``SystemTable``."""
-        facts = self.table.copy(options).facts if options else self.table.facts
+        facts = self.table.for_reader(Reader.BATCH, options or {}).facts
+        for key in options or {}:
+            option = find(key)
+            if option is None or option.key not in self.reads:
+                known = ", ".join(sorted(self.reads)) or "no options"
+                raise InvalidOption(key, f"would have no effect on '{self.name}', which reads {known}; leave it out")
 
         def rows() -> Sequence[Row]:
             require_same_table(facts.store)
@@ -112,7 +126,7 @@ class MetadataScan(SystemScan):
     fields: tuple[DataField, ...]
     rows: Callable[[], Sequence[Row]]
     columns: tuple[str, ...] | None
-    filter: str | Predicate | None
+    filter: Filter | None
 
     @property
     def schema(self) -> pa.Schema:

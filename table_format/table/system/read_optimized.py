@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from table_format.model.predicate import Predicate
+from table_format.model.condition import Filter
 from table_format.model.types import DataField
+from table_format.options.preconditions import Reader
 from table_format.table.read.scan import Scan, columns_argument
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
@@ -35,11 +36,11 @@ class ReadOptimizedTable(SystemTable):
     def scan(
         self,
         columns: Sequence[str] | None = None,
-        filter: str | Predicate | None = None,
+        filter: Filter | None = None,
         options: Mapping[str, str] | None = None,
     ) -> Scan:
         """A reading of some columns (all without) and of the rows a filter selects; time travel as for the table."""
-        table = self.table.copy(options) if options else self.table
+        table = self.table.for_reader(Reader.BATCH, options or {})
         return Scan(table.facts, columns_argument(columns), filter, levels=read_levels(table))
 
 

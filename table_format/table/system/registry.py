@@ -6,7 +6,7 @@ A new one takes a module beside this one and a line in ``SYSTEM_TABLES``; a prog
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -26,8 +26,9 @@ from table_format.table.system import (
 )
 from table_format.table.system.audit_log import AuditLogTable
 from table_format.table.system.binlog import BinlogTable
-from table_format.table.system.metadata import MetadataTable, Rows
+from table_format.table.system.metadata import OF_A_STATE, MetadataTable, Rows
 from table_format.table.system.read_optimized import ReadOptimizedTable
+from table_format.table.system.row_tracking import RowTrackingTable
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 
@@ -40,29 +41,37 @@ class SystemTableKind:
     open: Callable[[Table], SystemTable]
 
 
-def metadata_table(name: str, columns: tuple[DataField, ...], rows: Rows) -> SystemTableKind:
-    """A system table whose rows are metadata: ``rows`` makes all of them, a value for every column."""
-    return SystemTableKind(name, partial(MetadataTable, name, columns, rows))
+def metadata_table(
+    name: str, columns: tuple[DataField, ...], rows: Rows, *, reads: Collection[str] = OF_A_STATE
+) -> SystemTableKind:
+    """A system table whose rows are metadata: ``rows`` makes all of them, a value for every column.
+
+    ``reads`` are the keys of the options that change what it shows; a reading with any other is refused.
+    """
+    return SystemTableKind(name, partial(MetadataTable, name, columns, rows, frozenset(reads)))
 
 
 SYSTEM_TABLES: Final = Registry(
     "system table",
     (
-        metadata_table("snapshots", snapshots.COLUMNS, snapshots.rows),
-        metadata_table("schemas", schemas.COLUMNS, schemas.rows),
-        metadata_table("options", schemas.OPTION_COLUMNS, schemas.option_rows),
+        metadata_table("snapshots", snapshots.COLUMNS, snapshots.rows, reads=()),
+        metadata_table("schemas", schemas.COLUMNS, schemas.rows, reads=()),
+        metadata_table("options", schemas.OPTION_COLUMNS, schemas.option_rows, reads=()),
         metadata_table("files", files.COLUMNS, files.rows),
-        metadata_table("tags", references.TAG_COLUMNS, references.tag_rows),
-        metadata_table("branches", references.BRANCH_COLUMNS, references.branch_rows),
-        metadata_table("consumers", references.CONSUMER_COLUMNS, references.consumer_rows),
+        metadata_table("file_key_ranges", files.KEY_RANGE_COLUMNS, files.key_range_rows),
+        metadata_table("file_indexes", files.INDEX_COLUMNS, files.index_rows),
+        metadata_table("tags", references.TAG_COLUMNS, references.tag_rows, reads=()),
+        metadata_table("branches", references.BRANCH_COLUMNS, references.branch_rows, reads=()),
+        metadata_table("consumers", references.CONSUMER_COLUMNS, references.consumer_rows, reads=()),
         metadata_table("manifests", manifests.COLUMNS, manifests.rows),
-        metadata_table("aggregation_fields", aggregation.COLUMNS, aggregation.rows),
+        metadata_table("aggregation_fields", aggregation.COLUMNS, aggregation.rows, reads=()),
         metadata_table("partitions", partitions.COLUMNS, partitions.rows),
         metadata_table("buckets", partitions.BUCKET_COLUMNS, partitions.bucket_rows),
         metadata_table("statistics", statistics.COLUMNS, statistics.rows),
         SystemTableKind("ro", ReadOptimizedTable),
         SystemTableKind("audit_log", AuditLogTable),
         SystemTableKind("binlog", BinlogTable),
+        SystemTableKind("row_tracking", RowTrackingTable.opened),
         metadata_table("table_indexes", manifests.INDEX_COLUMNS, manifests.index_rows),
     ),
     name_of=lambda kind: kind.name,
@@ -83,6 +92,7 @@ def open_system_table(table: Table, name: str) -> SystemTable:
 
     Raises:
         UnsupportedFeature: this version has none of that name.
+        InvalidOption: the table cannot have it.
     """
     kind = SYSTEM_TABLES.get(name.lower())
     if kind is None:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from table_format.errors import ColumnNotFound
 from table_format.model.arrow_types import arrow_schema
-from table_format.model.predicate import Predicate
+from table_format.model.column_names import no_such_column
+from table_format.model.condition import Filter
 from table_format.model.types import DataField
 from table_format.table.rows.arrow_rows import ArrowRows
 
@@ -52,8 +52,12 @@ class Reading(Protocol):
         """All rows as a polars DataFrame."""
         ...
 
-    def to_duckdb(self) -> duckdb.DuckDBPyRelation:
-        """All rows as a relation of duckdb's default connection."""
+    def to_polars_lazy(self) -> pl.LazyFrame:
+        """The rows as a polars LazyFrame."""
+        ...
+
+    def to_duckdb(self, connection: duckdb.DuckDBPyConnection | None = None) -> duckdb.DuckDBPyRelation:
+        """All rows as a relation of a connection, by default duckdb's own."""
         ...
 
 
@@ -119,8 +123,7 @@ def chosen_fields(available: Sequence[DataField], columns: Sequence[str] | None)
     by_name = {f.name: f for f in available}
     for name in columns:
         if name not in by_name:
-            message = f"column '{name}' does not exist; the columns are {', '.join(by_name)}"
-            raise ColumnNotFound(message)
+            raise no_such_column(name, by_name)
     return tuple(by_name[name] for name in columns)
 
 
@@ -146,7 +149,7 @@ class SystemTable(ABC):
     def scan(
         self,
         columns: Sequence[str] | None = None,
-        filter: str | Predicate | None = None,
+        filter: Filter | None = None,
         options: Mapping[str, str] | None = None,
     ) -> Reading:
         """A reading of some columns (all without) and of the rows a filter selects.

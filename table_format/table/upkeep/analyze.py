@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from table_format.codecs.java_floats import float_text
 from table_format.errors import UnsupportedFeature
 from table_format.formats.casts import cast_of
-from table_format.formats.java_text import float_text
 from table_format.kernels.column_summary import ColumnSummary, SummaryBuilder
 from table_format.kernels.values import values_of
 from table_format.metastore.references.expired_reads import retry_if_expired

@@ -22,7 +22,7 @@ from table_format.table.facts import HasFacts, TableFacts
 
 
 def branches(table: HasFacts) -> Mapping[str, Branch]:
-    """The branches besides main, by name; ``<table>$branch_<name>`` opens one, to be read and written."""
+    """See ``Table.branches``."""
     return BranchStore(table.facts.store).all()
 
 
@@ -34,14 +34,7 @@ def create_branch(
     snapshot_id: int | None = None,
     ignore_if_exists: bool = False,
 ) -> None:
-    """Make a branch: with the snapshot of a tag, or without rows.
-
-    Raises:
-        AlreadyExistsError: there is one of that name.
-        InvalidIdentifier: the name is not legal, or purely numeric.
-        TagNotFound: there is no such tag.
-        UnsupportedFeature: ``snapshot_id`` is given; only a tag keeps what a branch begins with.
-    """
+    """See ``Table.create_branch``."""
     flag(ignore_if_exists, "ignore_if_exists")
     if snapshot_id is not None:
         raise refuse_snapshot_without_tag(name, whole_number(snapshot_id, "snapshot_id"))
@@ -49,12 +42,7 @@ def create_branch(
 
 
 def delete_branch(table: HasFacts, name: str) -> None:
-    """Remove a branch and the files that only it needs.
-
-    Raises:
-        BranchNotFound: there is none of that name.
-        InvalidInputError: it is the fallback branch of the table.
-    """
+    """See ``Table.delete_branch``."""
     facts = table.current_facts
     facts.require(Operation.EXPIRE)
     _refuse_in_use(facts, name, "deleted")
@@ -62,50 +50,28 @@ def delete_branch(table: HasFacts, name: str) -> None:
 
 
 def rename_branch(table: HasFacts, name: str, new_name: str) -> None:
-    """Give a branch another name.
-
-    Raises:
-        BranchNotFound: there is none of the old name.
-        AlreadyExistsError: there is one of the new name.
-        InvalidInputError: it is the fallback branch of the table.
-    """
+    """See ``Table.rename_branch``."""
     facts = table.current_facts
     _refuse_in_use(facts, name, "renamed")
     BranchStore(facts.store).rename(name, new_name)
 
 
-def fast_forward(table: HasFacts, name: str) -> FastForwardReport:
-    """Let this table become what its branch is: from the branch's first snapshot on its snapshots, tags and schemas
-    replace those here. Stop other writers before, and open the table again after.
-
-    Raises:
-        BranchNotFound: there is none of that name.
-        SnapshotNotFound: it has no snapshot.
-    """
+def fast_forward(table: HasFacts, name: str, *, expected: Snapshot | None = None) -> FastForwardReport:
+    """See ``Table.fast_forward``."""
     facts = table.current_facts
     facts.require(Operation.EXPIRE)
-    return forwarding.fast_forward(facts.store, facts.options, name)
+    return forwarding.fast_forward(facts.store, facts.options, name, expected=expected)
 
 
 def rollback_to(table: HasFacts, target: int | str) -> RollbackReport:
-    """Make a snapshot, given by its id or a tag, the latest; what came later goes, tags as well. Stop other writers
-    before.
-
-    Raises:
-        SnapshotNotFound: there is no such snapshot, retained or kept by a tag.
-        TagNotFound: there is no such tag.
-    """
+    """See ``Table.rollback_to``."""
     facts = table.current_facts
     facts.require(Operation.EXPIRE)
     return rollback(facts.store, facts.options, _target(facts, target))
 
 
 def rollback_to_timestamp(table: HasFacts, time_ms: int) -> RollbackReport:
-    """Make the last snapshot committed at or before a time (epoch milliseconds) the latest; see ``rollback_to``.
-
-    Raises:
-        SnapshotNotFound: no retained snapshot is that old.
-    """
+    """See ``Table.rollback_to_timestamp``."""
     facts = table.current_facts
     facts.require(Operation.EXPIRE)
     return rollback(facts.store, facts.options, _at_time(facts, time_ms))
@@ -118,17 +84,7 @@ def rollback_before(
     properties: Mapping[str, str] | None = None,
     including_others: bool = False,
 ) -> RollbackReport:
-    """Take back what a job did: make the snapshot before its first retained commit the latest; see ``rollback_to``.
-
-    Its commits are those of a user, those with all of some properties, or both. What others committed since would be
-    taken back too; that is refused unless ``including_others``. Compactions and ANALYZE change no row, so they count
-    for nothing.
-
-    Raises:
-        ConflictError: others changed rows since; the error names their snapshots, and nothing was changed.
-        SnapshotNotFound: no retained snapshot matches, or the table had no snapshot before.
-        SnapshotExpired: the snapshot before has been expired, and no tag keeps it.
-    """
+    """See ``Table.rollback_before``."""
     flag(including_others, "including_others")
     match = _match(commit_user, properties)
     facts = table.current_facts
@@ -140,13 +96,13 @@ def rollback_before(
 
 
 def plan_rollback(table: HasFacts, target: int | str) -> RollbackPlan:
-    """What ``rollback_to`` would remove. Raises as it."""
+    """See ``Table.plan_rollback``."""
     facts = table.current_facts
     return plans.plan_rollback(facts.store, _target(facts, target))
 
 
 def plan_rollback_to_timestamp(table: HasFacts, time_ms: int) -> RollbackPlan:
-    """What ``rollback_to_timestamp`` would remove. Raises as it."""
+    """See ``Table.plan_rollback_to_timestamp``."""
     facts = table.current_facts
     return plans.plan_rollback(facts.store, _at_time(facts, time_ms))
 
@@ -154,7 +110,7 @@ def plan_rollback_to_timestamp(table: HasFacts, time_ms: int) -> RollbackPlan:
 def plan_rollback_before(
     table: HasFacts, *, commit_user: str | None = None, properties: Mapping[str, str] | None = None
 ) -> RollbackPlan:
-    """What ``rollback_before`` would remove, and which of it is of others. Raises as it, save for ``ConflictError``."""
+    """See ``Table.plan_rollback_before``."""
     return plans.plan_rollback_before(table.current_facts.store, _match(commit_user, properties))
 
 

@@ -1,16 +1,18 @@
-"""Looking after a table: compaction as one commit of its own (format chapter 07; chapter 11, section 3).
+"""Compaction of buckets in a separate commit (format chapter 07; chapter 11, section 3).
 
-The work of one bucket is a picklable fact and becomes one commit message, wherever that is done: side by side in this
-process, or in the tasks of an engine.
+The work of one bucket is a picklable fact and produces one commit message. It runs in parallel in this process, or in
+the tasks of an engine.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
+from threading import Lock
 from typing import Final, TypeAlias, TypeVar
 
 from table_format.append.compact import compact_append_files
@@ -39,14 +41,14 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 MAX_THREADS: Final = 4
-"""Buckets compacted side by side at most; each merges with bounded memory."""
+"""Buckets compacted in parallel at most. Each merges with bounded memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class BucketCompaction:
     """The live files of one bucket of one partition. ``partition`` is a serialised BinaryRow.
 
-    ``hash_file`` is the hash index of a dynamic bucket, where the work is to give its rows other buckets.
+    ``hash_file`` is the hash index of a dynamic bucket, if its rows will get other buckets.
     """
 
     partition: bytes
@@ -65,7 +67,10 @@ class BucketCompaction:
 Work: TypeAlias = BucketCompaction | PostponedPartition
 
 Performer: TypeAlias = Callable[[Sequence[Work]], Iterable[CommitMessage | BucketLost]]
-"""Compacts buckets, in any place and order; what it has made when it fails is its own to delete."""
+"""Compacts buckets, in any process and order. On failure, it deletes the files that it has created."""
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""A callback with the numbers of finished and of all buckets. It is called by worker threads, one call at a time."""
 
 
 def compact(
@@ -77,10 +82,12 @@ def compact(
     buckets: Sequence[int] | None = None,
     perform: Performer | None = None,
     shares: int = 1,
+    progress: Progress | None = None,
 ) -> CompactionReport:
-    """Compact what is due, or everything, in all partitions or in those with some values, in all or some buckets.
+    """Compact all or some partitions and buckets, where it is due or in full.
 
-    ``perform`` does the work of the buckets; without it they are compacted side by side in this process. Postponed rows
+    ``perform`` does the work of the buckets; without it they are compacted side by side in this process, and
+    ``progress`` is called with the number of buckets that are done. Postponed rows
     are given their buckets; those of a partition are work for so many ``shares``. A bucket that another commit has
     changed meanwhile, even if its files have been expired since, is dropped and named in the report, and the others go
     on; where rows are given their buckets all are published or none.
@@ -103,7 +110,7 @@ def compact(
 
     with aborting_on_failure(committer, messages):
         # One by one: what came before a failure is known, and deleted.
-        for outcome in (perform or _side_by_side(facts, full=full))(works):
+        for outcome in (perform or _side_by_side(facts, full=full, progress=progress))(works):
             if isinstance(outcome, BucketLost):
                 drop(outcome.partition, outcome.bucket, outcome)
             elif not outcome.is_empty:
@@ -180,8 +187,31 @@ def files_of(facts: TableFacts, work: BucketCompaction) -> BucketFiles:
     return facts.bucket_files(work.partition, work.bucket, work.total_buckets)
 
 
-def _side_by_side(facts: TableFacts, *, full: bool) -> Performer:
-    return lambda works: side_by_side(works, partial(outcomes_of, facts, full=full))
+def _side_by_side(facts: TableFacts, *, full: bool, progress: Progress | None) -> Performer:
+    perform = partial(outcomes_of, facts, full=full)
+    if progress is None:
+        return lambda works: side_by_side(works, perform)
+    return lambda works: _reported(works, perform, progress)
+
+
+def _reported(works: Sequence[T], perform: Callable[[T], Iterable[R]], progress: Progress) -> Iterator[R]:
+    """``side_by_side``, after each piece of which ``progress`` is called."""
+    lock, done, failures = Lock(), count(1), list[BaseException]()
+    progress(0, len(works))
+
+    def reported(work: T) -> Iterable[R]:
+        outcome = perform(work)
+        with lock:
+            try:
+                if not failures:
+                    progress(next(done), len(works))
+            except BaseException as error:  # noqa: BLE001 - raised below, when all files that were made are known
+                failures.append(error)
+        return outcome
+
+    yield from side_by_side(works, reported)
+    for failure in failures:
+        raise failure
 
 
 def side_by_side(works: Sequence[T], perform: Callable[[T], Iterable[R]]) -> Iterable[R]:

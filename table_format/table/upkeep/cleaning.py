@@ -21,13 +21,7 @@ def expire_changelogs(
     limit: int | None = None,
     everything: bool = False,
 ) -> ChangelogExpiryReport:
-    """Delete old long-lived changelogs and the files that only they need, by the options or what is given here.
-
-    ``everything`` lets all go, whatever consumers have still to read.
-
-    Raises:
-        InvalidOption: the bounds contradict each other.
-    """
+    """See ``Table.expire_changelogs``."""
     flag(dry_run, "dry_run")
     flag(everything, "everything")
     facts = table.current_facts
@@ -47,17 +41,7 @@ def expire_changelogs(
 def remove_orphan_files(
     table: HasFacts, *, older_than_ms: int | None = None, dry_run: bool = False, nobody_else_writes: bool = False
 ) -> OrphanReport:
-    """Delete files that nothing in any branch reaches: what crashes and failed deletions have left behind.
-
-    Only what was last changed before ``older_than_ms`` (epoch time), or a day ago, goes. A time less than a day ago is
-    refused, because the files of writers at work are not reached either, unless ``nobody_else_writes``. Symbolic links
-    below the root of the table are neither followed nor deleted; the report names them.
-
-    Raises:
-        InvalidInputError: ``older_than_ms`` is less than a day ago, and others may write; nothing was deleted.
-        CorruptionError: what is reached cannot be determined; nothing was deleted.
-        ConflictError: others go on committing too fast; nothing was deleted.
-    """
+    """See ``Table.remove_orphan_files``."""
     flag(dry_run, "dry_run")
     flag(nobody_else_writes, "nobody_else_writes")
     facts = table.current_facts

@@ -1,4 +1,4 @@
-"""What a compaction of a table has done: the snapshots, and the buckets that came through or were lost to others."""
+"""The report of a compaction: the snapshots, the compacted buckets and the dropped ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from table_format.model.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True, order=True)
 class CompactedBucket:
-    """A bucket whose compaction is visible. ``partition`` is as it reads, such as ``dt=2026-01-01``; "" without."""
+    """A bucket whose compaction was committed. ``partition`` is a text such as ``dt=2026-01-01``; "" if there is
+    none.
+    """
 
     partition: str
     bucket: int
@@ -19,7 +21,9 @@ class CompactedBucket:
 
 @dataclass(frozen=True, slots=True, order=True)
 class DroppedBucket:
-    """A bucket that another commit changed meanwhile: its compaction was given up, and its files are deleted."""
+    """A bucket that another commit changed in the meantime. Its compaction was dropped and the new files were
+    deleted.
+    """
 
     partition: str
     bucket: int
@@ -28,7 +32,7 @@ class DroppedBucket:
 
 @dataclass(frozen=True, slots=True)
 class CompactionReport:
-    """Nothing is lost with a dropped bucket: its rows are as before, and the next compaction finds what is left."""
+    """The result of a compaction. Dropped buckets lose no rows: the next compaction takes them."""
 
     snapshots: tuple[Snapshot, ...] = ()
     buckets: tuple[CompactedBucket, ...] = ()

@@ -9,19 +9,15 @@ from table_format.table.facts import HasFacts
 
 
 def consumers(table: HasFacts) -> Mapping[str, int]:
-    """The snapshot each consumer reads next, by name; nothing from there on is expired."""
+    """See ``Table.consumers``."""
     return stored.next_snapshots(table.facts.store)
 
 
 def reset_consumer(table: HasFacts, name: str, next_snapshot_id: int) -> None:
-    """Let a consumer go on with this snapshot; it is made when there is none.
-
-    Raises:
-        InvalidInputError: the name or the id is not legal.
-    """
+    """See ``Table.reset_consumer``."""
     stored.reset_consumer(table.current_facts.store, name, next_snapshot_id)
 
 
 def delete_consumer(table: HasFacts, name: str) -> None:
-    """Forget a consumer; nothing happens when there is none."""
+    """See ``Table.delete_consumer``."""
     stored.delete_consumer(table.current_facts.store, name)

@@ -1,4 +1,4 @@
-"""Which upkeep of a table is due, and why. Facts in, decisions out; the table's own options decide.
+"""Decides which maintenance of a table is due, and why, by the options of the table. Pure: facts in, decisions out.
 
 ``upkeep_facts`` reads the facts.
 """
@@ -23,7 +23,7 @@ _SECOND_MS = 1000
 
 
 class Upkeep(StrEnum):
-    """What may be due."""
+    """A kind of maintenance."""
 
     COMPACT = "compact"
     REWRITE_FILE_INDEX = "rewrite_file_index"
@@ -38,9 +38,9 @@ class Upkeep(StrEnum):
 class BucketState:
     """One bucket, or one partition of a table without buckets, as its metadata shows it.
 
-    ``due_files`` is how many files the compaction that is due would take; 0 when none is. ``is_full_due`` says that it
-    is due by time or size, however few the sorted runs. ``oldest_level0_ms`` is local wall-clock time. ``postponed``
-    counts files whose rows wait for their buckets.
+    ``due_files`` is the number of files that the due compaction would take; 0 if none is due. ``is_full_due`` says
+    that a full compaction is due by time or size, even with few sorted runs. ``oldest_level0_ms`` is local wall-clock
+    time. ``postponed`` is the number of files whose rows wait for their buckets.
     """
 
     partition: str
@@ -56,7 +56,7 @@ class BucketState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepFacts:
-    """What the decision needs to know of a table; the lists of names are what the options select now."""
+    """The facts of a table for the decision. The lists of names are what the options currently select."""
 
     is_keyed: bool
     local_now_ms: int
@@ -71,9 +71,9 @@ class UpkeepFacts:
 
 @dataclass(frozen=True, slots=True)
 class DueWork:
-    """Work that is due: why, in one line, and in which partitions, where not in all.
+    """Work that is due: the reason in one line, and the partitions, if not all.
 
-    A compaction that is ``full`` has to be a full one: what is due would leave the files where they are.
+    If ``full`` is set, only a full compaction helps: a normal one would not move the files.
     """
 
     kind: Upkeep
@@ -88,9 +88,9 @@ class DueWork:
 def due_upkeep(
     facts: UpkeepFacts, options: TableOptions, *, max_level0_age_ms: int | None = None
 ) -> tuple[DueWork, ...]:
-    """The work that is due, in the order in which it is best done: what makes snapshots first, then expiry.
+    """Return the work that is due, in the best order: first what creates snapshots, then expiry.
 
-    With ``max_level0_age_ms`` a full compaction is due where a file has been on level 0 for longer, too.
+    With ``max_level0_age_ms``, a full compaction is also due if a file has been on level 0 for longer.
 
     >>> bucket = BucketState(partition="", bucket=0, files=6, sorted_runs=6, level0_files=5, due_files=6)
     >>> facts = UpkeepFacts(is_keyed=True, local_now_ms=0, buckets=[bucket], expirable_snapshots=3)
@@ -155,7 +155,7 @@ def _reasons(facts: UpkeepFacts, due: Sequence[BucketState], options: TableOptio
         return
     unseen = sum(bucket.level0_files for bucket in due) if options.skips_level_0 else 0
     if unseen:
-        yield f"{unseen} files on level 0 are not seen by readers"
+        yield f"{unseen} files on level 0 are invisible to readers"
     runs = max(bucket.sorted_runs for bucket in due)
     trigger = options.compaction.trigger
     if runs >= trigger:

@@ -1,12 +1,12 @@
-"""New indexes for data files that are there (format chapter 09, section 1; Java ``RewriteFileIndexProcedure``).
+"""Builds new indexes for existing data files (format chapter 09, section 1; Java ``RewriteFileIndexProcedure``).
 
-After the options that declare indexes have changed, files have other indexes than they should. Of each such file the
-indexed columns are read, one after the other, and one commit removes and adds the same data file with its new indexes.
-Data files are neither written nor deleted, and rows, levels and deletion vectors stay what they are. The index file
-that is replaced goes with the expiry of the last snapshot that names it.
+After a change of the index options, files have other indexes than declared. This module reads the indexed columns of
+each such file, one by one. One commit removes and adds the same data file with its new indexes. Data files are
+neither written nor deleted; rows, levels and deletion vectors stay the same. The replaced index file is deleted when
+the last snapshot that names it expires.
 
-Files are committed in groups, so that work that was interrupted begins where it ended: files with the right indexes are
-left alone. Where others have changed a bucket meanwhile, the bucket is looked at again on the latest snapshot.
+Files are committed in groups, so interrupted work can resume: files with the right indexes are skipped. If others
+have changed a bucket in the meantime, the bucket is processed again on the latest snapshot.
 """
 
 from __future__ import annotations
@@ -19,13 +19,11 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from table_format.codecs.content_name import content_uuid
 from table_format.codecs.file_index import encode_file_index
 from table_format.errors import BucketLost, ConflictError
 from table_format.formats.data_file_reader import DataFileReader
-from table_format.formats.index_writer import build_indexes
+from table_format.formats.index_writer import build_indexes, index_file_name
 from table_format.indexes.file_index import INDEX_SUFFIX
-from table_format.io.paths import file_index_name
 from table_format.io.uncommitted_files import DeletingOnFailure, delete_uncommitted
 from table_format.metastore.references.expired_reads import on_latest
 from table_format.metastore.scan.file_filter import FileFilter
@@ -46,11 +44,11 @@ from table_format.table.write.batch_commit import aborting_on_failure, expire_af
 from table_format.table.write.replaced_files import conflict_if_replaced
 
 FILES_PER_COMMIT: Final = 512
-"""Data files whose new indexes are committed at once: so much work an interrupt may undo."""
+"""Data files per commit: the most work that an interrupt can lose."""
 
 _FILES_OF_WORK: Final = 16
 _TRIES: Final = 4
-"""So often a bucket is looked at that others keep changing."""
+"""Attempts on a bucket that others keep changing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +67,14 @@ class IndexRewrite:
 
 
 Performer: TypeAlias = Callable[[Sequence[IndexRewrite]], Iterable[CommitMessage | BucketLost]]
-"""Makes indexes, in any place and order; what it has made when it fails is its own to delete."""
+"""Builds indexes, in any process and order. On failure, it deletes the files that it has created."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRewriteReport:
-    """What was done: the data files looked at, those with new indexes, and the buckets that others kept changing.
+    """The result: the examined data files, those with new indexes, and the buckets that others kept changing.
 
-    ``partitions`` are those of the rewritten files, as they read, such as ``dt=2026-01-01``; "" without.
+    ``partitions`` are the partitions of the rewritten files as texts such as ``dt=2026-01-01``; "" if there are none.
     """
 
     snapshots: tuple[Snapshot, ...] = ()
@@ -87,31 +85,14 @@ class IndexRewriteReport:
 
     @property
     def skipped(self) -> int:
-        """Files that have their indexes already, that can have none, or that others removed meanwhile."""
+        """Files that already have their indexes, can have none, or were removed by others."""
         return max(self.files - self.rewritten, 0)
 
 
 def rewrite_table_indexes(
     table: HasFacts, *, partitions: Sequence[Mapping[str, object]] | None = None
 ) -> IndexRewriteReport:
-    """Give data files the indexes that the options declare now, in all partitions or in those with some values.
-
-    Indexes that no option declares any more are removed. Data files stay as they are, so that only the indexed columns
-    are read and nothing but indexes is written. Files with the right indexes are left alone, and where all have them no
-    snapshot is made. Postponed rows have no indexes.
-
-    A bucket that another commit has changed meanwhile is looked at again; the report names those that were changed too
-    often.
-
-    Raises:
-        ConflictError: others won every attempt to commit; what earlier snapshots of this call made visible stays.
-        CorruptionError: a data file is missing or damaged.
-
-    Example:
-        >>> table = catalog.alter_table("shop.orders", SetOption("file-index.bitmap.columns", "status"))
-        >>> table.rewrite_file_index().rewritten
-        200
-    """
+    """See ``Table.rewrite_file_index``."""
     return rewrite_indexes(table.current_facts, partitions=partitions)
 
 
@@ -122,7 +103,9 @@ def rewrite_indexes(
     perform: Performer | None = None,
     files_per_commit: int = FILES_PER_COMMIT,
 ) -> IndexRewriteReport:
-    """Rewrite as ``rewrite_table_indexes`` says; ``perform`` makes the indexes, or else this process, side by side."""
+    """Rewrite indexes like ``rewrite_table_indexes``. ``perform`` builds the indexes; by default this process does,
+    in parallel.
+    """
     facts.require(Operation.READ)
     facts.require(Operation.COMPACT)
     wanted = FileFilter()
@@ -266,8 +249,8 @@ def _with_indexes(
     data = encode_file_index(payloads)
     if len(data) <= facts.options.file_index.in_manifest_threshold:
         return replace(bare, embedded_file_index=data)
-    name = file_index_name(file.file_name, content_uuid(facts.store.runtime.ids.uuid(), data))
-    path = facts.store.paths.file_in_bucket(facts.partitions.text(work.partition), work.bucket, name)
+    name = index_file_name(file.file_name, facts.store.runtime.ids.uuid(), data)
+    path = facts.store.paths.beside(facts.partitions.text(work.partition), work.bucket, file, name)
     made.append(path)
     facts.store.io.create(path, data)
     return replace(bare, extra_files=(*others, name))

@@ -1,4 +1,4 @@
-"""Partitions that are marked as complete for those who wait for them (Java ``SuccessFileMarkDoneAction``)."""
+"""Marks partitions as complete, for jobs that wait for them (Java ``SuccessFileMarkDoneAction``)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,7 @@ from table_format.table.rows.partition_values import partition_spec
 def mark_partitions_done(
     table: HasFacts, partitions: Sequence[Mapping[str, object]], *, allow_empty: bool = False
 ) -> tuple[str, ...]:
-    """Write the file ``_SUCCESS`` into the directories of partitions; its paths.
-
-    Each partition is given by the values of all partition columns. A partition without rows is refused, unless
-    ``allow_empty``: it may be the wrong one. A file that exists keeps the time at which it was made.
-
-    Raises:
-        InvalidInputError: there is no partition, or one lacks a column or has no rows; nothing was written.
-        UnsupportedFeature: ``partition.mark-done-action`` names something else.
-    """
+    """See ``Table.mark_partitions_done``."""
     flag(allow_empty, "allow_empty")
     facts = table.current_facts
     _require_success_file(facts)
@@ -41,7 +33,7 @@ def _require_success_file(facts: TableFacts) -> None:
     actions = facts.options.partitions.mark_done_action
     if not MARK_DONE_ACTION.is_honoured(actions):
         feature = f"'{MARK_DONE_ACTION.key}' = '{','.join(actions)}'"
-        message = f"{facts.name}: {feature} is not supported by this version; it carries out 'success-file'"
+        message = f"{facts.name}: {feature} is not supported by this version, which supports 'success-file'"
         raise UnsupportedFeature(feature, message)
 
 
@@ -62,7 +54,7 @@ def _require_rows(facts: TableFacts, wanted: Sequence[bytes]) -> None:
     for key in wanted:
         if key not in present:
             shown = facts.partitions.shown(key)
-            message = f"{shown} of {facts.name} has no rows; correct it, or say that it may be empty (allow_empty)"
+            message = f"{shown} of {facts.name} has no rows; correct it, or set allow_empty"
             raise InvalidInputError(message)
 
 

@@ -1,7 +1,8 @@
-"""Partitions that are dropped for their age (format chapter 10, section 11; Java ``NormalPartitionExpire``).
+"""Drops old partitions (format chapter 10, section 11; Java ``NormalPartitionExpire``).
 
-Decide purely, then act: the partitions with what their files add up to are facts, and ``expired`` chooses. By values a
-partition goes with everything in it. By its last update it goes only if nobody has written to it since it was chosen.
+Decide purely, then act: the partitions with the totals of their files are facts, and ``expired`` chooses. By value, a
+partition is dropped with all its rows. By last update, it is dropped only if nobody has written to it since it was
+chosen.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ from table_format.table.write.batch_commit import expire_after_commit, fresh_use
 class PartitionFacts:
     """One partition and what its live files add up to.
 
-    ``values`` are texts by column, ``None`` for null. ``updated_ms`` is when its youngest file was written, in local
-    wall-clock time, ``None`` if no file says it. ``rows`` are physical rows, before any merge.
+    ``values`` are texts by column, ``None`` for null. ``updated_ms`` is the local wall-clock time of its newest file,
+    ``None`` if unknown. ``rows`` counts stored rows, before any merge.
     """
 
     key: bytes
@@ -53,7 +54,7 @@ class PartitionFacts:
 
 @dataclass(frozen=True, slots=True)
 class ExpiredPartition:
-    """A partition that went, or would go. ``time_ms`` is the wall-clock time that decided."""
+    """A partition that was dropped, or would be. ``time_ms`` is the wall-clock time that decided."""
 
     partition: str
     spec: Mapping[str, str | None]
@@ -70,8 +71,8 @@ class ExpiredPartition:
 class PartitionExpiryReport:
     """What an expiry of partitions dropped, or would drop.
 
-    ``unreadable`` are partitions whose age is not known: their values are no time, or no file says when it was written.
-    They stay. ``left`` counts those that are old enough, and more than go at once.
+    ``unreadable`` are partitions of unknown age: their values are not a time, or no file has a creation time. They
+    stay. ``left`` counts further partitions that are old enough, beyond the limit of one call.
     """
 
     partitions: tuple[ExpiredPartition, ...] = ()
@@ -136,16 +137,7 @@ def expire_partitions(
     timestamp_pattern: str | None = None,
     max_num: int | None = None,
 ) -> PartitionExpiryReport:
-    """Drop the partitions that are older than ``partition.expiration-time``; arguments replace the table's options.
-
-    With the strategy ``values-time`` the age of a partition is that of the time in its values, with ``update-time``
-    that of its youngest file.
-
-    Raises:
-        InvalidInputError: the table has no partitions, or no age is given.
-        InvalidOption: an argument is not a legal value of its option.
-        ConflictError: with ``update-time`` another commit changed one of the partitions meanwhile; repeat.
-    """
+    """See ``Table.expire_partitions``."""
     flag(dry_run, "dry_run")
     facts = table.current_facts
     facts.require(Operation.WRITE)
@@ -206,10 +198,10 @@ def _texts(facts: TableFacts, key: bytes) -> Mapping[str, str | None]:
 
 def _require_age(facts: TableFacts, options: PartitionOptions) -> None:
     if not facts.schema.partition_keys:
-        message = f"{facts.name} has no partitions that could expire"
+        message = f"{facts.name} has no partitions to expire"
         raise InvalidInputError(message)
     if options.expiration_time_ms is None:
-        message = f"{facts.name} has no '{EXPIRATION_TIME.key}'; set it, or give the age of partitions to drop"
+        message = f"{facts.name} has no '{EXPIRATION_TIME.key}'; set it, or pass the age of partitions to drop"
         raise InvalidInputError(message)
 
 

@@ -1,8 +1,8 @@
-"""Compaction of postponed rows: they are given their buckets in the order they were committed (format chapter 11, 4).
+"""Compaction of postponed rows: it assigns their buckets in commit order (format chapter 11, 4).
 
-Java ``PostponeBucketCompactSplitSource``, ``RewritePostponeBucketCommittableOperator``, ``PostponeUtils``. The rows
-take their place in the sorted runs of real buckets as if they were written now, and the postponed files go, in one
-COMPACT snapshot. A partition keeps the number of buckets it has.
+Java ``PostponeBucketCompactSplitSource``, ``RewritePostponeBucketCommittableOperator``, ``PostponeUtils``. One
+COMPACT snapshot adds the rows to real buckets, like newly written rows, and removes the postponed files. A partition
+keeps its number of buckets.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def in_order_of_commits(
 ) -> tuple[ManifestEntry, ...]:
     """Live files as they were committed: what was written later has to win.
 
-    Files say when they were made by the clock of whoever made them. It is asked only where the snapshot that brought a
+    Files say when they were made, by the clock of their writer. It counts only where the snapshot that brought a
     file has been expired, and among such files.
     """
     waiting = {entry.identifier for entry in entries}

@@ -1,8 +1,8 @@
-"""Rows of a partition on their way to other buckets: what rescaling and postponed rows have in common.
+"""Moves rows of a partition to other buckets; shared by rescaling and postponed buckets.
 
-The work is cut into shares, each with some of the new buckets: it reads all that may belong into them and writes what
-does. So shares need nothing of each other, order stays, and memory does not depend on the size of the partition. What
-is more than one share is read more than once.
+The work is divided into shares, each with some of the new buckets. A share reads all rows that may belong to its
+buckets and writes those that do. So shares are independent, order stays, and memory does not depend on the size of
+the partition. With several shares, rows are read several times.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Other numbers of buckets for partitions that have rows (format chapter 11, section 5; Java ``RescaleProcedure``).
+"""Changes the number of buckets of partitions with rows (format chapter 11, section 5; Java ``RescaleProcedure``).
 
-All rows of a partition are read as of one snapshot, merged, and written to the new buckets; one OVERWRITE snapshot puts
-the new files in the place of the old ones. It is refused when anything of the partition changed meanwhile: nothing that
-others wrote is lost. Postponed rows have no bucket and stay as they are.
+All rows of a partition are read at one snapshot, merged, and written to the new buckets. One OVERWRITE snapshot
+replaces the old files. The commit fails if the partition has changed in the meantime, so no rows of others are lost.
+Postponed rows have no bucket and stay unchanged.
 
-A row with hash h is in bucket |h| mod n, so that with g = gcd(n, m) it moves from a bucket b of n only to such buckets
-of m as leave the same remainder by g. Each remainder is work of its own, which reads nothing twice.
+A row with hash h is in bucket |h| mod n. With g = gcd(n, m), it moves from bucket b of n only to buckets of m with
+the same remainder mod g. Each remainder is a separate piece of work, and no row is read twice.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from table_format.table.write.stored_rows import StoredRows
 
 @dataclass(frozen=True, slots=True)
 class PartitionRescale:
-    """Splits of one partition, whose rows are written as far as they belong into the wanted buckets."""
+    """Splits of one partition. Rows that belong to the given buckets are written."""
 
     splits: tuple[DataSplit, ...]
     bucket_count: int
@@ -57,25 +57,13 @@ class PartitionRescale:
 
 
 Performer: TypeAlias = Callable[[Sequence[PartitionRescale]], Iterable[CommitMessage]]
-"""Does the work, in any place and order; what it has made when it fails is its own to delete."""
+"""Does the work, in any process and order. On failure, it deletes the files that it has created."""
 
 
 def rescale_table(
     table: HasFacts, bucket: int | None = None, *, partitions: Sequence[Mapping[str, object]] | None = None
 ) -> tuple[Snapshot, ...]:
-    """Give partitions another number of buckets, in one OVERWRITE snapshot; all of them, or those with some values.
-
-    Without ``bucket`` it is that of the table: after an ALTER of ``bucket`` this lets partitions be written again that
-    were written before. Partitions that have the number are left as they are.
-
-    Without ``partitions`` the option ``bucket`` of the table is changed too, once the rows are rewritten. If the call
-    is interrupted, repeat it. With ``partitions`` the option stays, and later writes to these partitions need it to say
-    the same number; with postponed buckets they follow the partition.
-
-    Raises:
-        InvalidInputError: the table has no fixed number of buckets, or it is not told for a table that postpones them.
-        ConflictError: another commit changed one of the partitions meanwhile; nothing is visible.
-    """
+    """See ``Table.rescale``."""
     return rescale_with_option(table, bucket, partitions, lambda facts: rescale(facts, bucket, partitions=partitions))
 
 

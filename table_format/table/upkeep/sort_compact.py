@@ -1,9 +1,10 @@
-"""Sort compaction: rows near each other in some columns come to lie near each other in files.
+"""Sort compaction: stores rows with similar values of some columns close together in files.
 
-Java ``SortCompactAction`` and Spark's ``CompactProcedure`` publish an INSERT OVERWRITE of the partitions, which takes
-away what others appended meanwhile. Here it is a COMPACT of named files, since no row changes: concurrent appends to a
-table without primary key stay, and whatever touches the same files is a conflict. With dynamic buckets keys change
-their bucket, so there every other write to the partition is one (format chapter 11, section 1).
+Java ``SortCompactAction`` and Spark's ``CompactProcedure`` publish an INSERT OVERWRITE of the partitions, which
+removes rows that others have appended in the meantime. This module publishes a COMPACT of named files, since no row
+changes: concurrent appends to a table without primary key stay, and a commit that changes the same files is a
+conflict. With dynamic buckets, keys change their bucket, so every other write to the partition is a conflict (format
+chapter 11, section 1).
 """
 
 from __future__ import annotations
@@ -37,9 +38,8 @@ _log = logging.getLogger(__name__)
 _HILBERT_MIN_COLUMNS: Final = 2
 
 SortPerformer: TypeAlias = Callable[[Sequence[BucketCompaction], SortKey], Iterable[CommitMessage | BucketLost]]
-"""Puts the rows of partitions in order; what it has made when it fails is its own to delete.
-
-Partitions without buckets do not need each other: one whose files others replaced meanwhile comes out as lost.
+"""Sorts the rows of partitions. On failure, it deletes the files that it has created. Partitions without buckets are
+independent: a partition whose files others have replaced is reported as lost.
 """
 
 
@@ -54,17 +54,17 @@ def sort_compact(
     perform: SortPerformer | None = None,
     compact_first: Callable[[], tuple[Snapshot, ...]] | None = None,
 ) -> tuple[Snapshot, ...]:
-    """Put the rows of all or some partitions in order, in one commit; the snapshots made.
+    """Sort the rows of all or some partitions, in one commit. Return the new snapshots.
 
-    A table with dynamic buckets is compacted in full first, which is a commit of its own where there is work to do.
-    What does not fit in memory waits in a temporary directory below ``directory``. ``perform`` sorts somewhere else,
-    and ``compact_first`` compacts there. Partitions without buckets that another commit changed are left as they are,
-    as long as others are not.
+    A table with dynamic buckets is first compacted in full, in a separate commit if necessary. Rows that do not fit
+    in memory are spilled to a temporary directory in ``directory``. ``perform`` sorts in another place, and
+    ``compact_first`` compacts there. Partitions without buckets that another commit has changed are skipped, unless
+    all have changed.
 
     Raises:
         InvalidInputError: a column cannot be sorted by, or the strategy is unknown.
         UnsupportedFeature: the table has fixed buckets.
-        ConflictError: another commit changed what was sorted; nothing of it is visible.
+        ConflictError: another commit changed the sorted files; nothing was committed.
     """
     key = sort_key(facts, order_by, strategy)
     facts.require(Operation.COMPACT)
@@ -106,7 +106,7 @@ def sort_key(facts: TableFacts, order_by: Sequence[str], strategy: str) -> SortK
         message = f"name the columns to order by, each once; given: {', '.join(columns) or 'none'}"
         raise InvalidInputError(message)
     if strategy == OrderStrategy.HILBERT and len(columns) < _HILBERT_MIN_COLUMNS:
-        message = f"the Hilbert curve needs two columns at least, given: {columns[0]}; with one use 'order'"
+        message = f"the Hilbert curve needs at least two columns, given: {columns[0]}; with one use 'order'"
         raise InvalidInputError(message)
     for field in schema.select(columns):
         if field.name in schema.partition_keys:
@@ -127,8 +127,8 @@ def _require_sortable(facts: TableFacts) -> None:
         case Fixed() | Postponed():
             feature = "sort compaction of a table with fixed buckets"
             message = (
-                f"table {facts.name} has 'bucket' = {total_buckets(mode)}: the bucket of a row and its place in it are "
-                f"decided by its key or its arrival. Sort compaction needs 'bucket' = {DYNAMIC_OR_UNAWARE}"
+                f"table {facts.name} has 'bucket' = {total_buckets(mode)}: the key or the arrival of a row decides "
+                f"its bucket and its position. Sort compaction needs 'bucket' = {DYNAMIC_OR_UNAWARE}"
             )
             raise UnsupportedFeature(feature, message)
         case CrossPartition():

@@ -18,7 +18,7 @@ from table_format.table.facts import HasFacts, TableFacts
 
 
 def tags(table: HasFacts) -> Mapping[str, Tag]:
-    """All tags by name."""
+    """See ``Table.tags``."""
     return TagStore(table.facts.store).all()
 
 
@@ -30,15 +30,7 @@ def create_tag(
     time_retained_ms: int | None = None,
     ignore_if_exists: bool = False,
 ) -> Tag:
-    """Give a snapshot (the latest without ``snapshot_id``) a name that keeps it, for ever or for some time.
-
-    The snapshot may be one that only another tag keeps. Without ``time_retained_ms`` the option
-    ``tag.default-time-retained`` counts.
-
-    Raises:
-        AlreadyExistsError: there is a tag of that name.
-        SnapshotNotFound: there is no such snapshot.
-    """
+    """See ``Table.create_tag``."""
     flag(ignore_if_exists, "ignore_if_exists")
     facts = table.current_facts
     facts.require(Operation.EXPIRE)
@@ -64,12 +56,7 @@ def create_tag(
 def replace_tag(
     table: HasFacts, name: str, snapshot_id: int | None = None, *, time_retained_ms: int | None = None
 ) -> Tag:
-    """Let a tag keep another snapshot, the latest without ``snapshot_id``; files that only the old one needs go.
-
-    Raises:
-        TagNotFound: there is no tag of that name.
-        SnapshotNotFound: there is no such snapshot.
-    """
+    """See ``Table.replace_tag``."""
     facts = table.current_facts
     facts.require(Operation.EXPIRE)
     TagStore(facts.store).load(name)
@@ -78,30 +65,21 @@ def replace_tag(
 
 
 def rename_tag(table: HasFacts, name: str, new_name: str) -> None:
-    """Give a tag another name.
-
-    Raises:
-        TagNotFound: there is none of the old name.
-        AlreadyExistsError: there is one of the new name.
-    """
+    """See ``Table.rename_tag``."""
     facts = table.current_facts
     facts.require(Operation.EXPIRE)
     TagStore(facts.store).rename(name, new_name)
 
 
 def delete_tag(table: HasFacts, name: str) -> None:
-    """Remove a tag and the files that only it needs.
-
-    Raises:
-        TagNotFound: there is none of that name.
-    """
+    """See ``Table.delete_tag``."""
     facts = table.current_facts
     facts.require(Operation.EXPIRE)
     tag_deletion.delete_tag(facts.store, facts.options, name)
 
 
 def create_automatic_tags(table: HasFacts) -> tuple[str, ...]:
-    """Make the tags that are due by ``tag.automatic-creation``, as each commit does; their names."""
+    """See ``Table.create_automatic_tags``."""
     facts = table.current_facts
     facts.require(Operation.EXPIRE)
     batch = create_batch_tag(facts.store, facts.options)
@@ -109,9 +87,7 @@ def create_automatic_tags(table: HasFacts) -> tuple[str, ...]:
 
 
 def expire_tags(table: HasFacts, *, older_than_ms: int | None = None, dry_run: bool = False) -> tuple[str, ...]:
-    """Delete the tags whose time is over, and those made before ``older_than_ms`` (epoch milliseconds); the names of
-    those deleted, or that would be.
-    """
+    """See ``Table.expire_tags``."""
     flag(dry_run, "dry_run")
     facts = table.current_facts
     facts.require(Operation.EXPIRE)
@@ -123,7 +99,7 @@ def _snapshot(facts: TableFacts, name: str, snapshot_id: int | None) -> Snapshot
         return find_snapshot(facts.store, snapshot_id)
     latest = facts.snapshots.latest()
     if latest is None:
-        message = f"tag '{name}' cannot be made: {facts.name} has no snapshot yet"
+        message = f"tag '{name}' cannot be created: {facts.name} has no snapshot yet"
         raise SnapshotNotFound(message)
     return latest
 
@@ -135,6 +111,6 @@ def _refuse_second_period(facts: TableFacts, name: str, snapshot: Snapshot) -> N
     if made:
         message = (
             f"tag '{name}' would be the second tag of a period on snapshot {snapshot.id}, which has {', '.join(made)}; "
-            "choose a name that is no period"
+            "choose a name that is not a period"
         )
         raise AlreadyExistsError(message)

@@ -1,6 +1,6 @@
-"""What is known of a table that decides which upkeep is due (``due``). Only metadata is read, and heads of indexes.
+"""Reads the facts of a table that decide which maintenance is due (``due``): only metadata and heads of indexes.
 
-The planners of compaction are asked what they would do, so that what is due here is done there.
+It uses the planners of compaction, so that compaction does exactly what is due here.
 """
 
 from __future__ import annotations
@@ -31,13 +31,7 @@ from table_format.table.upkeep.partition_expiry import expired, partition_facts
 
 
 def due_upkeep_of(table: HasFacts, *, max_level0_age_ms: int | None = None) -> tuple[DueWork, ...]:
-    """The upkeep that is due by the table's options, and why: compaction, indexes, expiry, tags.
-
-    ``max_level0_age_ms`` adds buckets with a file that has been on level 0 for longer.
-
-    Raises:
-        CorruptionError: the metadata of the table cannot be read.
-    """
+    """See ``Table.due_upkeep``."""
     age_ms = optional_whole_number(max_level0_age_ms, "max_level0_age_ms")
     facts = table.current_facts
     return due_upkeep(upkeep_facts(facts), facts.options, max_level0_age_ms=age_ms)

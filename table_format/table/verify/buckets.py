@@ -223,9 +223,7 @@ class _BucketCheck:
         )
 
     def _hashes(self, entry: IndexManifestEntry) -> npt.NDArray[np.int32]:
-        facts = self._facts
-        beside = facts.options.bucket.index_in_data_file_dir
-        return read_hashes(facts.store, entry, facts.partitions.text, beside_data=beside)
+        return read_hashes(self._facts.store, entry, self._facts.index_path)
 
     def _reader(self, file: DataFileMeta) -> DataFileReader:
         facts = self._facts

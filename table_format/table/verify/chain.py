@@ -1,7 +1,7 @@
 """The chain of one branch: schemas, snapshots, lists, manifests, and what tags, changelogs and consumers rely on.
 
-Each state is read as a reader would read it. What cannot be read, or contradicts what goes before it, is a finding. On
-the way every file is noted that something reaches.
+Each state is read as a reader would read it. Anything that cannot be read, or contradicts earlier metadata, is a
+finding. All files in use are recorded on the way.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The hints LATEST and EARLIEST of snapshots and changelogs: whether they are right, and putting them right.
+"""Checks and repairs the hints LATEST and EARLIEST of snapshots and changelogs.
 
-A wrong hint hides nothing, because what it says is checked. It costs a listing, and other engines may rely on it. A
-hint that is missing is not wrong: some engines never write the one of the earliest snapshot.
+A wrong hint hides nothing, because readers check it. It costs a listing, and other engines may rely on it. A missing
+hint is not wrong: some engines never write the hint of the earliest snapshot.
 """
 
 from __future__ import annotations

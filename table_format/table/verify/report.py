@@ -1,4 +1,4 @@
-"""What a verification finds: facts that each name a path, what was expected there, and what was found."""
+"""The findings of a verification. Each names a path, what was expected there, and what was found."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _SHOWN = 50
 
 
 class Severity(StrEnum):
-    """Whether reads go wrong."""
+    """The severity of a finding."""
 
     ERROR = "error"
-    """A read fails, or shows rows that are wrong."""
+    """A read fails, or returns wrong rows."""
     WARNING = "warning"
-    """Reads are right; something is not as it should be."""
+    """Reads are correct, but something else is wrong."""
 
 
 class Depth(IntEnum):
-    """How deep a verification looks; each depth includes those before it."""
+    """The depth of a verification. Each depth includes the previous ones."""
 
     METADATA = 1
     """Snapshots, schemas, manifests, tags, branches, changelogs, consumers and hints. No data file is opened."""
     FILES = 2
-    """Every file that metadata names: it is there, has its size and number of rows, and its indexes can be read."""
+    """Every file that metadata names: it exists, has its size and number of rows, and its indexes can be read."""
     ROWS = 3
     """Every row of the latest state: statistics, order, keys in their buckets, one row for each key, indexes."""
 
@@ -52,9 +52,9 @@ class Depth(IntEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """One thing that is not as it should be. ``check`` is a short name for what was looked at.
+    """One problem. ``check`` is the short name of the check.
 
-    ``partition`` is as it reads, such as ``dt=2026-01-01``; ``bucket`` is ``None`` where no bucket is concerned.
+    ``partition`` is a text such as ``dt=2026-01-01``. ``bucket`` is ``None`` if the finding is not about a bucket.
     """
 
     severity: Severity
@@ -88,9 +88,9 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyReport:
-    """What a verification found, most serious first; the numbers say how much it looked at.
+    """The result of a verification: findings, most serious first, and how much was checked.
 
-    ``rows`` counts rows that were read. ``repaired`` names what was put right, which is among the findings too.
+    ``rows`` counts rows that were read. ``repaired`` names repaired files, which are also in the findings.
     """
 
     table: str

@@ -1,4 +1,4 @@
-"""What the live files of one state say of each other. Pure: only metadata, and no file is opened.
+"""Checks the live files of one state against each other. Pure: only metadata, no file is opened.
 
 Levels and sorted runs, key ranges, buckets and their numbers, deletion vectors and hash indexes.
 """

@@ -1,7 +1,7 @@
-"""Verification of a table: the chain of every branch, then the files of each bucket, as work for this process or tasks.
+"""Verification of a table: the history of every branch, then the files of each bucket, in this process or in tasks.
 
-Other processes go on: what one of them deletes while it is looked at is no finding. So what is found on the chain is
-looked for twice, and what is found of a file counts only while something reaches the file.
+Other processes continue to work, and what they delete during the check is not a finding. So findings in the history
+are checked twice, and findings about a file count only while the file is in use.
 """
 
 from __future__ import annotations
@@ -55,18 +55,7 @@ def verify_table(
     partitions: Sequence[Mapping[str, object]] | None = None,
     repair: bool = False,
 ) -> VerifyReport:
-    """Check that the files, the metadata and the rows of the table agree, of all branches if it is the main one.
-
-    ``depth`` is ``metadata`` (snapshots, manifests, tags, hints; no data file is opened), ``files`` (each file exists
-    with its size and number of rows, and indexes can be read) or ``rows`` (also each row of the latest state). Files
-    are looked at in ``partitions`` only, where these are given. Nothing is changed, except that ``repair`` puts wrong
-    hints right.
-
-    Raises:
-        InvalidInputError: there is no such depth, or a partition names other columns.
-        UnsupportedFeature: with ``rows`` the table has a feature without which rows cannot be read.
-        OSError: the store failed.
-    """
+    """See ``Table.verify``."""
     return verify(table.current_facts, depth=depth, partitions=partitions, repair=repair)
 
 
@@ -80,6 +69,7 @@ def verify(
 ) -> VerifyReport:
     """As ``verify_table``; ``perform`` checks the buckets, without it this process, side by side."""
     flag(repair, "repair")
+    facts = facts.as_files_say
     wanted_depth = Depth.of(depth)
     if wanted_depth is Depth.ROWS:
         facts.require(Operation.READ)
@@ -166,9 +156,8 @@ def _state(facts: TableFacts, chain: Chain, wanted: Callable[[bytes], bool]) -> 
 
 
 def _index_path(facts: TableFacts, entry: IndexManifestEntry) -> str:
-    beside = facts.options.bucket.index_in_data_file_dir
     try:
-        return index_file_path(entry, facts.store.paths, facts.partitions.text, beside_data=beside)
+        return index_file_path(entry, facts.index_path)
     except TableFormatError:
         return entry.index_file.external_path or entry.index_file.file_name
 

@@ -1,7 +1,7 @@
-"""Committing what writers hand over: the second phase, for engines, and the whole of it for one process.
+"""The second phase of a write: commits the messages of writers.
 
-After a commit to a table that is not ``write-only`` old snapshots are expired by the table's options, as in the
-reference; that never makes the commit fail.
+After a commit, unless the table is ``write-only``, old snapshots are expired by the table options, as in the
+reference. A failed expiry never makes the commit fail.
 """
 
 from __future__ import annotations
@@ -41,29 +41,29 @@ from table_format.table.write.rebase import committed_on_latest
 _log = logging.getLogger(__name__)
 
 _REMEMBERED_CALLS: Final = REMEMBERED // 2
-"""Commits whose files are known by name; each makes two snapshots at most."""
+"""Commits whose file names are remembered. Each creates at most two snapshots."""
 
 
 class Abandoning(Protocol):
-    """A commit that can delete the files of messages on the way out of an error: ``BatchCommit``, ``TableCommit``."""
+    """A commit that can delete the files of messages after an error: ``BatchCommit``, ``TableCommit``."""
 
     def abandon(self, messages: Iterable[CommitMessage]) -> None:
-        """Delete the files that are surely not committed, and raise nothing."""
+        """Delete the files that are certainly not committed, and raise nothing."""
         ...
 
 
 def aborting_on_failure(commit: Abandoning, messages: Iterable[CommitMessage]) -> DeletingOnFailure:
-    """Delete the files of these messages when the block that makes and commits them fails or is interrupted.
+    """Delete the files of these messages if the block that creates and commits them fails or is interrupted.
 
-    The messages may still be growing. Files that ``commit`` has published stay, and so do all files when their fate is
-    unknown.
+    The sequence of messages may still grow. Files that ``commit`` has published stay, and so do all files if the
+    outcome is unknown.
     """
     return DeletingOnFailure(lambda: commit.abandon(messages), unless=(OutcomeUnknownError,))
 
 
 @dataclass(frozen=True, slots=True)
 class CommitArguments:
-    """What a caller says of a commit besides its rows: integers of 64 bits, and properties as texts."""
+    """The arguments of a commit besides its rows: 64-bit integers, and properties as texts."""
 
     identifier: int | None
     watermark: int | None
@@ -94,7 +94,7 @@ class CommitArguments:
 
 
 class BatchCommit:
-    """Commits of one user. A user and an identifier are committed once, however often ``commit`` is called."""
+    """Commits of one user. An identifier of a user is committed only once, even if ``commit`` is called again."""
 
     def __init__(self, facts: TableFacts, commit_user: str | None = None) -> None:
         self._facts = facts
@@ -112,18 +112,19 @@ class BatchCommit:
         properties: Mapping[str, str] | None = None,
         operation: str | None = None,
     ) -> tuple[Snapshot, ...]:
-        """Make the work of these messages visible; the snapshots made, none when it is committed already or empty.
+        """Commit messages, which makes their work visible. Return the new snapshots; none if there is nothing to
+        commit or the identifier is already committed.
 
-        Messages of one bucket must come in the order they were written in. Identifiers of a user ascend; only a fresh
-        user, who commits once, needs none. The compaction of a bucket that another commit has changed meanwhile is
-        dropped with a warning: its rows are as before, and the next compaction finds them. ``operation`` is noted in
-        the snapshot: that of a statement, whose rows rest on those before.
+        Messages of one bucket must be in the order in which they were written. The identifiers of a user must
+        increase; only a new user, who commits once, needs none. If another commit has changed a bucket in the
+        meantime, its compaction is dropped with a warning: the rows stay the same, and the next compaction takes
+        them. ``operation`` is recorded in the snapshot: the kind of a statement whose rows depend on earlier ones.
 
         Raises:
-            RowsChanged: a statement changed one of the keys after these rows were written, and they could lose against
-                it; write them again.
-            ConflictError: another commit made this one impossible; nothing is visible, ``abort`` deletes the files.
-            CommitOutcomeUnknown: it may have been committed; ask ``is_committed``.
+            RowsChanged: a statement changed one of the keys after these rows were written, so they could have no
+                effect; write them again.
+            ConflictError: another commit made this one impossible. Nothing was committed; ``abort`` deletes the files.
+            CommitOutcomeUnknown: the commit may have succeeded; check ``is_committed``.
         """
         given = CommitArguments.of(identifier, watermark, properties)
         number = self._number(given.identifier)
@@ -157,12 +158,12 @@ class BatchCommit:
         watermark: int | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> tuple[Snapshot, ...]:
-        """Replace rows by those of the messages: of the partitions with the values of ``partition``, or, without it,
-        of the partitions in which there are new rows or the whole table, as ``dynamic-partition-overwrite`` says.
+        """Replace rows by those of the messages: in the partitions with the values of ``partition``. Without it,
+        ``dynamic-partition-overwrite`` decides: in the partitions of the new rows, or in the whole table.
 
         Raises:
-            InvalidInputError: a new file lies outside ``partition``.
-            UnsupportedFeature: keys of the table may change their partition, and not all of it is replaced.
+            InvalidInputError: a new file is outside of ``partition``.
+            UnsupportedFeature: the table is a cross-partition table, and not all of it is replaced.
             ConflictError, CommitOutcomeUnknown: as for ``commit``.
         """
         given = CommitArguments.of(identifier, watermark, properties)
@@ -180,23 +181,24 @@ class BatchCommit:
         return snapshots
 
     def is_committed(self, identifier: int) -> bool:
-        """Whether this user has committed the identifier, or a later one, as far back as snapshots are retained."""
+        """Return whether a retained snapshot shows that this user has committed the identifier or a later one."""
         return not self.filter_committed((identifier,))
 
     def filter_committed(self, identifiers: Iterable[int], *, since: int | None = None) -> tuple[int, ...]:
-        """The identifiers that this user has not committed yet, ascending; see ``TableCommit.filter_committed``."""
+        """Return the identifiers that this user has not committed yet, ascending; see
+        ``TableCommit.filter_committed``.
+        """
         asked = arguments.whole_numbers(identifiers, "identifiers")
         return self._committer.filter_committed(asked, since=arguments.optional_whole_number(since, "since"))
 
     def abort(self, messages: Iterable[CommitMessage]) -> None:
-        """Delete the files of messages as far as they are surely not committed.
+        """Delete the files of messages that are certainly not committed.
 
-        After an interrupt the store is asked what became of the commit. Of messages that this object did not commit all
-        files stay that the table names.
+        After an interrupt, the store is checked for the outcome of the commit. Files that the table names stay.
 
         Raises:
             CommitOutcomeUnknown: a commit with an unknown outcome may hold them; nothing was deleted.
-            CorruptionError, ConflictError, OSError: it cannot be told what the table names; nothing was deleted.
+            CorruptionError, ConflictError, OSError: the files of the table cannot be determined; nothing was deleted.
         """
         listed = tuple(messages)
         foreign = _file_names(listed).difference(*self._handed)
@@ -220,8 +222,8 @@ class BatchCommit:
             return identifier
         if not self._may_commit_once:
             message = (
-                f"commit user '{self.commit_user}' needs an identifier for each commit, larger than the last: without "
-                "one a second commit could not be told from a repetition of the first"
+                f"commit user '{self.commit_user}' needs an identifier for each commit, larger than the last: "
+                "without one, a second commit looks like a repetition of the first"
             )
             raise InvalidInputError(message)
         return BATCH_COMMIT_IDENTIFIER
@@ -238,7 +240,7 @@ class BatchCommit:
 def refuse_partial_overwrite(
     facts: TableFacts, partition: PartitionSpec | Sequence[PartitionSpec] | None = None
 ) -> None:
-    """Refuse to replace some partitions of a table whose keys may lie in others.
+    """Refuse to replace only some partitions of a cross-partition table.
 
     Raises:
         UnsupportedFeature: says how to replace the whole table.
@@ -247,24 +249,24 @@ def refuse_partial_overwrite(
     if isinstance(facts.bucket_mode, CrossPartition) and not is_whole:
         feature = "overwrite of partitions with cross-partition update"
         message = (
-            f"table {facts.name}: the primary key lacks partition columns, and its keys may lie in partitions that are "
-            "not replaced; drop the partitions and append, or replace the whole table with "
+            f"table {facts.name}: the primary key lacks partition columns, and its keys may be in partitions that "
+            "are not replaced; drop the partitions and append, or replace the whole table with "
             "'dynamic-partition-overwrite' = 'false' and no partition"
         )
         raise UnsupportedFeature(feature, message)
 
 
 def fresh_user(facts: TableFacts) -> str:
-    """A commit user nobody else has."""
+    """Return a new, unique commit user."""
     fresh = facts.store.runtime.ids.uuid()
     prefix = facts.options.commit.user_prefix
     return fresh if prefix is None else f"{prefix}_{fresh}"
 
 
 def expire_after_commit(facts: TableFacts) -> None:
-    """Make the tags that are due, and expire tags, consumers and snapshots, by the options of the table.
+    """Create the tags that are due, and expire tags, consumers and snapshots, by the table options.
 
-    A failure is logged and otherwise without effect: the rows are committed, and the next commit catches up.
+    A failure is only logged: the rows are committed, and the next commit catches up.
     """
     if facts.options.compaction.write_only:
         return
@@ -274,7 +276,7 @@ def expire_after_commit(facts: TableFacts) -> None:
 
 def tag_after_batch(facts: TableFacts) -> None:
     """Move the tag of the day to the latest snapshot, where the options ask for it; a failure is logged."""
-    _attempt(facts, "the tag of the batch could not be made", lambda f: create_batch_tag(f.store, f.options))
+    _attempt(facts, "the tag of the batch could not be created", lambda f: create_batch_tag(f.store, f.options))
 
 
 def _expire_tags(facts: TableFacts) -> None:
@@ -294,16 +296,16 @@ def _expire_changelogs(facts: TableFacts) -> None:
 
 
 _UPKEEP: Final[tuple[tuple[str, Callable[[TableFacts], object]], ...]] = (
-    ("tags by period could not be made", lambda f: create_period_tags(f.store, f.options)),
+    ("tags by period could not be created", lambda f: create_period_tags(f.store, f.options)),
     ("tags could not be expired", _expire_tags),
-    ("consumers could not be forgotten", _expire_consumers),
+    ("consumers could not be expired", _expire_consumers),
     (
         "snapshots could not be expired",
         lambda f: expire_snapshots(f.store, f.options, snapshots=f.snapshots, manifests=f.manifests),
     ),
     ("changelogs could not be expired", _expire_changelogs),
 )
-"""In the order of the reference: what a consumer or a tag has let go may be expired at once."""
+"""In the order of the reference, so that snapshots of expired consumers and tags can expire in the same step."""
 
 
 def _attempt(facts: TableFacts, what: str, work: Callable[[TableFacts], object]) -> None:

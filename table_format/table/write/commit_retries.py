@@ -1,8 +1,8 @@
-"""Write and commit as one operation: what a failure leaves, and which conflicts are repaired by writing again.
+"""Writes and commits in one operation: cleans up after failures, and repairs some conflicts by writing again.
 
-Rows of a table with dynamic buckets depend on the hash index that gave them their buckets. Where keys may change their
-partition, rows depend on the snapshot that says where the keys are. DELETE, UPDATE and MERGE depend on the files or the
-keys they found. When another writer has changed these, the work is repeated, a bounded number of times.
+Rows of a table with dynamic buckets depend on the hash index that assigned their buckets. Rows of a cross-partition
+table depend on the snapshot with the places of their keys. DELETE, UPDATE and MERGE depend on the files or keys that
+they found. If another writer has changed these, the work is repeated, up to a limit.
 
 All callers use this one function: ``Table``, ``Lake``, statements, the Spark data source and the Dagster IO manager.
 """
@@ -30,10 +30,10 @@ from table_format.table.write.batch_commit import BatchCommit, aborting_on_failu
 from table_format.table.write.turns import WriterTurns
 
 MAX_ATTEMPTS: Final = 30
-"""How often the work is done; each time another writer was faster."""
+"""Attempts while other writers are faster."""
 
 REPAIRED: Final = (HashIndexChanged, KeyPlacesChanged, RowsChanged, SnapshotExpired)
-"""Errors after which rows written again on the latest snapshot can be committed."""
+"""Errors after which the rows can be written again on the latest snapshot and committed."""
 
 _FIRST_WAIT_MS: Final = 10
 _LONGEST_WAIT_MS: Final = 300
@@ -52,12 +52,12 @@ def write_and_commit(
     max_attempts: int = MAX_ATTEMPTS,
     turns: WriterTurns | None = None,
 ) -> tuple[Snapshot, ...]:
-    """Write rows and publish them; the snapshots made.
+    """Write rows and publish them. Return the new snapshots.
 
-    ``write`` makes files and their messages, ``publish`` commits them through ``commit``. After an error of one of the
-    classes ``repaired`` both are called again, if the input ``is_repeatable``, at most ``max_attempts`` times in all,
-    taking ``turns`` with other writers of this machine. An attempt that failed or was interrupted deletes its files
-    unless they may be committed. A commit with an unknown outcome is never repeated here: the caller first asks
+    ``write`` creates files and their messages, ``publish`` commits them through ``commit``. After an error in
+    ``repaired``, both are called again if the input ``is_repeatable``, at most ``max_attempts`` times, taking
+    ``turns`` with other writers of this machine. A failed or interrupted attempt deletes its files unless they may be
+    committed. A commit with an unknown outcome is never repeated here: the caller first checks
     ``commit.is_committed``.
 
     Raises:
@@ -76,7 +76,7 @@ def write_and_commit(
             if not is_repeatable:
                 raise
             if attempt == max_attempts:
-                message = f"given up after {attempt} attempts, each of which met another commit: {error}"
+                message = f"gave up after {attempt} attempts, each in conflict with another commit: {error}"
                 raise type(error)(message) from error
         wait_ms = min(_FIRST_WAIT_MS << min(attempt, 10), _LONGEST_WAIT_MS)
         store.runtime.clock.sleep_ms(int(wait_ms * store.runtime.random.random()))
@@ -84,7 +84,7 @@ def write_and_commit(
 
 
 def is_repeatable(data: Rows) -> bool:
-    """Whether the rows can be read a second time; a stream of unknown make cannot."""
+    """Return whether the rows can be read a second time; other streams cannot."""
     return isinstance(data, pa.Table | pa.RecordBatch) or type(data).__module__.partition(".")[0] in (
         "pandas",
         "polars",

@@ -1,8 +1,8 @@
-"""Each Nth commit compacts fully what was written: ``full-compaction.delta-commits`` (format chapter 07, section 3).
+"""Full compaction after every Nth commit: ``full-compaction.delta-commits`` (format chapter 07, section 3).
 
-The commits are counted in the table, backwards from the latest snapshot: so the count goes on across writers that live
-for one call, across restarts and across jobs. (Java counts per job, by the commit identifiers of a stream; a batch job
-of its newer releases compacts with every commit.)
+Commits are counted in the table, backwards from the latest snapshot, so the count continues across short-lived
+writers, restarts and jobs. (Java counts per job, by the commit identifiers of a stream; batch jobs of its newer
+releases compact with every commit.)
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Several messages of one bucket as one, so that a commit may carry the work of several flushes.
+"""Combines several messages of one bucket, so that a commit can hold the work of several flushes.
 
-A file that one message compacted into being and a later one compacted away was never visible: it is named by neither
-list of the sum, and left over on disk.
+A file that one message creates by compaction and a later one compacts away was never visible. The combined message
+does not name it, and it is left on disk.
 """
 
 from __future__ import annotations
@@ -40,12 +40,21 @@ class LeftOver:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOverIndex:
+    """An index file that nothing names any more."""
+
+    partition: bytes
+    bucket: int
+    file: IndexFileMeta
+
+
+@dataclass(frozen=True, slots=True)
 class Folded:
     """One message for each bucket, in the order buckets first appeared, and what became superfluous."""
 
     messages: tuple[CommitMessage, ...]
     left_over: tuple[LeftOver, ...]
-    left_over_indexes: tuple[IndexFileMeta, ...] = ()
+    left_over_indexes: tuple[LeftOverIndex, ...] = ()
 
 
 def fold(messages: Iterable[CommitMessage]) -> Folded:
@@ -57,7 +66,7 @@ def fold(messages: Iterable[CommitMessage]) -> Folded:
             groups.setdefault((message.partition, message.bucket, message.total_buckets), []).append(message)
             bases.setdefault(message.partition, message.hash_index_base)
     left_over: list[LeftOver] = []
-    indexes: list[IndexFileMeta] = []
+    indexes: list[LeftOverIndex] = []
     folded = tuple(group[0] if len(group) == 1 else _sum(group, left_over, indexes) for group in groups.values())
     # Later messages of a partition rest on the hash index as the first ones leave it.
     folded = tuple(
@@ -71,11 +80,11 @@ def delete_left_over(facts: TableFacts, folded: Folded) -> None:
     for left in folded.left_over:
         facts.delete_file(left.partition, left.bucket, left.file)
     for index in folded.left_over_indexes:
-        facts.delete_index_file(index)
+        facts.delete_index_file(index.partition, index.bucket, index.file)
 
 
 def _sum(
-    group: Sequence[CommitMessage], left_over: list[LeftOver], left_over_indexes: list[IndexFileMeta]
+    group: Sequence[CommitMessage], left_over: list[LeftOver], left_over_indexes: list[LeftOverIndex]
 ) -> CommitMessage:
     before: list[DataFileMeta] = []
     after: list[DataFileMeta] = []
@@ -95,14 +104,13 @@ def _sum(
     }
     hashes = [file for file in joined["new_index_files"] if file.index_type == HASH]
     # A bucket has one hash index file: the last one holds what the others do.
-    left_over_indexes.extend(hashes[:-1])
     joined["new_index_files"] = tuple(file for file in joined["new_index_files"] if file not in hashes[:-1])
     come, gone_indexes = joined["compact_new_index_files"], joined["compact_deleted_index_files"]
     replaced = [index for index in come if index in gone_indexes]
-    left_over_indexes.extend(replaced)
     joined["compact_new_index_files"] = tuple(index for index in come if index not in replaced)
     joined["compact_deleted_index_files"] = tuple(index for index in gone_indexes if index not in replaced)
     first = group[0]
+    left_over_indexes.extend(LeftOverIndex(first.partition, first.bucket, i) for i in (*hashes[:-1], *replaced))
     schema_ids = [message.schema_id for message in group if message.schema_id is not None]
     named = {file.file_name for file in (*before, *after, *joined["new_files"])}
     left_over.extend(LeftOver(first.partition, first.bucket, file) for file in gone if file.file_name not in named)

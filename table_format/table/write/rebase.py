@@ -1,9 +1,8 @@
-"""Work that rests on a snapshot, brought to the latest one without being done again, where others wrote other keys.
+"""Rebases finished work to the latest snapshot if other commits wrote other keys.
 
-The commit compares key ranges of files (``metastore/commit/key_changes.py``) and stops where they meet. Here the keys
-themselves are compared: of the files that others added since, and of those to be committed. If none is shared, the
-latest snapshot says of these keys what the earlier one said, and the commit goes on. Each attempt reads only what came
-since the last one.
+The commit compares key ranges of files (``metastore/commit/key_changes.py``) and stops if they overlap. This module
+compares the keys themselves: those of files that others have added, and those of files to commit. If no key is
+shared, these keys have not changed, and the commit continues. Each attempt reads only files added since the last one.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ Outdated: TypeAlias = KeyPlacesChanged | RowsChanged
 OUTDATED: Final = (KeyPlacesChanged, RowsChanged)
 
 MAX_KEYS: Final = 4_000_000
-"""Keys of others that are held in memory to be compared; where they wrote more, the work is done again instead."""
+"""Keys of others that are held in memory for comparison. With more keys, the work is repeated instead."""
 
 
 def rebased(facts: TableFacts, messages: Sequence[CommitMessage], conflict: Outdated) -> tuple[CommitMessage, ...]:

@@ -1,7 +1,7 @@
-"""Files that are missing because others replaced them: a conflict, where it looks like damage.
+"""Distinguishes missing files that others have replaced, which is a conflict, from damage.
 
-Long work rests on the files of one snapshot. Meanwhile another commit may put other files in their place and expiry
-delete them (format chapter 10, section 9). What the newest snapshot still names cannot go that way: that is damage.
+Long-running work uses the files of one snapshot. Another commit may replace them, and expiry may delete them (format
+chapter 10, section 9). If the newest snapshot still names a missing file, it is damage.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from table_format.table.facts import TableFacts
 
 @contextmanager
 def conflict_if_replaced(facts: TableFacts, partition: bytes, bucket: int | None = None) -> Iterator[None]:
-    """Tell a file of a partition that others replaced from one that is missing.
+    """Raise a conflict if a missing file of a partition was replaced by others.
 
     Raises:
         BucketLost: the block met a file that others replaced, and the work is that of ``bucket``.
@@ -30,7 +30,7 @@ def conflict_if_replaced(facts: TableFacts, partition: bytes, bucket: int | None
     except MissingFile as error:
         if not is_replaced(facts, partition, error.path):
             raise
-        message = f"another commit replaced {error.path} and it has been expired, while it was worked on; begin again"
+        message = f"another commit replaced {error.path}, and the file has expired during the work; start again"
         if bucket is None:
             raise FileConflict(message) from error
         raise BucketLost(partition, bucket, message) from error

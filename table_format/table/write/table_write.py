@@ -1,9 +1,9 @@
-"""Writing rows: they are checked, placed, written by the writer of their bucket, and handed over in commit messages.
+"""The first phase of a write: checks and places rows, writes them to files, and returns commit messages.
 
 The parts are modules of their own: where rows go (``table/placement``), the life of bucket writers
 (``bucket_writers``), when they flush (``flush_schedule``), what is compacted (``compaction_policy``), and what becomes
-of their messages (``hand_over``). What is here is the order of these steps, and what holds when one of them fails or is
-interrupted: either a call returns the messages of all its rows, or no file of it is left.
+of their messages (``hand_over``). This module orders these steps and handles failures and interrupts: a call either
+returns the messages of all its rows, or leaves no files.
 """
 
 from __future__ import annotations
@@ -33,17 +33,18 @@ from table_format.table.write.hand_over import HandOver
 from table_format.table.write.stored_rows import StoredRows
 from table_format.table.write.writer_opening import writer_opener
 
-_BROKEN: Final = "an earlier write failed half way; commit or abort its messages and begin with a new write"
+_BROKEN: Final = "an earlier write failed halfway; commit or abort its messages and create a new write"
 
 
 class TableWrite:
-    """Turns rows into commit messages. One object is used by one thread at a time.
+    """Turns rows into commit messages. Use an object from one thread at a time.
 
-    ``replacing`` writes as if the table were empty, for an overwrite. ``assignment`` says who assigns buckets where
-    several tasks share the work, and ``stored`` that the rows come from the table. ``commit_user`` is who commits, if
-    that is known. With a ``compactor`` compactions of primary-key tables run there beside later writes, which hand over
-    their results; a ``shared`` write is one of several that are committed together, and keeps to the buckets it is
-    given rows for.
+    ``replacing`` ignores existing rows, for an overwrite. ``assignment`` says who assigns buckets if several tasks
+    share the work. ``stored`` says that the rows come from the table. ``commit_user`` is the committing user, if
+    known. A ``compactor`` runs compactions of primary key tables in the background; later writes return their
+    results. A ``shared`` write is one of several that are committed together, and only compacts buckets for which it
+    has rows. If other writes number rows of the same buckets at the same time, this one uses ``sequence_numbers``,
+    counted from the next number of a bucket.
     """
 
     def __init__(
@@ -56,18 +57,25 @@ class TableWrite:
         commit_user: str | None = None,
         compactor: Executor | None = None,
         shared: bool = True,
+        sequence_numbers: range | None = None,
     ) -> None:
         if commit_user is not None:
             commit_user = arguments.commit_user(commit_user)
         facts.require(Operation.WRITE)
-        check_defaults(facts.schema)
+        check_defaults(facts.schema, facts.schema.bucket_keys)
         self._facts = facts
         self._rules = RowRules(facts.schema, facts.options.merge)
         self._is_broken = False
         self._is_unfinished = False
         extends = not replacing and extends_buckets(facts.bucket_mode)
         self._writers = _writers(
-            facts, replacing=replacing, extends=extends, stored=stored, commit_user=commit_user, compactor=compactor
+            facts,
+            replacing=replacing,
+            extends=extends,
+            stored=stored,
+            commit_user=commit_user,
+            compactor=compactor,
+            sequence_numbers=sequence_numbers,
         )
         self._first_buckets = () if stored is None else stored.buckets
         self._placement = placement_of(facts, replacing=replacing, assignment=assignment)
@@ -82,14 +90,14 @@ class TableWrite:
         )
 
     def write(self, data: Rows) -> tuple[CommitMessage, ...]:
-        """Write all rows to files and return the messages that make them visible; nothing is visible yet.
+        """Write all rows to files and return the messages that make them visible when committed.
 
-        Messages of several calls may be committed together, in the order of the calls.
+        You can commit the messages of several calls together, in the order of the calls.
 
         Raises:
             InvalidData: a column or a value does not fit; no file of this call is left.
             BucketCountChanged: a partition was written with another number of buckets.
-            SnapshotExpired: the snapshot that the rows were to follow was expired meanwhile; write them again.
+            SnapshotExpired: the snapshot on which the write is based has expired in the meantime; write the rows again.
         """
         try:
             with self._facts.blaming_old_columns():
@@ -103,7 +111,7 @@ class TableWrite:
                 raise
 
     def write_stored(self, batches: Iterable[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
-        """Write rows that the table holds already: its columns and, if it has a primary key, ``_VALUE_KIND``.
+        """Write rows that the table already holds: its columns and, if it has a primary key, ``_VALUE_KIND``.
 
         Raises:
             BucketCountChanged: a partition was written with another number of buckets.
@@ -111,9 +119,9 @@ class TableWrite:
         return self._written((batch, None) for batch in batches)
 
     def finish(self) -> tuple[CommitMessage, ...]:
-        """Wait for compactions that run beside this write; the messages that make their results visible.
+        """Wait for background compactions of this write. Return the messages with their results.
 
-        To be called when no more rows come, or the results of the compactions are left to ``abort`` to delete.
+        Call it after the last rows. Otherwise only ``abort`` deletes the results of the compactions.
 
         Raises:
             CorruptionError: a file to be compacted is missing or damaged.
@@ -123,7 +131,7 @@ class TableWrite:
         return self._handed_over(self._finish_writers)
 
     def abort(self) -> None:
-        """Delete the files of rows and compactions that were not handed over yet, and forget all writers."""
+        """Delete the files of rows and compactions that were not yet returned in messages, and forget all writers."""
         # An interrupt may come before the end; the next call then begins with what was left to do.
         self._is_unfinished = True
         # Sequence numbers of rows that were handed over and not committed are known to the writers only.
@@ -216,7 +224,7 @@ class TableWrite:
         """
         if self._writers.uncommitted.holds(error.path.rpartition("/")[2]):
             self._is_broken = True
-            message = f"{error.path}, which this write handed over, was deleted without being committed: {_BROKEN}"
+            message = f"{error.path}, a file of this write, was deleted before it was committed: {_BROKEN}"
             raise InvalidInputError(message) from error
 
 
@@ -228,6 +236,7 @@ def _writers(
     stored: StoredRows | None,
     commit_user: str | None,
     compactor: Executor | None,
+    sequence_numbers: range | None,
 ) -> BucketWriters:
     opener = writer_opener(
         facts,
@@ -235,6 +244,7 @@ def _writers(
         are_results=stored is not None and stored.are_results,
         commit_user=commit_user,
         compactor=compactor,
+        sequence_numbers=sequence_numbers,
     )
     if not extends:
         return DetachedWriters(facts, opener)

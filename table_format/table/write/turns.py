@@ -1,13 +1,13 @@
-"""Writers of one machine that have met a conflict take turns, so that each of them gets ahead.
+"""Writers of one machine take turns after a conflict, so that each of them makes progress.
 
-Rows of a table whose keys may change their partition rest on where all their keys lay. Of several writers that write
-the same keys at once one commits, and the others begin again; left to chance the same one may lose again and again. So
-a writer that begins again has the machine to itself: it waits until the attempts that are under way have ended, and new
-ones wait for it. Two locks of the operating system do this. All pass the ``gate``, where those who wait for their turn
-hold up those who come later; the ``turn`` itself is shared by first attempts.
+Rows of a cross-partition table depend on the places of all their keys. If several writers write the same keys at
+once, one commits and the others retry; by chance, the same one may lose every time. So a retry runs alone on the
+machine: it waits until running attempts have ended, and new ones wait for it. It uses two locks of the operating
+system. All writers pass the ``gate``, where waiting retries hold up later writers. First attempts share the ``turn``
+lock; a retry holds it alone.
 
-The locks only save time: the commit checks what is committed. A writer that cannot take them, or waits too long, goes
-on without. The operating system releases them when the process ends.
+The locks only save time: the commit itself detects conflicts. A writer that cannot take them, or waits too long,
+continues without them. The operating system releases them when the process ends.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ except ImportError:  # not a POSIX system
     fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
 PATIENCE_MS: Final = 10_000
-"""A writer waits this long for others, for instance for a load that takes hours, and then goes on beside them."""
+"""How long a writer waits for others, such as a load of several hours, before it continues in parallel."""
 
 _LOOK_MS: Final = 10
 
@@ -40,7 +40,7 @@ _held: ContextVar[frozenset[Path]] = ContextVar("held", default=frozenset())
 
 @dataclass(frozen=True, slots=True)
 class WriterTurns:
-    """The turns of the writers of one table; without a directory all write at any time."""
+    """The turns of the writers of one table. Without a directory, there are no turns."""
 
     runtime: Runtime
     directory: Path | None = None

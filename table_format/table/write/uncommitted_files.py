@@ -1,4 +1,4 @@
-"""Files that a write has handed over, by bucket, and that no snapshot it has seen holds yet."""
+"""The uncommitted files of a write, by bucket: files in its messages that no snapshot holds yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the writer of a bucket is made, from what the bucket holds."""
+"""Creates the writer of a bucket from the state of the bucket."""
 
 from __future__ import annotations
 
@@ -52,6 +52,7 @@ def writer_opener(
     are_results: bool,
     commit_user: str | None,
     compactor: Executor | None,
+    sequence_numbers: range | None = None,
 ) -> OpenWriter:
     """How the writers of a table are opened; the arguments are those of ``TableWrite`` and ``StoredRows``."""
     mode = facts.bucket_mode
@@ -61,7 +62,12 @@ def writer_opener(
         case Fixed() | Dynamic() | Unaware() | CrossPartition():
             if facts.schema.is_primary_key_table:
                 return partial(
-                    _merge_tree_writer, facts, replacing=replacing, are_results=are_results, compactor=compactor
+                    _merge_tree_writer,
+                    facts,
+                    replacing=replacing,
+                    are_results=are_results,
+                    compactor=compactor,
+                    sequence_numbers=sequence_numbers,
                 )
             return partial(_append_writer, facts)
     assert_never(mode)
@@ -109,8 +115,8 @@ def _check_bucket_count(facts: TableFacts, entries: Iterable[ManifestEntry]) -> 
         if entry.total_buckets != count:
             shown = f"{facts.partitions.shown(entry.partition)} of " if facts.schema.partition_keys else ""
             message = (
-                f"{shown}{facts.name} was written with {entry.total_buckets} buckets and the table has {count} now; to "
-                "give it the new number overwrite it, or rescale it by table.rescale() or the job rescale_table"
+                f"{shown}{facts.name} was written with {entry.total_buckets} buckets, and the table now has "
+                f"{count}; overwrite the partition, or rescale it by table.rescale() or the job rescale_table"
             )
             raise BucketCountChanged(message)
 
@@ -119,7 +125,13 @@ def _check_bucket_count(facts: TableFacts, entries: Iterable[ManifestEntry]) -> 
 
 
 def _merge_tree_writer(
-    facts: TableFacts, state: BucketState, *, replacing: bool, are_results: bool, compactor: Executor | None
+    facts: TableFacts,
+    state: BucketState,
+    *,
+    replacing: bool,
+    are_results: bool,
+    compactor: Executor | None,
+    sequence_numbers: range | None,
 ) -> MergeTreeWriter:
     writer = MergeTreeWriter(
         _bucket_files(facts, state.bucket_id, with_changelog=not replacing),
@@ -128,6 +140,7 @@ def _merge_tree_writer(
         are_results=are_results,
         executor=compactor,
         is_replaced=partial(_gives_up, facts, state.bucket_id),
+        sequence_numbers=sequence_numbers,
     )
     if state.running is not None:
         writer.resume(state.running)
@@ -163,5 +176,5 @@ def _gives_up(facts: TableFacts, bucket_id: BucketId, error: MissingFile) -> boo
     if not is_replaced(facts, bucket_id.partition, error.path):
         return False
     where = f"{facts.name}: {facts.partitions.shown(bucket_id.partition)}, bucket {bucket_id.bucket}"
-    _log.warning("%s: a compaction was given up, others replaced %s", where, error.path)
+    _log.warning("%s: a compaction was dropped because others replaced %s", where, error.path)
     return True

@@ -213,7 +213,7 @@ def test_data_older_than_its_asset_allows_is_a_warning(project: Project) -> None
     table.append(rows((1, "mon", 1)))
     assert checked(project, "freshness", assets=[asset]).passed
     assert not checked(project, "freshness", allowed=timedelta(milliseconds=-1)).passed
-    with pytest.raises(InvalidInputError, match=r"crm\.visits: give how old its data may be"):
+    with pytest.raises(InvalidInputError, match=r"crm\.visits: pass the maximum age of its data"):
         table_checks(NAME, ["freshness"])
 
 
@@ -229,7 +229,7 @@ def test_a_check_is_put_on_the_asset_whose_table_it_is() -> None:
 
 
 def test_what_is_no_check_pattern_or_setting_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="'healthy' is no check; expected one of table_health"):
+    with pytest.raises(InvalidInputError, match="'healthy' is not a check; expected one of table_health"):
         table_checks(NAME, ["healthy"])
     with pytest.raises(InvalidInputError, match="patterns select among known tables"):
         table_checks("crm.*")

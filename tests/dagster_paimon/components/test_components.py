@@ -20,6 +20,7 @@ from dagster_paimon import (
     SparkMode,
     maintenance_jobs,
     maintenance_schedules,
+    sensors,
 )
 
 pytestmark = [pytest.mark.dagster, pytest.mark.filterwarnings("ignore::dagster.BetaWarning")]
@@ -99,7 +100,7 @@ def test_a_base_directory_that_is_given_stays() -> None:
         ({"paimon_io": {"lakehouse": {}}}, "Settings.lakehouse at"),
         (
             {"lakehouse": {"warehouse": "/data", "options": {"fs.s3a.secret.key": "abc"}}},
-            "fs.s3a.secret.key: secrets do not",
+            "fs.s3a.secret.key: secrets must not",
         ),
     ],
 )
@@ -120,15 +121,59 @@ def test_maintenance_without_schedules_has_only_jobs() -> None:
 
 
 def test_a_pattern_that_names_no_table_is_refused() -> None:
-    assert "'birds' names no table" in refusal(PaimonMaintenanceComponent, {"tables": "birds"})
+    assert "'birds' is not a table name" in refusal(PaimonMaintenanceComponent, {"tables": "birds"})
 
 
 def test_each_sensor_is_made_where_tables_are_named_for_it() -> None:
     made = made_by(PaimonSensorsComponent, {"snapshots": "ext.*", "compaction_pressure": "*"})
     assert [sensor.name for sensor in made.sensors] == ["external_snapshots", "compaction_pressure"]
     assert not made_by(PaimonSensorsComponent, {}).sensors
-    every = dict.fromkeys(PaimonSensorsComponent.model_fields, "aviary.*")
-    assert len(made_by(PaimonSensorsComponent, every).sensors) == len(every)
+    others = {"changed_partitions", "changelog_ready", "new_partitions", "only_dagster_writes"}
+    every = dict.fromkeys(PaimonSensorsComponent.model_fields.keys() - others, "aviary.*")
+    assert len(made_by(PaimonSensorsComponent, every).sensors) == len(every) == 5
+
+
+def test_the_cleanup_deletes_only_where_the_yaml_says_that_nobody_else_writes() -> None:
+    for attributes, verb in (({}, "Reports"), ({"only_dagster_writes": True}, "Deletes")):
+        (sensor,) = made_by(PaimonSensorsComponent, {"run_failure_cleanup": "aviary.*", **attributes}).sensors
+        assert str(sensor.description).startswith(verb)
+
+
+def test_sensors_of_one_asset_a_consumer_or_a_column_are_listed() -> None:
+    attributes = {
+        "changed_partitions": [
+            {"asset": "report/nests", "sources": [{"table": "aviary.birds", "column": "day", "watched": ["kind"]}]}
+        ],
+        "changelog_ready": [
+            {"table": "aviary.birds", "consumer": "counts", "assets": ["report/counts"], "min_rows": 10},
+            {"table": "aviary.birds", "consumer": "exports", "job": "export"},
+        ],
+        "new_partitions": [{"table": "aviary.birds", "column": "kind", "partitions": "kinds", "name": "new_kinds"}],
+    }
+    made = {sensor.name: sensor for sensor in made_by(PaimonSensorsComponent, attributes).sensors}
+    assert sorted(made) == [
+        "counts_changelog_ready",
+        "exports_changelog_ready",
+        "new_kinds",
+        "report_nests_changed_partitions",
+    ]
+    assert made["exports_changelog_ready"].job_name == "export"
+    selection = made["counts_changelog_ready"].asset_selection
+    assert selection == dg.AssetSelection.assets("report/counts")
+
+
+def test_every_sensor_of_the_package_has_a_component() -> None:
+    factories = {name for name in sensors.__all__ if name not in ("PartitionColumn",)}
+    fields = PaimonSensorsComponent.model_fields.keys() - {"only_dagster_writes"}
+    assert {name.removesuffix("_sensor") for name in factories} == {
+        {"snapshots": "snapshot"}.get(field, field) for field in fields
+    }
+
+
+def test_a_consumer_needs_a_job_or_assets_and_not_both() -> None:
+    for target in ({}, {"job": "export", "assets": ["report/counts"]}):
+        entry = {"table": "aviary.birds", "consumer": "counts", **target}
+        assert "give one of both" in refusal(PaimonSensorsComponent, {"changelog_ready": [entry]})
 
 
 def test_checks_are_those_of_the_tables_on_their_assets() -> None:

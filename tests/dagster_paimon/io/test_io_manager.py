@@ -207,6 +207,21 @@ def test_snapshots_carry_the_run_and_what_was_read(project: Project) -> None:
     assert snapshot.properties["consumed.shop.items"] == "1"
 
 
+@pytest.mark.parametrize("mode", ["append", "overwrite_table"])
+def test_a_snapshot_has_the_watermark_of_its_asset_or_of_the_output_of_the_run(project: Project, mode: str) -> None:
+    @dg.asset(
+        key=["shop", "items"], io_manager_key="paimon_io", metadata={"paimon/write_mode": mode, "paimon/watermark": 5}
+    )
+    def items(context: dg.AssetExecutionContext) -> pa.Table:
+        if context.run.tags.get("late"):
+            context.add_output_metadata({"paimon/watermark": 7})
+        return pa.table({"id": [1]})
+
+    project.run(items)
+    project.run(items, tags={"late": "yes"})
+    assert [snapshot.watermark for snapshot in project.table("shop.items").snapshots()] == [5, 7]
+
+
 def test_staleness_follows_the_snapshot(project: Project) -> None:
     project.run(an_asset(lambda: pa.table({"id": [1]}), **{"paimon/write_mode": "append"}))
     event = project.instance.get_latest_materialization_event(dg.AssetKey(["shop", "items"]))

@@ -10,7 +10,9 @@ from dagster_paimon import branch_audit, published_table
 from dagster_paimon.io.branches import publish_branch
 from dagster_paimon.io.io_manager import PaimonIOManager
 from table_format.errors import ConflictError
+from table_format.table.table import Table
 from tests.support.dagster_project import Project
+from tests.support.dagster_runs import run_in_code_location
 
 pytestmark = pytest.mark.dagster
 
@@ -102,6 +104,68 @@ def test_a_branch_can_be_audited_and_published_by_runs_of_their_own(project: Pro
     assert numbers(project) == [1]
     with pytest.raises(dg.Failure, match="may be published already"):
         project.run(graph, selection=[published])
+
+
+def test_what_was_written_to_a_branch_after_its_audit_is_not_published(project: Project) -> None:
+    staged, audit, published, _ = the_graph([1])
+    selections = {
+        "stage": dg.AssetSelection.assets(staged).without_checks(),
+        "audit": dg.AssetSelection.checks(audit),
+        "publish": dg.AssetSelection.assets(published),
+    }
+    defs = dg.Definitions(
+        assets=[staged, published],
+        asset_checks=[audit],
+        jobs=[dg.define_asset_job(name, selection=selection) for name, selection in selections.items()],
+        resources=project.resources,
+        executor=dg.in_process_executor,
+    )
+
+    def run(job: str, **how: Any) -> Any:
+        return run_in_code_location(defs, job, instance=project.instance, **how)
+
+    branch = f"{TABLE}$branch_wap-{run('stage').run_id}"
+    with pytest.raises(dg.Failure, match="the audit no_negatives has not judged snapshot 1"):
+        run("publish")
+    assert run("audit").success
+    project.table(branch).append(pa.table({"n": [-7]}))
+    with pytest.raises(dg.Failure, match="the audit no_negatives has not judged snapshot 2"):
+        run("publish")
+    assert not run("audit", raise_on_error=False).success
+    with pytest.raises(dg.Failure, match="the audit no_negatives has refused snapshot 2"):
+        run("publish")
+    assert not project.table(TABLE).snapshots()
+
+
+def test_an_audit_reads_the_state_it_names_whatever_is_committed_meanwhile(project: Project) -> None:
+    def judge(table: Table) -> bool:
+        project.table(str(table.identifier)).append(pa.table({"n": [-1]}))
+        return table.scan(filter="n < 0").count() == 0
+
+    staged = a_staged_asset([1])
+    graph = [staged, branch_audit(staged, "no_negatives", judge), published_table(staged)]
+    result = project.run(graph, raise_on_error=False)
+    assert result.get_asset_check_evaluations()[0].passed
+    (failed,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
+    assert "has not judged snapshot 2" in str(failed.step_failure_data.user_failure_data)
+    assert not project.table(TABLE).snapshots()
+
+
+def test_a_run_that_audits_its_own_branch_meanwhile_does_not_hinder_a_publication(project: Project) -> None:
+    others: list[Any] = []
+
+    def judge(_: Table) -> bool:
+        if not others:
+            others.append(None)
+            others[0] = project.run([staged, first], raise_on_error=False)
+        return True
+
+    staged = a_staged_asset([1])
+    first = branch_audit(staged, "a_first_audit", lambda table: table.scan().count() == 1)
+    graph = [staged, first, branch_audit(staged, "b_second_audit", judge), published_table(staged)]
+    assert project.run(graph).success
+    assert numbers(project) == [1]
+    assert list(project.table(TABLE).branches()) == [f"wap-{others[0].run_id}"]
 
 
 def test_a_publication_that_crashed_before_it_deleted_the_branch_is_completed(project: Project) -> None:

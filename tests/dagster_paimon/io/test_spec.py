@@ -33,6 +33,33 @@ def test_an_unknown_key_of_an_input_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("write_mod", "write_mode"),
+        ("partition_exp", "partition_expr"),
+        ("table_property", "table_properties"),
+        ("primary_key", "paimon/primary_key"),
+        ("row_partitions", "paimon/row_partition"),
+    ],
+)
+def test_a_key_that_is_nearly_one_with_a_meaning_is_refused_with_that_one(key: str, meant: str) -> None:
+    with pytest.raises(InvalidInputError, match=f"the metadata key '{key}' has no effect; is {meant} meant"):
+        spec(**{key: "x"})
+
+
+def test_a_key_of_an_input_that_is_nearly_columns_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="'colums' has no effect; is columns meant"):
+        ReadSpec.of("rows", {"colums": ["a"]})
+
+
+def test_other_metadata_are_the_persons_own() -> None:
+    own = dict.fromkeys(
+        ["model", "comment", "options", "partition_count", "dashboard", "dagster/uri", "team/mode"], "x"
+    )
+    assert spec(**own) == spec()
+
+
+@pytest.mark.parametrize(
     ("metadata", "mode"),
     [
         ({"write_mode": "append"}, WriteMode.append),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import dagster as dg
 import pyarrow as pa
 import pytest
 
-from dagster_paimon import maintenance_jobs
+from dagster_paimon import job_links, maintenance_jobs
 from dagster_paimon.io.commits import RUN_ID_PROPERTY
+from dagster_paimon.maintenance.links import location_of
 from table_format.model.schema import Schema
 from table_format.model.schema_change import SetOption
 from tests.support.dagster_project import Project
@@ -39,6 +42,16 @@ def an_append_table(project: Project, name: str, days: list[str], **options: str
         table.append(pa.table(rows, schema=EVENTS))
 
 
+def test_a_report_links_to_the_jobs_of_the_code_location_of_its_run() -> None:
+    location = SimpleNamespace(location_name="depot")
+    repository = SimpleNamespace(repository_name="__repository__", code_location_origin=location)
+    run = SimpleNamespace(remote_job_origin=SimpleNamespace(repository_origin=repository))
+    assert location_of(run) == "__repository__@depot"
+    assert location_of(SimpleNamespace(remote_job_origin=None)) is None
+    links = job_links("sales.items", "__repository__@depot").value
+    assert {job.name for job in maintenance_jobs()} >= set(re.findall(r"@depot/jobs/(\w+)/playground", links))
+
+
 # --- which tables ---------------------------------------------------------------------------------------------------
 
 
@@ -59,7 +72,7 @@ def test_a_run_works_on_several_tables_and_patterns_each_once(items: Project) ->
         ({"table": "sales.item"}, "there is no table sales.item; did you mean sales.items?"),
         ({"tables": [TABLE, "sales.zzz"]}, "there is no table sales.zzz"),
         ({"pattern": "none.*"}, "no table matches 'none.*'; the tables are sales.items"),
-        ({"table": "items"}, "'items' names no table"),
+        ({"table": "items"}, "'items' is not a table name"),
     ],
 )
 def test_an_unknown_table_fails_at_once_and_says_so(items: Project, config: dict[str, Any], message: str) -> None:
@@ -152,8 +165,8 @@ def test_rows_are_put_in_the_order_of_columns(project: Project, strategy: str | 
     [
         ({"order_by": ["nothing"]}, "has no column nothing to order by"),
         ({"order_by": ["x"], "order_strategy": "random"}, "order_strategy 'random': expected one of order, zorder"),
-        ({"order_strategy": "zorder"}, "order_strategy belongs to order_by"),
-        ({"order_by": ["x"], "full": True}, "leave full and buckets out"),
+        ({"order_strategy": "zorder"}, "order_strategy requires order_by"),
+        ({"order_by": ["x"], "full": True}, "remove full and buckets"),
     ],
 )
 def test_an_order_that_cannot_be_is_refused(project: Project, config: dict[str, Any], message: str) -> None:
@@ -171,7 +184,10 @@ def test_a_compaction_of_nothing_says_so(project: Project) -> None:
 # --- what deletes -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["expire", "clean", "expire_old_partitions", "rollback"])
+@pytest.mark.parametrize(
+    "name",
+    ["expire", "clean", "expire_old_partitions", "rollback", "delete_tag_of_table", "delete_branch_of_table"],
+)
 def test_what_deletes_is_only_tried_by_default(name: str) -> None:
     (op,) = [node for job in JOBS.values() for node in job.nodes if node.name == name]
     assert op.definition.config_schema.as_field().config_type.fields["dry_run"].default_value is True
@@ -189,7 +205,7 @@ def test_what_deletes_is_only_tried_by_default(name: str) -> None:
         ("rollback_table", {"snapshot_id": 1, "tag": "a"}, "found snapshot_id, tag"),
         ("rollback_table", {"time": "yesterday"}, "time 'yesterday': expected a date and time"),
         ("rollback_table", {"snapshot_id": 99}, "99"),
-        ("rollback_table", {"before_run": "nobody"}, "no retained snapshot is of a commit with"),
+        ("rollback_table", {"before_run": "nobody"}, "sales.items: no retained snapshot is of a commit of run nobody"),
         ("delete_tag", {"name": "none"}, "has no tag 'none'; its tags are none"),
         ("delete_branch", {"name": "none"}, "has no branch 'none'; its branches are none"),
         ("publish_branch", {"name": "none"}, "has no branch 'none'"),
@@ -277,6 +293,18 @@ def test_a_branch_is_made_written_published_and_deleted(items: Project) -> None:
     assert execute(items, "delete_branch", table=TABLE, name="audit", dry_run=False)["branches after"] == "none"
 
 
+def test_a_publication_that_would_lose_a_commit_is_refused_unless_that_is_wanted(items: Project) -> None:
+    execute(items, "create_tag", table=TABLE, name="start")
+    execute(items, "create_branch", table=TABLE, name="audit", tag="start")
+    items.lakehouse.table(f"{TABLE}$branch_audit").append(pa.table({"id": [100], "value": [1]}))
+    items.table(TABLE).append(pa.table({"id": [200], "value": [1]}))
+    message = refusal(items, "publish_branch", table=TABLE, name="audit")
+    assert "the latest snapshot, 5 by " in message
+    assert "is not in branch 'audit'; publishing would lose it; set including_others" in message
+    execute(items, "publish_branch", table=TABLE, name="audit", including_others=True)
+    assert {100, 200} & {row["id"] for row in items.rows(TABLE)} == {100}
+
+
 @pytest.mark.parametrize("target", [{"snapshot_id": 2}, {"tag": "good"}])
 def test_a_rollback_is_tried_then_done_and_what_follows_is_out_of_date(items: Project, target: dict[str, Any]) -> None:
     table = items.table(TABLE)
@@ -317,6 +345,21 @@ def test_what_a_run_committed_is_taken_back_and_others_are_spared(items: Project
     assert "others committed since: snapshots 6; set including_others" in message
     execute(items, "rollback_table", table=TABLE, before_run="bad-run", dry_run=False, including_others=True)
     assert table.latest_snapshot().id == 4  # type: ignore[union-attr]
+
+
+def test_a_rollback_to_before_a_run_leaves_tables_that_the_run_has_not_written_to(items: Project) -> None:
+    a_keyed_table(items, "sales.users", commits=2)
+    table = items.table("sales.users")
+    messages = table.new_write("somebody").write(pa.table({"id": [50], "value": [0]}))
+    table.new_commit("somebody").commit(messages, identifier=1, properties={RUN_ID_PROPERTY: "bad-run"})
+    result = run(items, "rollback_table", pattern="sales.*", before_run="bad-run", dry_run=False)
+    assert {str(report.asset_key.path[-1]): report.description for report in observations(result)} == {
+        "items": "left as it is: no retained snapshot is of a commit of run bad-run",
+        "users": "was rolled back from snapshot 3 to snapshot 2",
+    }
+    assert [items.table(name).latest_snapshot().id for name in (TABLE, "sales.users")] == [4, 2]  # type: ignore[union-attr]
+    message = refusal(items, "rollback_table", pattern="sales.*", before_run="no-run", dry_run=False)
+    assert message.count("no retained snapshot is of a commit of run no-run") == 2
 
 
 # --- the table itself -------------------------------------------------------------------------------------------------

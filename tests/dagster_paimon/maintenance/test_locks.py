@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -166,6 +168,69 @@ def _waits(instance: dg.DagsterInstance) -> bool:
             return True
         paused.wait(0.05)
     return False
+
+
+def test_a_claim_begins_after_one_under_way_has_ended(
+    stored: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = a_run(stored), a_run(stored)
+    storage = type(stored.event_log_storage)
+    claim, claims = storage.claim_concurrency_slot, list[str]()
+    inside, given_up = threading.Event(), threading.Event()
+
+    def slow(self: Any, pool: str, run_id: str, *rest: Any) -> Any:
+        claims.append(f"{run_id} begins")
+        inside.set()
+        # Without the lock the other run begins its claim in this time, with it the time passes.
+        given_up.wait(0.5)
+        claimed = claim(self, pool, run_id, *rest)
+        claims.append(f"{run_id} ends")
+        return claimed
+
+    def takes_its_turn() -> None:
+        assert inside.wait(60)
+        with locks(stored, second, lambda _: None).alone(TABLE):
+            pass
+
+    monkeypatch.setattr(storage, "claim_concurrency_slot", slow)
+    other = threading.Thread(target=takes_its_turn)
+    other.start()
+    with locks(stored, first, never).alone(TABLE):
+        pass
+    other.join(60)
+    expected = [run for run in (first, second) for _ in range(2)]
+    assert [line.split()[0] for line in claims[:2]] == [first, first]
+    assert [line.split()[0] for line in claims] == [*expected, *[second] * (len(claims) - 4)]
+    assert holders(stored) == set()
+
+
+TAKES_TURNS = """
+import logging, os, sys, time
+import dagster as dg
+from dagster_paimon.maintenance.locks import TableLocks
+
+home, run_id, log = sys.argv[1:]
+with dg.DagsterInstance.local_temp(home) as instance:
+    with open(log, "a", buffering=1) as lines:
+        for turn in range(5):
+            locks = TableLocks(instance, run_id, f"step {turn}", logging.getLogger(), lambda _: time.sleep(0.02))
+            with locks.alone("sales.items"):
+                lines.write(f"{os.getpid()} in\\n")
+                time.sleep(0.02)
+                lines.write(f"{os.getpid()} out\\n")
+"""
+
+
+def test_processes_take_turns_on_a_table(tmp_path: Path, stored: dg.DagsterInstance) -> None:
+    log = tmp_path / "log"
+    home = str(tmp_path / "dagster_home")
+    processes = [subprocess.Popen([sys.executable, "-c", TAKES_TURNS, home, a_run(stored), str(log)]) for _ in range(2)]
+    assert [process.wait(300) for process in processes] == [0, 0]
+    lines = log.read_text().splitlines()
+    assert len(lines) == 2 * 5 * len(processes)
+    # Each that comes in goes out before another comes in.
+    assert all(entry.split() == [leave.split()[0], "in"] for entry, leave in zip(lines[::2], lines[1::2], strict=True))
+    assert holders(stored) == set()
 
 
 def test_an_instance_in_memory_has_no_locks_and_works(project: Project) -> None:

@@ -63,7 +63,7 @@ def test_missing_indexes_are_noticed_after_an_alter_and_once(project: Project) -
     a_keyed_table(project, "dwd.users", commits=2)
 
     def ticked(cursor: str | None) -> tuple[list[Any], str]:
-        context = dg.build_sensor_context(cursor=cursor, resources={"lakehouse": project.lakehouse})
+        context = dg.build_sensor_context(project.instance, cursor, resources={"lakehouse": project.lakehouse})
         return list(missing_indexes(context)), context.cursor
 
     (nothing,), cursor = ticked(None)
@@ -103,7 +103,7 @@ def test_without_the_word_that_nobody_else_writes_young_snapshots_stay(project: 
     a_keyed_table(project, "shop.items", commits=3)
     told = execute(project, "expire_table", table="shop.items", retain_max=1, retain_min=1, dry_run=False)
     assert told["snapshot ids"] == "none"
-    assert "writers at work" in told["the next is kept by"]
+    assert "active writers" in told["the next is kept by"]
 
 
 def tick(project: Project, cursor: str | None) -> Any:
@@ -138,7 +138,7 @@ def test_what_follows_from_clicks_is_made_without_spark(project: Project) -> Non
     assert snapshot.properties["consumed.ext.web_clicks"] == "1"
 
 
-def test_a_table_made_anew_is_noticed_though_its_ids_come_again(project: Project) -> None:
+def test_a_table_created_again_is_noticed_though_its_ids_come_again(project: Project) -> None:
     (name,) = EXTERNAL_TABLES
     for _ in range(3):
         write_clicks(project.lakehouse, count=10)

@@ -44,7 +44,65 @@ def test_a_jvm_that_dies_costs_one_retry_and_a_stopped_context_none() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=300, check=False)
     assert "OUTCOME True 1 5" in done.stdout, done.stderr[-3000:]
     assert "AGAIN 3" in done.stdout, done.stderr[-3000:]
-    assert "the JVM of the Spark session has died; a fresh one is made" in done.stderr
+    assert "the JVM of the Spark session has died; a new one is created" in done.stderr
+
+
+DIES_WHILE_WRITING = """
+import os, signal, sys, threading
+from pathlib import Path
+import dagster as dg
+from dagster_paimon import LakehouseCatalog, PaimonIOManager, RetryUnlessTerminated, SparkFrame, SparkResource
+
+root = Path(sys.argv[1])
+at_work = root / "at_work"
+lakehouse = LakehouseCatalog(warehouse=str(root / "warehouse"))
+spark = SparkResource(master="local[1]", driver_memory="512m")
+
+def slow_at_first(n):
+    if not at_work.exists():
+        at_work.touch()
+        threading.Event().wait(120)
+    return n
+
+def kill_when_at_work(process):
+    while not at_work.exists():
+        threading.Event().wait(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+
+@dg.asset(
+    key=["lab", "readings"],
+    io_manager_key="paimon_io",
+    metadata={"paimon/write_mode": "append"},
+    retry_policy=RetryUnlessTerminated(max_retries=1),
+)
+def readings(context: dg.AssetExecutionContext) -> SparkFrame:
+    from pyspark import SparkContext
+    from pyspark.sql.functions import udf
+    session = spark.session(context.log.info)
+    if context.retry_number == 0:
+        threading.Thread(target=kill_when_at_work, args=(SparkContext._gateway.proc,), daemon=True).start()
+    return session.range(5, numPartitions=1).select(udf(slow_at_first, "long")("id").alias("n"))
+
+with dg.DagsterInstance.ephemeral() as instance:
+    resources = {"paimon_io": PaimonIOManager(lakehouse=lakehouse, spark=spark)}
+    result = dg.materialize([readings], resources=resources, instance=instance, raise_on_error=False)
+kinds = [event.event_type_value for event in result.all_events]
+table = lakehouse.table("lab.readings")
+rows = sorted(table.scan().to_arrow()["n"].to_pylist())
+print("OUTCOME", result.success, kinds.count("STEP_UP_FOR_RETRY"), len(table.snapshots()), rows)
+"""
+
+
+def test_a_jvm_that_dies_while_a_frame_is_written_costs_one_retry_and_no_row(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", DIES_WHILE_WRITING, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+    assert "OUTCOME True 1 1 [0, 1, 2, 3, 4]" in done.stdout, done.stderr[-3000:]
+    assert "the JVM of the Spark session has died; a new one is created" in done.stderr
 
 
 TERMINATED = """

@@ -62,7 +62,7 @@ SEEN = trail(s1="a", s2="b", s3="c", s4="d")
         # rolled back to 2, then other commits, fewer and more than before
         (SEEN, {1: "a", 2: "b", 3: "C"}, [3], 4, 0),
         (SEEN, {1: "a", 2: "b", 3: "C", 4: "D", 5: "E"}, [3, 4, 5], 4, 0),
-        # dropped and made anew, empty and with rows
+        # dropped and created again, empty and with rows
         (SEEN, {}, [], 4, 0),
         (SEEN, {1: "A"}, [1], 4, 0),
         (SEEN, {1: "A", 2: "B", 3: "C", 4: "D", 5: "E", 6: "F"}, [1, 2, 3, 4, 5, 6], 4, 0),

@@ -9,7 +9,7 @@ import dagster as dg
 import pytest
 
 from dagster_paimon import compaction_pressure_sensor
-from dagster_paimon.sensors import pressure, requested_runs
+from dagster_paimon.sensors import pressure, requested_runs, watched_tables
 from tests.support.dagster_project import Project
 from tests.support.sensor_ticks import Ticks, a_table, rows
 
@@ -26,7 +26,7 @@ class Pressure:
         self.ticks = Ticks(
             compaction_pressure_sensor(**arguments), project.instance, project.lakehouse, jobs=[compact_table]
         )
-        for module in (pressure, requested_runs):
+        for module in (pressure, requested_runs, watched_tables):
             monkeypatch.setattr(module, "now_ms", lambda: self.now)
 
     def tick(self) -> list[dict[str, Any]]:
@@ -126,3 +126,19 @@ def test_a_rollback_does_not_hide_that_a_compaction_is_due(project: Project, mon
     table.append(rows((77, "tue", 1)))
     assert len(sensor.tick()) == 1
     assert sensor.requests[0].run_key != first
+
+
+def test_a_rollback_to_a_state_that_was_compacted_makes_a_run_of_its_own(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = written(project, "crm.eager", 5, keys=["id"], options={"write-only": "true"})
+    sensor = Pressure(project, monkeypatch)
+    sensor.tick()
+    first = sensor.requests[0].run_key
+    table.compact(full=True)
+    sensor.ended(dg.DagsterRunStatus.SUCCESS)
+    assert sensor.tick() == []
+    table.rollback_to(5)
+    sensor.tick()
+    # Dagster makes only one run of a run key.
+    assert [request.run_key for request in sensor.requests] == [f"{first} after 1"]

@@ -91,7 +91,7 @@ def test_a_function_that_takes_nothing_back_refuses_to() -> None:
     register_function(LATEST_LARGE)
     table = large_table(memory_warehouse())
     rows = pa.table({"id": pa.array([1, 1]), "v": pa.array([2, 3], pa.int32()), "_row_kind": ["+I", "-D"]})
-    with pytest.raises(RetractNotSupported, match="cannot be taken back from aggregate function 'latest_large'"):
+    with pytest.raises(RetractNotSupported, match="aggregate function 'latest_large' cannot retract"):
         table.append(rows)
 
 

@@ -10,10 +10,13 @@ times down to a rate of 0.01.
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 
 import numpy as np
 import numpy.typing as npt
@@ -247,28 +250,44 @@ def _are_absent(values: pa.Array, others: pa.Array, data_type: DataType) -> npt.
     return np.ones(len(values), np.bool_)
 
 
+def _shares(task: tuple[DataType, int, int]) -> dict[float, float]:
+    """What filters of a type admit of absent values at each rate, in that rate."""
+    data_type, asked, seed = task
+    return {fpp: false_positives(data_type, fpp, asked, seed) / fpp for fpp in RATES}
+
+
+def _look_ups(task: tuple[str, DataType, int, int]) -> tuple[LookUps, float]:
+    """What was looked up, and the seconds it took."""
+    began = time.monotonic()
+    found = look_up_all(*task)
+    return found, time.monotonic() - began
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--values", type=int, default=1_000_000, help="of each type and index")
     arguments.add_argument("--absent", type=int, default=200_000, help="absent values for each rate and type")
+    arguments.add_argument("--processes", type=int, default=os.cpu_count())
     arguments.add_argument("--seed", type=int, default=0)
     chosen = arguments.parse_args()
-    missed, counts = 0, Counter[str]()
-    for index, data_type in PAIRS:
-        began = time.monotonic()
-        found = look_up_all(index, data_type, chosen.values, chosen.seed)
-        missed += len(found.missed)
-        counts["values"] += found.values
-        counts["conditions"] += found.conditions
-        seconds = time.monotonic() - began
-        told = f"{found.values} values, {found.conditions} conditions, {len(found.missed)} wrong in {seconds:.0f} s"
-        print(f"{index:13} {data_type!s:26} {told}", *found.missed[:5], sep="\n  " if found.missed else " ", flush=True)
-    for data_type in (each for index, each in PAIRS if index == "bloom-filter"):
-        shares = {fpp: false_positives(data_type, fpp, chosen.absent, chosen.seed) / fpp for fpp in RATES}
-        missed += sum(share > most_of(data_type, fpp) for fpp, share in shares.items())
-        shown = ", ".join(f"{share:.2f} x {fpp}" for fpp, share in shares.items())
-        print(f"false positives over {data_type!s:26} {shown}", flush=True)
+    began, missed, counts = time.monotonic(), 0, Counter[str]()
+    hashed = [data_type for index, data_type in PAIRS if index == "bloom-filter"]
+    with ProcessPoolExecutor(chosen.processes, get_context("spawn")) as pool:
+        looked_up = pool.map(_look_ups, [(*pair, chosen.values, chosen.seed) for pair in PAIRS])
+        admitted = pool.map(_shares, [(each, chosen.absent, chosen.seed) for each in hashed])
+        for (index, data_type), (found, seconds) in zip(PAIRS, looked_up, strict=True):
+            missed += len(found.missed)
+            counts["values"] += found.values
+            counts["conditions"] += found.conditions
+            told = f"{found.values} values, {found.conditions} conditions, {len(found.missed)} wrong in {seconds:.0f} s"
+            shown = "\n  ".join(["", *found.missed[:5]])
+            print(f"{index:13} {data_type!s:32} {told}{shown}", flush=True)
+        for data_type, shares in zip(hashed, admitted, strict=True):
+            missed += sum(share > most_of(data_type, fpp) for fpp, share in shares.items())
+            shown = ", ".join(f"{share:.2f} x {fpp}" for fpp, share in shares.items())
+            print(f"false positives over {data_type!s:32} {shown}", flush=True)
     print(f"{len(PAIRS)} pairs, {counts['values']} values, {counts['conditions']} conditions, {missed} wrong")
+    print(f"{time.monotonic() - began:.0f} s in {chosen.processes} processes")
     raise SystemExit(bool(missed))
 
 

@@ -21,7 +21,13 @@ def shapes(rows: int = 300_000) -> list[np.ndarray]:
     every_second = np.arange(0, 8192, 2)
     beyond = np.arange(0, 8194, 2)
     mixed = np.unique(np.concatenate([dense[dense < 65_536], run[run >= 131_072], sparse[sparse > 200_000]]))
-    return [np.array([70_000]), dense, sparse, run, every_second, beyond, mixed, np.array([0, 65_535, 65_536])]
+    # Runs are counted in the first quarter of 65,536 rows, and in all of them where that does not tell.
+    late = np.concatenate([np.arange(0, 16_384), dense[(dense >= 16_384) & (dense < 65_536)]])
+    early = np.concatenate([np.arange(0, 4096, 2), np.arange(20_000, 60_000)])
+    many_short = np.flatnonzero(np.arange(65_536) % 32 < 24)
+    others = [late, early, early[2:], many_short, np.delete(many_short, 40)]
+    ends = np.array([0, 65_535, 65_536])
+    return [np.array([70_000]), dense, sparse, run, every_second, beyond, mixed, *others, ends]
 
 
 def test_sets_that_are_stored_together_have_the_bytes_of_each_alone() -> None:
@@ -43,6 +49,11 @@ def test_a_mask_has_the_bytes_of_its_rows_and_any_number_but_0_counts() -> None:
         mask = np.zeros(300_000, np.uint8)
         mask[rows] = 64
         assert stored_mask(mask) == stored_mask(mask.astype(np.bool_)) == stored_rows(rows)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 4096, 4097, 65_535, 65_536, 65_537, 65_539, 65_540, 200_000])
+def test_a_mask_of_all_rows_has_their_bytes(count: int) -> None:
+    assert stored_mask(np.ones(count, np.bool_)) == stored_rows(np.arange(count))
 
 
 def test_the_length_of_a_stored_set_is_read_from_its_head() -> None:

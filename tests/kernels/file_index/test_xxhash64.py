@@ -38,3 +38,14 @@ def test_values_of_one_length_are_hashed_together_whatever_it_is() -> None:
     for length in (1, 3, 4, 7, 8, 12, 20, 31, 32, 33, 36, 63, 64, 71, 100, 4096, 4097):
         values = [rng.randbytes(length) for _ in range(70)]
         assert xxhash64(pa.array([b"x", *values], pa.binary()).slice(1)).tolist() == expected(values)
+
+
+def test_values_of_one_length_that_begin_alike_or_are_all_equal_are_hashed_together() -> None:
+    rng = random.Random(7)
+    for same, length in ((0, 9), (8, 20), (9, 20), (16, 23), (20, 21), (23, 23), (31, 31), (40, 45)):
+        begin = rng.randbytes(same)
+        values = [begin + rng.randbytes(length - same) for _ in range(70)]
+        assert xxhash64(pa.array(values, pa.binary())).tolist() == expected(values)
+        # The first value and the last one are equal, but not those between them.
+        values[-1] = values[0]
+        assert xxhash64(pa.array(values, pa.binary())).tolist() == expected(values)

@@ -114,7 +114,7 @@ def test_the_twin_of_a_commit_that_was_faster_makes_it_once():
     assert (snapshot.id, table.snapshots.latest_id(), len(table.live_names())) == (1, 1, 1)
 
 
-def test_an_attempt_that_took_too_long_is_begun_anew():
+def test_an_attempt_that_took_too_long_begins_again():
     table = a_table()
 
     def sleep():

@@ -91,7 +91,7 @@ def test_an_abort_deletes_nothing_when_the_history_since_has_been_expired():
         table.clock.ms += MINUTE
     table.expire(retain_min=1, retain_max=1, retain_floor_ms=0, older_than_ms=table.clock.ms + 1)
     before = table.all_files()
-    with pytest.raises(CommitOutcomeUnknown, match="has been expired"):
+    with pytest.raises(CommitOutcomeUnknown, match="has expired in the meantime"):
         committer.abort([message])
     assert table.all_files() == before
 

@@ -82,7 +82,7 @@ def test_new_rows_may_join_a_wider_schema_and_rewritten_ones_may_not(changes: li
     assert find_misfit(OLD, latest, rewritten=False) is None
     found = find_misfit(OLD, latest, rewritten=True)
     assert found is not None
-    assert "may have been written meanwhile, and would be lost" in found
+    assert "may have been written in the meantime, and would be lost" in found
 
 
 @pytest.mark.parametrize(("reason", "changes"), NEVER)

@@ -114,7 +114,7 @@ def test_others_may_win_only_so_often():
             once(lambda i=identifier: fast.commit(committable(i, table.message(new_files=(table.file(),))))),
         )
     before = table.file()
-    with pytest.raises(CommitRetriesExhausted, match=r"with 3 retries.*Nothing of it is visible"):
+    with pytest.raises(CommitRetriesExhausted, match=r"with 3 retries.*Nothing was committed"):
         table.committer("slow", **{"commit.max-retries": "3"}).commit(
             committable(1, table.message(new_files=(before,)))
         )

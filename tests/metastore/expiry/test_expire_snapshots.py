@@ -166,11 +166,28 @@ def test_a_snapshot_younger_than_the_retain_floor_stays_whatever_the_options_say
         table.append(identifier=i)
     report = table.expire(retain_min=1, retain_max=1)
     assert report.snapshot_ids == ()
-    assert report.kept_by == "the retain floor that protects writers at work"
+    assert report.kept_by == "the retain floor that protects active writers"
     table.clock.ms += 15 * 60_000 - 1
     assert table.expire(retain_min=1, retain_max=1).snapshot_ids == ()
     table.clock.ms += 1
     assert table.expire(retain_min=1, retain_max=1).snapshot_ids == (1, 2, 3, 4)
+
+
+def test_snapshots_above_the_most_that_the_retain_floor_keeps_are_counted_and_warned_of_once(caplog):
+    table = a_table()
+    for i in range(22):
+        table.append(identifier=i)
+    assert table.expire(retain_min=1, retain_max=19).beyond_max == 3
+    assert table.expire(retain_min=1, retain_max=19, dry_run=True).beyond_max == 3
+    told = [record.getMessage() for record in caplog.records if "num-retained.max" in record.getMessage()]
+    assert len(told) == 1
+    assert (
+        "keeps more than 'snapshot.num-retained.max' = 19 snapshots: snapshots younger than 15 minutes do not expire"
+        in told[0]
+    )
+    table.clock.ms += 15 * 60_000
+    report = table.expire(retain_min=1, retain_max=19)
+    assert (report.snapshot_ids, report.beyond_max) == ((1, 2, 3), 0)
 
 
 @pytest.mark.parametrize("verb", ["delete"])

@@ -53,6 +53,24 @@ def test_the_end_of_an_expiry_follows_from_its_rules(facts, end, reason):
     assert reason in found[1]
 
 
+@pytest.mark.parametrize(
+    ("maximum", "floor", "limit", "needed", "beyond"),
+    [
+        (4, 10_000, 50, None, 0),
+        (4, 350, 50, None, 3),
+        (4, 650, 50, None, 0),
+        # What the limit or a consumer keeps in any case is not counted.
+        (4, 350, 4, None, 1),
+        (4, 350, 50, 2, 0),
+        (MANY, 0, 50, None, 0),
+    ],
+)
+def test_what_the_retain_floor_keeps_above_the_most_is_counted(maximum, floor, limit, needed, beyond):
+    rules = Retention(retain_min=1, retain_max=maximum, older_than_ms=10_000, floor_ms=floor, limit=limit)
+    found = expiry_range(rules, earliest=1, latest=10, time_of=lambda i: 100 * i, first_needed=needed)
+    assert found.beyond_max == beyond
+
+
 def test_rules_that_contradict_each_other_are_refused():
     for bounds in ({"minimum": 0}, {"minimum": 5, "maximum": 4}, {"limit": 0}):
         with pytest.raises(InvalidOption):

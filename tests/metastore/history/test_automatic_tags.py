@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from table_format.errors import InvalidIdentifier, InvalidOption
 from table_format.metastore.history.automatic_tags import create_batch_tag, create_period_tags
 from table_format.metastore.references.tag_periods import TagPeriods
 from table_format.metastore.references.tag_store import TagStore
@@ -141,3 +142,15 @@ def test_regions_know_their_summer():
     july = int(datetime(2024, 7, 1, tzinfo=UTC).timestamp() * 1000)
     assert local_ms(july, zone_of("Europe/Berlin")) - july == 2 * HOUR
     assert local_ms(MONDAY, zone_of("Europe/Berlin")) - MONDAY == HOUR
+
+
+def test_a_day_may_be_written_in_digits_alone_for_as_long_as_a_tag_can_live():
+    options = {**MODE, "tag.period-formatter": "without_dashes", "tag.default-time-retained": "3660000 d"}
+    table = a_table(options=options)
+    committed_at(table, MONDAY + HOUR)
+    assert create_period_tags(table.store, table.options) == ("20231231",)
+    assert made(table) == {"20231231": 1}
+    with pytest.raises(InvalidIdentifier, match="numeric"):
+        TagStore(table.store).create("20240101", table.snapshots.load(1))
+    with pytest.raises(InvalidOption, match="default-time-retained"):
+        assert TableOptions.parse({"tag.default-time-retained": "9223372036854775807 ms"}).tags

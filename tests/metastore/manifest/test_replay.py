@@ -40,11 +40,11 @@ def test_entries_come_to_what_is_left_of_them(entries, merged):
 @pytest.mark.parametrize(
     ("entries", "problem"),
     [
-        ("+a0 +a0", "file 'a' (bucket 0, level 0) is added although it is there already"),
-        ("-a0 +a0", "file 'a' (bucket 0, level 0) is added although it is there already"),
+        ("+a0 +a0", "file 'a' (bucket 0, level 0) is added although it exists already"),
+        ("-a0 +a0", "file 'a' (bucket 0, level 0) is added although it exists already"),
         ("-a0 -a0", "file 'a' (bucket 0, level 0) is removed twice"),
-        ("+a1 -a1 -a1", "file 'a' (bucket 0, level 1) is removed although it is not there"),
-        ("+a0 -a1", "file 'a' (bucket 0, level 1) is removed although it is not there"),
+        ("+a1 -a1 -a1", "file 'a' (bucket 0, level 1) is removed although it does not exist"),
+        ("+a0 -a1", "file 'a' (bucket 0, level 1) is removed although it does not exist"),
     ],
 )
 def test_entries_that_contradict_each_other_are_refused(entries, problem):

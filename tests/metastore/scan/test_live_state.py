@@ -46,7 +46,7 @@ def test_a_step_reads_only_the_deltas_between():
     assert len([c for c in table.io.calls if "/manifest/" in c[1]]) == 2
 
 
-def test_after_a_rollback_the_state_is_read_anew():
+def test_after_a_rollback_the_state_is_read_again():
     table = a_table(**KEYED)
     a = table.partition("a")
     for i in range(4):
@@ -61,7 +61,7 @@ def test_after_a_rollback_the_state_is_read_anew():
     assert names(found) == ["new3", "new4", "new5", "old0", "old1"]
 
 
-def test_a_state_that_was_expired_or_is_far_behind_is_read_anew():
+def test_a_state_that_was_expired_or_is_far_behind_is_read_again():
     table = a_table(**KEYED)
     a = table.partition("a")
     for i in range(3):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from table_format.errors import ColumnNotFound, InvalidSchemaChange
+from table_format.errors import ColumnNotFound, InvalidSchema, InvalidSchemaChange
 from table_format.metastore.schema.schema_changes import apply_changes
 from table_format.model.schema import TableSchema
 from table_format.model.schema_change import (
@@ -174,8 +174,8 @@ def test_changes_that_change_nothing_make_no_schema():
         (RenameColumn("v", "ts"), "column 'ts' exists already"),
         (RenameColumn("v", "rowkind"), "the format uses it for itself"),
         (AlterColumnType("k", BigIntType()), "cannot change the type of column 'k'"),
-        (AlterColumnType("v", VarCharType()), "cannot change from INT to STRING"),
-        (AlterColumnType("v", TinyIntType()), "cannot change from INT to TINYINT"),
+        (AlterColumnType("v", DateType()), "cannot change from INT to DATE: there is no cast between them"),
+        (AlterColumnType("v", ArrayType(IntType())), "cannot change from INT to ARRAY<INT>: there is no cast"),
         (SetNullability("v", nullable=False), "cannot become NOT NULL"),
         (SetNullability("k", nullable=True), "cannot change the nullability of column 'k'"),
         (MoveColumn("v", after="v"), "after itself"),
@@ -258,3 +258,114 @@ def test_a_type_may_become_one_that_holds_all_its_values(old, new, allowed, exac
     assert can_widen(old, new) is allowed
     assert can_widen(old.not_null(), new) is allowed
     assert keeps_bounds(old, new) is exact
+
+
+# --- casts ------------------------------------------------------------------------------------------------------------
+
+
+def with_options(**options):
+    return replace(SCHEMA, options={key.replace("__", "-"): value for key, value in options.items()})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "implicit", "explicit"),
+    [
+        (IntType(), VarCharType(), False, True),
+        (VarCharType(), IntType(), False, True),
+        (BigIntType(), IntType(), False, True),
+        (BigIntType(), D(precision=5, scale=0), True, True),
+        (VarCharType(5), VarCharType(2), True, True),
+        (TimestampType(6), TimestampType(3), True, True),
+        (TimestampType(6), DateType(), True, True),
+        (DoubleType(), BooleanType(), False, False),
+        (DateType(), VarCharType(10), False, False),
+        (ArrayType(IntType()), VarCharType(), False, True),
+        (VarCharType(), ArrayType(IntType()), False, False),
+        (MapType(IntType(), IntType()), MapType(IntType(), BigIntType()), False, False),
+    ],
+)
+def test_alter_allows_what_the_reference_casts_and_an_option_forbids_the_explicit_casts(old, new, implicit, explicit):
+    for options, allowed in (({}, explicit), ({"disable-explicit-type-casting": "true"}, implicit)):
+        schema = TableSchema(0, (DataField(0, "c", old),), 0, options=options)
+        if allowed:
+            assert apply_changes(schema, [AlterColumnType("c", new)]).field("c").type == new
+        else:
+            with pytest.raises(InvalidSchemaChange, match="column 'c' cannot change from"):
+                apply_changes(schema, [AlterColumnType("c", new)])
+
+
+def test_the_refusal_of_an_explicit_cast_names_the_option():
+    with pytest.raises(
+        InvalidSchemaChange, match="explicit cast, which 'disable-explicit-type-casting' = true forbids"
+    ):
+        apply_changes(with_options(disable__explicit__type__casting="true"), [AlterColumnType("v", VarCharType())])
+
+
+def test_a_default_value_must_fit_the_new_type():
+    schema = replace(SCHEMA, fields=(DataField(0, "c", VarCharType(), default_value="seven"),))
+    with pytest.raises(InvalidSchema, match="unsupported default value `seven` for type INT"):
+        apply_changes(schema, [AlterColumnType("c", IntType())])
+    assert apply_changes(schema, [AlterColumnType("c", VarCharType(9))]).field("c").default_value == "seven"
+
+
+def test_an_option_lets_a_column_become_not_null():
+    allowing = with_options(**{"alter__column__null__to__not__null.disabled": "false"})
+    assert not apply_changes(allowing, [SetNullability("v", nullable=False)]).field("v").type.nullable
+    with pytest.raises(InvalidSchemaChange, match=r"set 'alter-column-null-to-not-null\.disabled' = false first"):
+        apply(SetNullability("v", nullable=False))
+
+
+def test_an_option_puts_new_columns_before_the_partition_columns():
+    before = with_options(add__column__before__partition="true")
+    changes = [AddColumn("n", IntType()), AddColumn("m", IntType()), AddColumn(("address", "x"), IntType())]
+    assert [f.name for f in apply_changes(before, changes).fields] == ["n", "m", "dt", "k", "v", "address", "ts"]
+    placed = apply_changes(before, [AddColumn("n", IntType(), after="v"), AddColumn("m", IntType(), first=True)])
+    assert [f.name for f in placed.fields] == ["m", "dt", "k", "v", "n", "address", "ts"]
+
+
+NESTED = TableSchema(
+    0,
+    (
+        DataField(0, "a", ArrayType(ArrayType(ADDRESS))),
+        DataField(1, "m", MapType(VarCharType(), MapType(IntType(), IntType()))),
+    ),
+    9,
+)
+
+
+def test_fields_inside_arrays_and_maps_are_reached_by_element_and_value():
+    path = ("a", "element", "element")
+    changed = apply_changes(
+        NESTED,
+        [
+            AddColumn((*path, "street"), VarCharType(), after="city"),
+            RenameColumn((*path, "zip"), "code"),
+            AlterColumnType((*path, "code"), VarCharType(5)),
+            AlterColumnType(("m", "value", "value"), VarCharType()),
+            SetColumnComment((*path, "city"), "the town"),
+        ],
+    )
+    assert str(changed.field("a").type) == "ARRAY<ARRAY<ROW<`city` STRING, `street` STRING, `code` VARCHAR(5)>>>"
+    assert [f.id for f in changed.field("a").type.element.element.fields] == [4, 10, 5]
+    assert changed.field("a").type.element.element.fields[0].description == "the town"
+    assert str(changed.field("m").type) == "MAP<STRING, MAP<INT, STRING>>"
+    assert apply_changes(changed, [DropColumn((*path, "city"))]).highest_field_id == 10
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (DropColumn(("a", "city")), r"column 'a' is ARRAY<.*> and has no 'city'; what it holds is its 'element'"),
+        (DropColumn(("a", "element")), r"column 'a' is ARRAY<.*> and only the type of its 'element' can change"),
+        (RenameColumn(("m", "value"), "v"), r"column 'm' is MAP<.*> and only the type of its 'value' can change"),
+        (
+            AlterColumnType(("m", "key"), IntType()),
+            r"column 'm' is MAP<.*> and has no 'key'; what it holds is its 'value'",
+        ),
+        (AddColumn(("m", "value", "value", "x"), IntType()), "column 'm.value.value' is INT and has no field 'x'"),
+        (AlterColumnType(("m", "value"), BigIntType()), "cannot change from MAP<INT, INT> to BIGINT"),
+    ],
+)
+def test_a_path_into_an_array_or_a_map_that_leads_nowhere_is_refused(change, text):
+    with pytest.raises(InvalidSchemaChange, match=text):
+        apply_changes(NESTED, [change])

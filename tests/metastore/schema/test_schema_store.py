@@ -40,7 +40,7 @@ def test_without_schema_there_is_no_table():
         store.load(7)
 
 
-def test_a_table_made_anew_is_not_taken_for_the_old_one():
+def test_a_table_created_again_is_not_taken_for_the_old_one():
     table = a_table()
     store = SchemaStore(table.store)
     store.change([SetComment("old")])

@@ -100,7 +100,7 @@ def test_a_table_without_snapshots_has_no_latest():
 
 def test_a_hint_without_any_snapshot_means_that_they_are_lost():
     table = with_snapshots(2, expired=2)
-    with pytest.raises(CorruptionError, match="LATEST: the hint names a snapshot and none exists"):
+    with pytest.raises(CorruptionError, match="LATEST: the hint names a snapshot, but none exists"):
         table.snapshots.latest_id()
 
 
@@ -199,7 +199,7 @@ def test_time_travel_finds_the_last_snapshot_at_or_before_a_time():
     for i, time_ms in times.items():
         assert table.snapshots.at_or_before(time_ms).id == i
         assert table.snapshots.at_or_before(time_ms + 999).id == i
-    with pytest.raises(SnapshotNotFound, match="the earliest, 4, is of"):
+    with pytest.raises(SnapshotNotFound, match="the earliest, 4, has the time"):
         table.snapshots.at_or_before(times[4] - 1)
     with pytest.raises(SnapshotNotFound):
         a_table().snapshots.at_or_before(1)

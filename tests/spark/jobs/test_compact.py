@@ -10,7 +10,7 @@ import pytest
 from table_format.errors import BucketLost
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
-from table_format.spark.jobs.bucket_jobs import buckets_in_tasks
+from table_format.spark.tasks.bucket_jobs import buckets_in_tasks
 from table_format.table.upkeep.bucket_compaction import Work, compact, perform_work
 from tests.spark.lakes import DATED, TestLake, jobs_of, plan_of
 from tests.support.reachable import check_files
@@ -62,7 +62,7 @@ def test_a_task_drops_the_bucket_whose_files_another_compactor_took(lake: TestLa
 
     report = compact(table.facts, "late", full=True, perform=after_another)
     assert [(d.partition, d.bucket) for d in report.dropped] == [("dt=b", 0)]
-    assert "begin again" in report.dropped[0].reason
+    assert "start again" in report.dropped[0].reason
     assert [b.partition for b in report.buckets] == ["dt=a", "dt=c"]
     assert lake.rows() == expected
     check_files(table)

@@ -10,8 +10,8 @@ import pytest
 from table_format.errors import BucketLost
 from table_format.model.commit import CommitMessage
 from table_format.model.schema_change import SetOption
-from table_format.spark.jobs.bucket_jobs import buckets_in_tasks
 from table_format.spark.operations import OnSpark
+from table_format.spark.tasks.bucket_jobs import buckets_in_tasks
 from table_format.table.upkeep.declared_indexes import index_coverage
 from table_format.table.upkeep.index_rewrite import IndexRewrite, IndexRewriteReport, rewrite_indexes, rewrite_work
 from tests.spark.lakes import DATED, TestLake, jobs_of
@@ -60,8 +60,7 @@ def test_files_that_a_compactor_took_and_expiry_deleted_are_left_to_it(filled: T
 
     def after_another(works: Sequence[IndexRewrite]) -> Iterator[CommitMessage | BucketLost]:
         if not compactions:
-            bare = table.copy({"compaction.min.file-num": "2"})
-            compactions.extend(bare.compact(full=True, partitions=[{"dt": "b"}]))
+            compactions.extend(table.compact(full=True, partitions=[{"dt": "b"}]))
             table.expire_snapshots(retain_min=1, retain_max=1, older_than_ms=1 << 60, retain_floor_ms=0)
         return buckets_in_tasks(filled.spark, works, partial(rewrite_work, table.facts))
 

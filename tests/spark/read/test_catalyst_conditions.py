@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from table_format.codecs.foreign_conditions import implied
 from table_format.model.predicate import Compare, CompareOp, In, IsNull, Not, Or, Predicate
 from table_format.model.types import BigIntType, CharType, DataField, DecimalType, TimestampType, VarCharType
 from table_format.spark.read.catalyst_conditions import ConditionReader
-from table_format.spark.read.pushed_conditions import implied
 
 pytestmark = pytest.mark.spark
 

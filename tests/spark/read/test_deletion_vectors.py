@@ -1,4 +1,4 @@
-"""Deletion vectors applied by Spark itself: whoever reads a file, the same rows are left."""
+"""Deletion vectors applied by Spark itself: every reader of a file leaves the same rows."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_row_that_no_vector_speaks_of_fails_the_query(lake: TestLake, changed:
     told = lake.spark.read.parquet(path)
     for vector in (DeletionVector.of([1]), None if "file_size" in changed else DeletionVector.of()):
         other = FileWithDeletedRows(path, replace(file, **changed), vector)
-        with pytest.raises(Exception, match="that the table has deletion vectors for"):
+        with pytest.raises(Exception, match="for which the table has deletion vectors"):
             without_deleted_rows(lake.spark, told, [other]).select("id").collect()
 
 
@@ -140,7 +140,7 @@ def test_files_of_one_size_are_told_apart_by_their_names(lake: TestLake) -> None
     left = without_deleted_rows(lake.spark, told, [twin, found])
     assert left.count() == told.count() - 2
     unknown = FileWithDeletedRows(path, replace(file, file_name="data-another.parquet"), found.vector)
-    with pytest.raises(Exception, match="that the table has deletion vectors for"):
+    with pytest.raises(Exception, match="for which the table has deletion vectors"):
         without_deleted_rows(lake.spark, told, [twin, unknown]).select("id").collect()
 
 

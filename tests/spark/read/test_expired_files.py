@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.errors.exceptions import captured
 
 from table_format.errors import SnapshotExpired
 from table_format.spark.read import expired_files
@@ -60,10 +61,10 @@ def test_the_errors_of_a_session_are_looked_at_once(monkeypatch: pytest.MonkeyPa
         calls.append(error)
         return error
 
-    monkeypatch.setattr(expired_files.captured, "convert_exception", convert)
+    monkeypatch.setattr(captured, "convert_exception", convert)
     install_expiry_errors()
     install_expiry_errors()
     text = "table_format.errors.SnapshotExpired: gone"
-    assert isinstance(expired_files.captured.convert_exception(text), SnapshotExpired)
-    assert expired_files.captured.convert_exception("other") == "other"
+    assert isinstance(captured.convert_exception(text), SnapshotExpired)
+    assert captured.convert_exception("other") == "other"
     assert calls == [text, "other"]

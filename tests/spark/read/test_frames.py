@@ -11,6 +11,7 @@ import pytest
 from table_format.errors import ColumnNotFound, InvalidFilter, SnapshotNotFound, TableNotFound
 from table_format.model.schema_change import AddColumn, AlterColumnType, RenameColumn
 from table_format.model.types import BigIntType, DecimalType, VarCharType
+from table_format.spark.read.frames import frame_of
 from table_format.spark.read.spark_parquet import divide
 from tests.spark.lakes import DATED, KEYED, TestLake, jobs_of, plan_of, rows_of
 
@@ -42,6 +43,17 @@ def test_compacted_files_go_to_sparks_own_reader_and_overlapping_ones_are_merged
     table.compact(full=True)
     table.append(_rows([7], "d"))
     assert lake.rows(filter="v <> 'a'") == [(100, "c"), (30, "b"), (5, "b"), (7, "d")]
+
+
+def test_a_plan_whose_filter_names_columns_that_it_leaves_out_is_a_frame_of_its_columns(lake: TestLake) -> None:
+    table = lake.create(schema=DATED, primary_keys=(), partition_keys=("dt",))
+    for date in ("2026-01-01", "2026-01-02"):
+        table.append(_rows(range(5), "a", date))
+    scan = table.scan(columns=["v"], filter="id >= 3 AND dt = '2026-01-02'")
+    frame = frame_of(lake.spark, scan.facts, scan.plan())
+    assert frame.columns == ["v"]
+    assert rows_of(frame) == [("a",), ("a",)]
+    assert rows_of(lake.lake.table("s.t", columns=["dt"], filter="id = 4")) == [("2026-01-01",), ("2026-01-02",)]
 
 
 def test_buckets_of_both_kinds_make_one_frame(lake: TestLake) -> None:

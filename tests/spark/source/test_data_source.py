@@ -7,12 +7,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import datasource as ds
 
-from table_format.model.predicate import Compare, CompareOp, In, IsNull, Not
+from table_format.model.schema_change import AddColumn, AlterColumnType, DropColumn, RenameColumn, SchemaChange
+from table_format.model.types import BigIntType, VarCharType
 from table_format.spark.source.data_source import PaimonWriter
-from table_format.spark.source.pushed_filters import predicate_of
 from tests.spark.lakes import DATED, TestLake, rows_of
+from tests.spark.read.test_conditions import DATED as DATES
+from tests.spark.read.test_conditions import DAYS, dated_rows, ids_by_condition
 
 pytestmark = pytest.mark.spark
 
@@ -38,6 +39,62 @@ def test_frames_are_appended_overwritten_and_read_by_path(lake: TestLake) -> Non
     lake.frame([("b", 9, "z")], DDL).write.format("paimon").mode("overwrite").save(path)
     assert len(lake.rows()) == 5
     assert read.schema("id long").load(path).columns == ["id"]
+
+
+def test_small_splits_are_read_by_few_tasks(lake: TestLake) -> None:
+    lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",))
+    days = 30
+    lake.table().append(
+        pa.table({"dt": [f"d{i}" for i in range(days)], "id": range(days), "v": ["x"] * days}, schema=DATED)
+    )
+    frame = lake.spark.read.format("paimon").load(_path(lake))
+    assert frame.rdd.getNumPartitions() <= lake.spark.sparkContext.defaultParallelism
+    assert rows_of(frame) == lake.rows()
+
+
+CHANGES: dict[str, tuple[SchemaChange, ...]] = {
+    "added": (AddColumn("c", VarCharType()),),
+    "renamed": (RenameColumn("v", "w"),),
+    "widened": (AlterColumnType("n", BigIntType()),),
+    "dropped": (DropColumn("v"),),
+    "replaced": (DropColumn("v"), AddColumn("v", BigIntType())),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_earlier_snapshot_has_the_columns_that_it_had(lake: TestLake, change: str) -> None:
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string()), ("n", pa.int32())])
+    table = lake.create("t", schema, bucket="1")
+    table.append(pa.table({"id": [1, 2], "v": ["a", "b"], "n": [3, 4]}, schema=schema))
+    table.create_tag("old")
+    lake.lake.catalog.alter_table("s.t", CHANGES[change])
+    lake.table().append(pa.Table.from_pylist([{"id": 2}], schema=lake.table().arrow_schema))
+    for options in ({"scan.snapshot-id": "1"}, {"scan.tag-name": "old"}, {}):
+        frame = lake.spark.read.format("paimon").options(**options).load(_path(lake))
+        same = lake.lake.table("s.t", **options)
+        assert frame.columns == same.columns
+        assert rows_of(frame) == rows_of(same)
+        assert rows_of(frame.where("id = 1 AND n = 3")) == rows_of(same.where("id = 1 AND n = 3"))
+        if "v" in frame.columns and change != "replaced":
+            assert rows_of(frame.where("v = 'a'")) == rows_of(same.where("v = 'a'"))
+
+
+def test_days_and_instants_before_the_gregorian_calendar_prune_no_file(lake: TestLake) -> None:
+    table = lake.create("d", DATES, primary_keys=(), partition_keys=("d",), bucket="-1")
+    table.append(dated_rows())
+    frame = lake.spark.read.format("paimon").load(_path(lake, "d"))
+    conditions = [
+        f"{column} {op} {literal} '{day}{'' if column == 'd' else ' 12:00:00'}'"
+        for day in DAYS
+        for column, literal in (("d", "DATE"), ("ts", "TIMESTAMP_NTZ"), ("tz", "TIMESTAMP"))
+        for op in ("=", "<")
+    ]
+    found = ids_by_condition({c: frame.where(c) for c in conditions})
+    for n, day in enumerate(DAYS):
+        before = [number for number, other in enumerate(DAYS) if other < day]
+        for column, literal in (("d", "DATE"), ("ts", "TIMESTAMP_NTZ"), ("tz", "TIMESTAMP")):
+            text = f"{literal} '{day}{'' if column == 'd' else ' 12:00:00'}'"
+            assert (found[f"{column} = {text}"], found[f"{column} < {text}"]) == ([n], before)
 
 
 def test_every_type_comes_out_as_spark_wants_it(lake: TestLake) -> None:
@@ -87,21 +144,12 @@ def test_an_abort_after_the_commit_deletes_nothing(lake: TestLake) -> None:
     assert lake.rows() == [("a", 1, "x")]
 
 
-@pytest.mark.parametrize(
-    ("pushed", "expected"),
-    [
-        (ds.EqualTo(("id",), 1), Compare("id", CompareOp.EQ, 1)),
-        (ds.GreaterThan(("id",), 1), Compare("id", CompareOp.GT, 1)),
-        (ds.In(("id",), (1, 2)), In("id", (1, 2))),
-        (ds.In(("id",), (1, None)), In("id", (1,))),
-        (ds.Not(ds.IsNull(("v",))), Not(IsNull("v"))),
-        (ds.IsNotNull(("v",)), Not(IsNull("v"))),
-        (ds.StringStartsWith(("v",), "a"), Compare("v", CompareOp.STARTS_WITH, "a")),
-        (ds.EqualTo(("id",), "text"), None),
-        (ds.Not(ds.EqualTo(("nothing",), 1)), None),
-        (ds.EqualTo(("v", "part"), 1), None),
-    ],
-)
-def test_pushed_filters_become_predicates_or_stay_with_spark(lake: TestLake, pushed: Any, expected: Any) -> None:
-    fields = lake.create(schema=DATED, primary_keys=("dt", "id")).schema.fields
-    assert predicate_of(pushed, fields) == expected
+def test_conditions_on_one_frame_do_not_meet_each_other(lake: TestLake) -> None:
+    """Spark keeps one reader for all uses of a frame: no file may be left out for one of them."""
+    lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",))
+    lake.write([(day, 1, "x") for day in "abc"], DDL)
+    frame = lake.spark.read.format("paimon").load(_path(lake))
+    parts = [frame.where(f"dt = '{day}'").select("dt") for day in "abc"]
+    assert rows_of(parts[0].union(parts[1]).union(parts[2])) == [("a",), ("b",), ("c",)]
+    assert [rows_of(part) for part in parts] == [[("a",)], [("b",)], [("c",)]]
+    assert frame.count() == 3

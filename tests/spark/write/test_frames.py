@@ -94,7 +94,7 @@ def test_an_append_table_takes_every_row_and_refuses_retracts(lake: TestLake) ->
     lake.write([(1, "a"), (1, "a"), (2, None)])
     lake.write([(1, "a")], parallelism=1)
     assert lake.rows() == [(1, "a"), (1, "a"), (1, "a"), (2, None)]
-    with pytest.raises(InvalidData, match="without primary key cannot take rows back"):
+    with pytest.raises(InvalidData, match="without primary key cannot retract rows"):
         lake.write([(1, "a", "-D")], "id long, v string, _row_kind string")
     assert len(lake.table().snapshots()) == 2
 
@@ -121,7 +121,7 @@ def test_overwrite_replaces_the_given_partition_or_those_with_rows_or_all(lake: 
 
 def test_a_write_with_identifier_lands_once_and_its_repetition_runs_no_job(lake: TestLake) -> None:
     lake.create()
-    assert len(lake.write([(1, "a")], commit_user="loader", identifier=7, properties={"k": "v"})) == 1
+    assert len(lake.write([(1, "a")], commit_user="loader", identifier=7, watermark=5, properties={"k": "v"})) == 1
     frame = lake.frame([(1, "b")], "id long, v string")
 
     def again() -> None:
@@ -131,7 +131,10 @@ def test_a_write_with_identifier_lands_once_and_its_repetition_runs_no_job(lake:
     snapshot = lake.table().latest_snapshot()
     assert snapshot is not None
     assert (snapshot.id, snapshot.commit_user, snapshot.commit_identifier) == (1, "loader", 7)
+    assert snapshot.watermark == 5
     assert lake.rows() == [(1, "a")]
+    (snapshot,) = lake.write([(2, "b")], mode="overwrite", watermark=6)
+    assert snapshot.watermark == 6
 
 
 def test_a_commit_that_came_too_late_leaves_no_file(lake: TestLake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,9 +159,9 @@ def test_bad_modes_are_refused(lake: TestLake) -> None:
     frame = lake.frame([(1, "a")], "id long, v string")
     with pytest.raises(InvalidInputError, match="modes are append and overwrite"):
         lake.lake.write(frame, "s.t", mode="ignore")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="belongs to mode='overwrite'"):
+    with pytest.raises(InvalidInputError, match="requires mode='overwrite'"):
         lake.lake.write(frame, "s.t", partition={"v": "x"})
-    with pytest.raises(InvalidInputError, match="metadata"):
+    with pytest.raises(InvalidInputError, match="is a system table"):
         lake.lake.write(frame, "s.t$snapshots")
 
 

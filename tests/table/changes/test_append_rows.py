@@ -148,7 +148,7 @@ def test_another_index_file_is_begun_when_one_is_large_enough() -> None:
     assert sorted(second.values()) == [1, 2]
     assert len(first.keys() & second.keys()) == 1
     assert ids(table) == [i for i in range(30) if i not in (1, 11, 21, 22)]
-    bucketed = filled({**MARKS, **BUCKETED, "bucket": "1", "deletion-vector.index-file.target-size": "1 b"})
+    bucketed = filled({**MARKS, **BUCKETED, "bucket": "1"})
     bucketed.delete("id IN (1, 11, 21)")
     assert [e.index_file.row_count for e in index_entries(bucketed)] == [3]
 

@@ -22,6 +22,7 @@ from table_format.errors import (
     TableFormatError,
     UnsupportedFeature,
 )
+from table_format.model.schema_change import SetColumnDefault
 from table_format.model.snapshot import CommitKind
 from table_format.table.changes.row_actions import MAX_ATTEMPTS
 from tests.support.deletion_marks import live_data_files
@@ -131,7 +132,7 @@ def test_values_are_constants_texts_and_functions(memory: Warehouse) -> None:
         ({"v": 2**40}, None, InvalidData, "'v' is INT, which cannot hold"),
         ({"id": None}, None, InvalidData, "'id' is BIGINT NOT NULL"),
         ({"v": lambda rows: rows}, None, InvalidInputError, "'v' returns an Arrow array of 10 values"),
-        ({}, None, InvalidInputError, "no column to set"),
+        ({}, None, InvalidInputError, "no column is given"),
     ],
 )
 @pytest.mark.parametrize("options", [{}, MARKS])
@@ -289,9 +290,9 @@ def test_a_source_may_be_a_stream_and_its_text_a_dictionary(memory: Warehouse) -
         ({"on": "id", "when_matched": Delete("source.v")}, InvalidExpression, "a condition"),
         ({"on": "id", "when_not_matched": Insert({"v": "target.v"})}, InvalidExpression, "target.v"),
         ({"on": "id", "when_not_matched_by_source": Update({"v": "source.v"})}, InvalidExpression, "source.v"),
-        ({"on": "id", "when_not_matched_by_source": Update()}, InvalidInputError, "no column to set"),
+        ({"on": "id", "when_not_matched_by_source": Update()}, InvalidInputError, "no column is given"),
         ({"on": "id"}, InvalidInputError, "no clause"),
-        ({"on": [], "when_matched": Delete()}, InvalidInputError, "one column at least"),
+        ({"on": [], "when_matched": Delete()}, InvalidInputError, "at least one column to join on"),
     ],
 )
 def test_a_merge_that_means_nothing_is_refused(
@@ -351,7 +352,7 @@ def test_work_that_meets_another_commit_each_time_is_given_up(options: dict[str,
     table = warehouse.table(options=options)
     table.append(keyed([(i, "a", i) for i in range(5)]))
     always = interfered(table, lambda: table.update({"v": "v + 10"}, "id = 4"), 1000)
-    with pytest.raises(FileConflict, match=f"given up after {MAX_ATTEMPTS} attempts"):
+    with pytest.raises(FileConflict, match=f"gave up after {MAX_ATTEMPTS} attempts"):
         table.update({"v": always})
     assert {**sums(table), 4: 4} == {i: i for i in range(5)}
     named = {file.file_name for file in live_data_files(table)}
@@ -471,3 +472,17 @@ def test_no_update_of_an_append_table_is_lost(options: dict[str, str]) -> None:
         for work in [pool.submit(add) for _ in range(4)]:
             work.result()
     assert sums(table) == dict.fromkeys(range(4), 8)
+
+
+@pytest.mark.parametrize("options", [{}, MARKS])
+def test_a_null_in_a_row_that_an_update_writes_becomes_the_default_value(
+    memory: Warehouse, options: dict[str, str]
+) -> None:
+    table = memory.table(options=options)
+    table.append(keyed([(1, "a", 1), (2, "a", None), (3, None, 3)]))
+    altered = memory.catalog.alter_table(
+        str(table.identifier), [SetColumnDefault(("dt",), "'d'"), SetColumnDefault(("v",), "5")]
+    )
+    altered.update({"dt": "NULL"}, "id < 3")
+    # The row that the statement does not change keeps its null.
+    assert sorted(rows_of(altered), key=repr) == [(1, "d", 1), (2, "d", 5), (3, None, 3)]

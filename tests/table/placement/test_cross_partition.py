@@ -223,7 +223,7 @@ def test_partitions_are_not_overwritten_one_by_one(warehouse: Warehouse) -> None
     table = moving(warehouse)
     table.append(rows((1, "p1", 1), (2, "p2", 2)))
     for given in ({}, {"partition": {"dt": "p1"}}):
-        with pytest.raises(UnsupportedFeature, match=r"db\.t: .*keys may lie in partitions that are not replaced"):
+        with pytest.raises(UnsupportedFeature, match=r"db\.t: .*keys may be in partitions that are not replaced"):
             table.overwrite(rows((2, "p1", 3)), **given)
     assert rows_of(table) == [(1, "p1", 1), (2, "p2", 2)]
     whole = table.copy({"dynamic-partition-overwrite": "false"})

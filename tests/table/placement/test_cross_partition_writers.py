@@ -48,7 +48,7 @@ def test_a_compaction_in_between_is_no_reason_to_refuse(warehouse: Warehouse) ->
     assert rows_of(table) == [(1, "p2", 2)]
 
 
-def test_append_gives_rows_their_places_anew(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_append_gives_rows_their_places_again(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     table = moving(warehouse)
     table.append(rows((1, "p1", 1)))
     other = warehouse.reopened(table)
@@ -108,5 +108,5 @@ def test_one_writer_goes_on_over_several_commits(warehouse: Warehouse) -> None:
     lone = write.write(rows((1, "f", 1)))
     late = write.write(rows((1, "g", 1)))
     commit.commit(lone, identifier=10)
-    with pytest.raises(ConflictError, match="commit what several writes made as one"):
+    with pytest.raises(ConflictError, match="commit the messages of several writes together"):
         commit.commit(late, identifier=11)

@@ -121,12 +121,28 @@ def test_the_number_of_buckets_may_be_limited_or_not(warehouse: Warehouse, unlim
     few = dynamic(warehouse, "few", dynamic_bucket__target_row_num="2", dynamic_bucket__max_buckets="2")
     few.append(rows(range(6)))
     before = buckets_of(few)
-    assert set(before.values()) == {0, 1}
+    # Two fill bucket 0, two bucket 1, and the hashes of the others choose among both.
+    hashes = row_hashes([few.schema.field("id").type], [pa.array(range(6), pa.int64())])
+    further = [abs(int(hashed)) % 2 for hashed in hashes[4:]]
+    assert [before[key] for key in range(6)] == [0, 0, 1, 1, *further]
     few.append(rows(range(6)))
     assert buckets_of(few) == before
+    few.append(rows(range(6, 60)))
+    assert {key: bucket for key, bucket in buckets_of(few).items() if key < 6} == before
+    assert set(buckets_of(few).values()) == {0, 1}
+    assert_sound(few, exact=True)
     many = dynamic(warehouse, "many", dynamic_bucket__target_row_num="2", dynamic_bucket__max_buckets=unlimited)
     many.append(rows(range(6)))
-    assert set(buckets_of(many).values()) == {0, 1, 2}
+    assert [buckets_of(many)[key] for key in range(6)] == [0, 0, 1, 1, 2, 2]
+    # The reference takes no 0: its assigner finds no bucket.
+    assert many.schema.options["dynamic-bucket.max-buckets"] == "-1"
+
+
+def test_each_partition_has_as_many_buckets_as_are_allowed(warehouse: Warehouse) -> None:
+    """The reference counts the buckets of all partitions together, so that later partitions get a single one."""
+    table = dynamic(warehouse, partitioned=True, dynamic_bucket__target_row_num="2", dynamic_bucket__max_buckets="2")
+    table.append(pa.concat_tables([rows(range(4), "a"), rows(range(4), "b")]))
+    assert sorted(split.bucket for split in table.scan().plan()) == [0, 0, 1, 1]
 
 
 def test_only_buckets_with_new_keys_get_a_new_index_file(warehouse: Warehouse) -> None:
@@ -222,7 +238,9 @@ def test_a_writer_whose_partition_got_new_keys_meanwhile_is_refused(warehouse: W
     late = write.write(rows([5]))
     table.append(rows([6]))
     before = warehouse.files(table)
-    with pytest.raises(HashIndexChanged, match=r"hash index of partition \{dt='a'\}.*of bucket 0 now.*write the rows"):
+    with pytest.raises(
+        HashIndexChanged, match=r"hash index of partition \{dt='a'\}.*it now consists of .* of bucket 0.*write the rows"
+    ):
         commit.commit(late)
     commit.abort(late)
     assert len(warehouse.files(table)) == len(before) - 2
@@ -275,7 +293,7 @@ def overtaken(table: Table, data: pa.Table, times: int) -> Callable[[], tuple[Co
     return write
 
 
-def test_rows_that_were_overtaken_are_given_their_buckets_anew(warehouse: Warehouse) -> None:
+def test_rows_that_were_overtaken_are_given_their_buckets_again(warehouse: Warehouse) -> None:
     table = dynamic(warehouse, dynamic_bucket__target_row_num="2")
     table.append(rows(range(3)))
     commit = table.new_commit()

@@ -1,4 +1,4 @@
-"""Whoever gives keys their buckets and writes them, one task or many: a key has one bucket, and the index knows it.
+"""One task or many give keys their buckets and write them: a key has one bucket, and the index knows it.
 
 The tasks of a job are acted out here in one process, some of them twice, as when their first answer was lost.
 """
@@ -194,7 +194,7 @@ def test_an_assigner_reads_only_the_index_of_its_own_buckets() -> None:
     # The files of the other are not even there.
     for entry in facts.manifests.index_entries(base):
         if entry.bucket % 2 == 0:
-            facts.delete_index_file(entry.index_file)
+            facts.delete_index_file(entry.partition, entry.bucket, entry.index_file)
     write = TableWrite(facts, assignment=WritingAssigner(2, base))
     messages = write.write(keyed([(i, "a", 7) for i in mine]))
     assert {message.bucket % 2 for message in messages} == {1}

@@ -1,4 +1,4 @@
-"""The local index of keys follows the table, and is built anew where it cannot."""
+"""The local index of keys follows the table, and is built again where it cannot."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def warehouse(tmp_path: Path) -> Warehouse:
 
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A list that grows when an index is built anew."""
+    """A list that grows when an index is built again."""
     made: list[str] = []
     real = key_places._rebuild
 
@@ -93,7 +93,7 @@ def test_another_snapshot_of_the_same_id_is_not_taken_for_the_one_that_was_known
     assert len(built) == before + 1
 
 
-def test_a_table_made_anew_at_the_same_path_has_an_index_of_its_own(warehouse: Warehouse) -> None:
+def test_a_table_created_again_at_the_same_path_has_an_index_of_its_own(warehouse: Warehouse) -> None:
     table = moving(warehouse)
     table.append(rows((1, "p1", 1)))
     assert index_content(table) == {(1,): ("dt=p1", 0)}
@@ -105,7 +105,7 @@ def test_a_table_made_anew_at_the_same_path_has_an_index_of_its_own(warehouse: W
     assert index_content(again) == {(1,): ("dt=p2", 0)}
 
 
-def test_an_index_whose_snapshot_has_expired_is_built_anew(warehouse: Warehouse, built: list[str]) -> None:
+def test_an_index_whose_snapshot_has_expired_is_built_again(warehouse: Warehouse, built: list[str]) -> None:
     table = moving(warehouse)
     table.append(rows((1, "p1", 1)))
     assert index_content(table) == {(1,): ("dt=p1", 0)}
@@ -119,7 +119,7 @@ def test_an_index_whose_snapshot_has_expired_is_built_anew(warehouse: Warehouse,
     assert len(built) == before + 1
 
 
-def test_a_damaged_index_is_built_anew(warehouse: Warehouse, built: list[str]) -> None:
+def test_a_damaged_index_is_built_again(warehouse: Warehouse, built: list[str]) -> None:
     table = moving(warehouse)
     table.append(rows((1, "p1", 1)))
     table.append(rows((1, "p2", 1)))
@@ -135,7 +135,9 @@ def test_a_damaged_index_is_built_anew(warehouse: Warehouse, built: list[str]) -
     assert rows_of(table) == [(1, "p4", 4)]
 
 
-def test_an_index_that_was_opened_otherwise_in_between_is_built_anew(warehouse: Warehouse, built: list[str]) -> None:
+def test_an_index_that_was_opened_with_other_settings_in_between_is_built_again(
+    warehouse: Warehouse, built: list[str]
+) -> None:
     table = moving(warehouse)
     table.append(rows((1, "p1", 1)))
     assert index_content(table) == {(1,): ("dt=p1", 0)}
@@ -295,5 +297,5 @@ def test_of_a_key_in_two_partitions_the_newest_place_counts(
     unlimited = table.copy({"cross-partition-upsert.index-ttl": "30 d"})
     with caplog.at_level(logging.WARNING):
         unlimited.append(rows((1, "p3", 3)))
-    assert "1 keys lie in more than one partition" in caplog.text
+    assert "1 keys are in more than one partition" in caplog.text
     assert rows_of(table) == [(1, "p1", 1), (1, "p3", 3)]

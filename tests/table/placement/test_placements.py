@@ -101,7 +101,7 @@ def test_an_assignment_that_the_mode_cannot_have_is_refused(
     warehouse: Warehouse, kind: str, assignment: Assignment
 ) -> None:
     facts = table_of(warehouse, kind).facts
-    with pytest.raises(InvalidInputError, match=f"bucket mode .* take no {type(assignment).__name__}"):
+    with pytest.raises(InvalidInputError, match=f"bucket mode .* does not allow {type(assignment).__name__}"):
         placement_of(facts, assignment=assignment)
 
 

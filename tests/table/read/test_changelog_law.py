@@ -1,4 +1,4 @@
-"""A law of changelogs: the changes of snapshots 1 to n lead to the state at n, whoever produces them.
+"""A law of changelogs: the changes of snapshots 1 to n lead to the state at n, with every changelog producer.
 
 For random histories of upserts, deletes, compactions and overwrites by this library's own writer.
 """

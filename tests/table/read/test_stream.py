@@ -182,7 +182,7 @@ def test_what_was_expired_before_it_was_read_is_an_error_that_says_how_to_go_on(
     stream = three_commits.stream(options={"scan.snapshot-id": "1"})
     assert stream.next_plan() is not None
     three_commits.expire_snapshots(retain_max=1, retain_min=1, older_than_ms=2**60, retain_floor_ms=0)
-    with pytest.raises(SnapshotExpired, match=r"snapshot 2 were expired.*restore\(3\).*consumer-id"):
+    with pytest.raises(SnapshotExpired, match=r"snapshot 2 expired.*restore\(3\).*consumer-id"):
         stream.next_plan()
     stream.restore(3)
     assert [snapshot for snapshot, _ in all_plans(stream)] == [3]
@@ -196,7 +196,7 @@ def test_a_new_stream_from_an_expired_snapshot_begins_with_the_earliest(three_co
 def test_a_position_behind_the_end_of_history_is_an_error(three_commits: Table) -> None:
     stream = three_commits.stream()
     stream.restore(9)
-    with pytest.raises(SnapshotNotFound, match="come to snapshot 9 and the latest is 3"):
+    with pytest.raises(SnapshotNotFound, match="at snapshot 9, but the latest is 3"):
         stream.next_plan()
 
 

@@ -9,6 +9,7 @@ import pytest
 from table_format import Table
 from table_format.errors import (
     AlreadyExistsError,
+    InvalidIdentifier,
     InvalidOption,
     SnapshotExpired,
     SnapshotNotFound,
@@ -62,7 +63,7 @@ def test_a_snapshot_is_found_by_its_time(table: Table) -> None:
 def test_before_the_first_snapshot_there_is_none(table: Table) -> None:
     with pytest.raises(SnapshotNotFound):
         rows_of(table, options={"scan.timestamp-millis": "5"})
-    with pytest.raises(InvalidOption, match="no date and time"):
+    with pytest.raises(InvalidOption, match="not a date and time"):
         rows_of(table, options={"scan.timestamp": "yesterday"})
 
 
@@ -137,3 +138,15 @@ def test_options_of_a_scan_are_checked(table: Table) -> None:
         table.scan(options={"incremental-to-auto-tag": "2026-01-01"})
     with pytest.raises(InvalidOption, match="only between positive numbers"):
         table.copy({"bucket": "-1"})
+
+
+def test_a_version_is_the_tag_of_that_name_before_the_snapshot_of_that_id(warehouse: Warehouse, table: Table) -> None:
+    table.create_tag("x", snapshot_id=2)
+    tags = f"{table.facts.store.paths.tag_directory}/tag-"
+    warehouse.io.create(f"{tags}1", warehouse.io.read(f"{tags}x"))  # a writer that takes such names
+    assert rows_of(table, options={"scan.version": "1"}) == rows_of(table, options={"scan.snapshot-id": "2"})
+    assert "1" in table.tags()
+    table.delete_tag("1")
+    assert rows_of(table, options={"scan.version": "1"}) == rows_of(table, options={"scan.snapshot-id": "1"})
+    with pytest.raises(InvalidIdentifier, match="purely numeric"):
+        table.create_tag("1", snapshot_id=2)

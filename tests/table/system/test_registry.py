@@ -12,12 +12,13 @@ from table_format.catalog.global_tables import (
     GlobalTableKind,
     register_global_table,
 )
-from table_format.errors import AlreadyExistsError, UnsupportedFeature
+from table_format.errors import AlreadyExistsError, InvalidOption, UnsupportedFeature
 from table_format.table.facts import TableFacts
 from table_format.table.system.metadata import LONG, TEXT, Row, columns
 from table_format.table.system.registry import SYSTEM_TABLES, metadata_table, register_system_table
 from table_format.table.system.table import SystemTable
 from tests.support.registries import forgotten_again
+from tests.support.system_tables import OF_EVERY_TABLE
 from tests.support.tables import keyed, memory_warehouse
 
 COLUMNS = columns(commit_user=TEXT, snapshots=LONG)
@@ -68,3 +69,26 @@ def test_names_that_are_taken_are_refused_and_unknown_ones_answered_with_those_t
     warehouse.table("t")
     with pytest.raises(UnsupportedFeature, match=r"system table 'db\.t\$users' is not supported.*\$snapshots, "):
         warehouse.catalog.load_table("db.t$users")
+
+
+@pytest.mark.parametrize("kind", OF_EVERY_TABLE)
+def test_a_system_table_takes_no_option_that_it_does_not_read(kind: str) -> None:
+    warehouse = memory_warehouse()
+    warehouse.table("t", primary_keys=["id"]).append(keyed([(1, "x", 1)]))
+    opened = warehouse.catalog.load_table(f"db.t${kind}")
+    assert isinstance(opened, SystemTable)
+    shows_a_state = kind not in OF_NO_STATE
+    for options in ({"scan.snapshot-id": "1"}, {"scan.manifest.parallelism": "2"}):
+        if shows_a_state:
+            opened.scan(options=options).to_arrow()
+            continue
+        with pytest.raises(InvalidOption, match=rf"would have no effect on 'db.t\${kind}', which reads no options"):
+            opened.scan(options=options)
+    with pytest.raises(InvalidOption, match="'consumer-id': would have no effect on a batch read"):
+        opened.scan(options={"consumer-id": "c"})
+    if kind not in ("ro", "audit_log", "binlog"):
+        with pytest.raises(InvalidOption, match=r"'source\.split\.target-size': would have no effect on"):
+            opened.scan(options={"source.split.target-size": "1 mb"})
+
+
+OF_NO_STATE = ("snapshots", "schemas", "options", "tags", "branches", "consumers", "aggregation_fields")

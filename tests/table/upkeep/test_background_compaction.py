@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from table_format import Table
 from table_format.errors import CorruptionError
 from table_format.model.snapshot import CommitKind
+from table_format.options.table_options import TableOptions
 from tests.support.compaction import AtOnce, OnDemand, data_files, kinds, levels
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 
@@ -172,7 +173,7 @@ def test_abort_leaves_nothing_of_a_compaction_under_way(ran: bool) -> None:
 @pytest.mark.parametrize("ran", [False, True])
 def test_a_compaction_in_vain_is_discarded_and_the_stream_goes_on(mode: Mapping[str, str], ran: bool) -> None:
     warehouse, later = memory_warehouse(), OnDemand()
-    table = a_table(warehouse, mode, LATER, trigger=2)
+    table = a_table(warehouse, mode, LATER if mode else {}, trigger=2)
     write, commit = table.new_write("s", compactor=later), table.new_commit("s")
     for i in range(1, 4):
         commit.commit(write.write(keyed([(i, "a", i), (0, "a", i)])), identifier=i)
@@ -258,7 +259,8 @@ def test_rows_are_those_of_a_table_that_is_never_compacted(
     history: list[tuple[str, Any]], mode: dict[str, str], waits: bool, at_once: bool
 ) -> None:
     warehouse = memory_warehouse()
-    table = a_table(warehouse, mode, {} if waits else LATER, trigger=3)
+    looks_up = TableOptions.parse(mode).compacts_by_lookup
+    table = a_table(warehouse, mode, LATER if looks_up and not waits else {}, trigger=3)
     engine = {key: value for key, value in mode.items() if key == "merge-engine" or key.startswith("fields.")}
     plain = warehouse.table("plain", primary_keys=["id"], options={"bucket": "1", "write-only": "true", **engine})
     executor: AtOnce | OnDemand = AtOnce() if at_once else OnDemand()

@@ -8,6 +8,7 @@ import pytest
 from table_format.errors import (
     AlreadyExistsError,
     BranchNotFound,
+    ConflictError,
     InvalidIdentifier,
     InvalidInputError,
     InvalidOption,
@@ -88,7 +89,7 @@ def test_a_branch_can_be_made_of_a_branch(warehouse: Warehouse, table: Table):
 
 
 def test_a_branch_from_a_snapshot_without_tag_is_refused(table: Table):
-    with pytest.raises(UnsupportedFeature, match="make a tag of the snapshot"):
+    with pytest.raises(UnsupportedFeature, match="create a tag of the snapshot"):
         table.create_branch("b1", snapshot_id=1)
     assert table.branches() == {}
 
@@ -274,6 +275,20 @@ def test_a_fast_forward_keeps_what_came_before_the_branch(warehouse: Warehouse, 
     table.fast_forward("b1")
     assert [s.id for s in table.snapshots()] == [1, 2, 3]
     assert (ids(table, **{"scan.snapshot-id": "1"}), ids(table)) == ([1], [1, 2, 7])
+
+
+def test_a_fast_forward_takes_the_snapshot_that_was_expected_and_no_later_one(warehouse: Warehouse, table: Table):
+    table.create_branch("b1", tag="t1")
+    branch = branch_of(warehouse, "b1")
+    branch.append(keyed([(7, "d", 7)]))
+    audited = branch.latest_snapshot()
+    branch.append(keyed([(8, "d", 8)]))
+    before = warehouse.files(table)
+    with pytest.raises(ConflictError, match=r"latest snapshot of the branch is 3 by .* and not the expected 2 by"):
+        table.fast_forward("b1", expected=audited)
+    assert warehouse.files(table) == before
+    table.fast_forward("b1", expected=branch_of(warehouse, "b1").latest_snapshot())
+    assert ids(warehouse.reopened(table)) == [1, 7, 8]
 
 
 def test_what_cannot_be_fast_forwarded(warehouse: Warehouse, table: Table):

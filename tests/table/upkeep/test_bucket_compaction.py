@@ -119,3 +119,29 @@ def test_an_expiry_that_fails_does_not_fail_the_commit(caplog: pytest.LogCapture
             assert len(table.append(keyed([(i, "a", i)]))) == 1
     assert "snapshots could not be expired" in caplog.text
     assert len(rows_of(table)) == 3
+
+
+def test_a_compaction_reports_the_buckets_that_are_done(warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "4", "write-only": "true"})
+    for i in range(2):
+        table.append(keyed([(j, "a", i) for j in range(100)]))
+    calls = list[tuple[int, int]]()
+    report = table.run_compaction(full=True, progress=lambda done, total: calls.append((done, total)))
+    assert len(report.buckets) == 4
+    assert calls == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_a_progress_report_that_fails_ends_the_compaction_and_leaves_no_file(warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "2", "write-only": "true"})
+    for i in range(2):
+        table.append(keyed([(j, "a", i) for j in range(100)]))
+    before = warehouse.files(table)
+
+    def stop(done: int, _: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        table.run_compaction(full=True, progress=stop)
+    assert len(table.snapshots()) == 2
+    assert warehouse.files(table) == before

@@ -39,7 +39,7 @@ def test_two_commits_more_than_an_interval_apart_make_one_full_compaction() -> N
     assert levels(table) == [TOP]
 
 
-def test_the_interval_begins_with_the_last_full_compaction_whoever_did_it() -> None:
+def test_the_interval_begins_with_the_last_full_compaction_of_any_process() -> None:
     clock = MovableClock()
     table = a_table(clock, compaction__optimization_interval="1 h")
     upsert(table, 1)
@@ -172,7 +172,7 @@ def test_copy_on_write_compacts_with_each_insert_to_the_top() -> None:
     assert kinds(table) == "AACACAC"
 
 
-def test_each_third_commit_compacts_fully_whoever_commits() -> None:
+def test_each_third_commit_compacts_fully_for_every_committer() -> None:
     table = a_table(full_compaction__delta_commits="3")
     for i in range(3):
         upsert(table, i)

@@ -56,7 +56,7 @@ def test_a_compaction_is_due_at_the_tables_own_number_of_sorted_runs(trigger: in
 def test_what_readers_do_not_see_on_level_0_is_due_at_once() -> None:
     warehouse, _ = a_warehouse()
     table = warehouse.table(primary_keys=["id"], options={**QUIET, "deletion-vectors.enabled": "true"})
-    assert due(appended(table, 1))["compact"].reason == "1 of 1 buckets: 1 files on level 0 are not seen by readers"
+    assert due(appended(table, 1))["compact"].reason == "1 of 1 buckets: 1 files on level 0 are invisible to readers"
     table.compact()
     assert due(table) == {}
 

@@ -56,7 +56,7 @@ def test_an_age_that_writers_at_work_may_have_is_refused(age_ms: int, dry_run: b
     before = table.all_files()
     table.clock.ms += 10
     bound_ms = table.clock.ms - age_ms
-    with pytest.raises(InvalidInputError, match=rf"older than {bound_ms} .* up to {table.clock.ms - GRACE_MS}, or say"):
+    with pytest.raises(InvalidInputError, match=rf"older than {bound_ms} .* up to {table.clock.ms - GRACE_MS}, or set"):
         clean(table, older_than_ms=bound_ms, dry_run=dry_run)
     assert table.all_files() == before
 
@@ -97,7 +97,7 @@ def test_nothing_goes_while_history_cannot_be_read_to_its_end() -> None:
     table.clock.ms += 2 * GRACE_MS
     identifiers = iter(range(2, 1000))
     table.io.after("list", "/tag", lambda: table.append(table.file(1), identifier=next(identifiers)))
-    with pytest.raises(ConflictError, match="go on committing"):
+    with pytest.raises(ConflictError, match="keep committing"):
         clean(table)
     table.io.calm()
     assert list(clean(table).paths) == [table.data_path(left.partition, 0, left.new_files[0])]

@@ -22,7 +22,7 @@ from table_format.errors import (
 )
 from table_format.model.data_file import EMPTY_STATS
 from table_format.model.manifest import FileKind, ManifestEntry
-from table_format.model.schema_change import AddColumn, RenameColumn
+from table_format.model.schema_change import AddColumn, RenameColumn, SetOption
 from table_format.model.snapshot import CommitKind
 from table_format.model.types import IntType
 from table_format.options.bucket_mode import Postponed
@@ -98,7 +98,6 @@ def test_a_user_that_a_file_name_cannot_hold_is_left_out_of_it(warehouse: Wareho
         ({}, {"dt=a": 1, "dt=b": 1}),
         ({"postpone.default-bucket-num": "3"}, {"dt=a": 3, "dt=b": 3}),
         ({"postpone.target-row-num-per-bucket": "10"}, {"dt=a": 4, "dt=b": 1}),
-        ({"postpone.default-bucket-num": "2", "postpone.target-row-num-per-bucket": "1"}, {"dt=a": 2, "dt=b": 2}),
     ],
 )
 def test_a_partition_gets_its_number_of_buckets_once(
@@ -119,6 +118,19 @@ def test_a_partition_gets_its_number_of_buckets_once(
     scan = table.scan(filter="id = 33 AND dt = 'b'")
     assert scan.to_arrow().num_rows == 1
     assert len(scan.plan().splits) == 1
+
+
+def test_the_number_of_buckets_goes_before_the_rows_of_one(warehouse: Warehouse) -> None:
+    rows_of_a_bucket = {"postpone.target-row-num-per-bucket": "1"}
+    table = warehouse.table(**PARTITIONED, options={**POSTPONED, **rows_of_a_bucket})
+    table.append(keyed([(i, "a", i) for i in range(40)] + [(i, "b", i) for i in range(4)]))
+    with pytest.raises(InvalidOption, match=r"row-num-per-bucket': would have no effect: it needs a primary key and"):
+        warehouse.table("t2", options=rows_of_a_bucket)
+    with pytest.raises(InvalidOption, match=r"it needs no 'postpone.default-bucket-num', which takes precedence"):
+        warehouse.catalog.alter_table(str(table.identifier), SetOption("postpone.default-bucket-num", "2"))
+    table.copy({"postpone.default-bucket-num": "2"}).compact()
+    found = {partition: {total for _, total in pairs} for partition, pairs in buckets(table).items()}
+    assert found == {"dt=a": {2}, "dt=b": {2}}
 
 
 def test_a_rescaled_partition_is_written_with_its_new_number(warehouse: Warehouse) -> None:

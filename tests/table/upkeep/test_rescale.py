@@ -57,8 +57,8 @@ def test_after_an_alter_a_write_is_refused_until_the_rescale_job_has_run(warehou
     table = warehouse.table(primary_keys=["id"], options={"bucket": "1"})
     table.append(keyed([(i, "a", i) for i in range(10)]))
     table = altered(warehouse, 4)
-    told = r"^db\.t was written with 1 buckets and the table has 4 now; .*overwrite it, or rescale it by table\.rescale"
-    with pytest.raises(BucketCountChanged, match=told):
+    message = r"^db\.t was written with 1 buckets, and the table now has 4; overwrite the partition, or rescale it by "
+    with pytest.raises(BucketCountChanged, match=message + r"table\.rescale"):
         table.append(keyed([(3, "new", 3)]))
     [snapshot] = table.rescale()
     assert snapshot.commit_kind is CommitKind.OVERWRITE

@@ -443,7 +443,9 @@ def test_a_deletion_vector_that_is_damaged_or_missing_is_found(warehouse: Wareho
 def test_a_deletion_vector_beyond_the_rows_of_its_file_is_found(warehouse: Warehouse) -> None:
     table, entry = marked_table(warehouse)
     [vector] = entry.index_file.deletion_vector_ranges or ()
-    beyond = write_deletion_vectors(table.store, {vector.data_file: DeletionVector.of([3, 500])})
+    beyond = write_deletion_vectors(
+        table.store, {vector.data_file: DeletionVector.of([3, 500])}, table.store.paths.index
+    )
     table = forge(table, index=lambda entries: [replace(entries[0], index_file=beyond)])
     finding = only(table, "deletion vector", "files")
     assert finding.expected == f"a deletion vector of '{vector.data_file}' within 10 rows"
@@ -451,7 +453,7 @@ def test_a_deletion_vector_beyond_the_rows_of_its_file_is_found(warehouse: Wareh
 
 def test_deletion_vectors_of_no_live_file_and_of_too_many_rows_are_found(warehouse: Warehouse) -> None:
     table, _ = marked_table(warehouse)
-    gone = write_deletion_vectors(table.store, {"data-gone-0.parquet": DeletionVector.of([1])})
+    gone = write_deletion_vectors(table.store, {"data-gone-0.parquet": DeletionVector.of([1])}, table.store.paths.index)
     table = forge(table, index=lambda entries: [*entries, replace(entries[0], index_file=gone)])
     finding = only(table, "deletion vector", "metadata", Severity.WARNING)
     assert finding.found == "a vector of 'data-gone-0.parquet', which is not live"
@@ -459,7 +461,9 @@ def test_deletion_vectors_of_no_live_file_and_of_too_many_rows_are_found(warehou
     [range_] = (
         next(iter(table.facts.manifests.index_entries(table.snapshots()[-1]))).index_file.deletion_vector_ranges or ()
     )
-    many = write_deletion_vectors(table.store, {range_.data_file: DeletionVector.of(range(11))})
+    many = write_deletion_vectors(
+        table.store, {range_.data_file: DeletionVector.of(range(11))}, table.store.paths.index
+    )
     table = forge(table, index=lambda entries: [replace(other, index_file=many)])
     assert only(table, "deletion vector", "metadata").found == "11 rows"
 
@@ -596,7 +600,7 @@ def test_a_key_on_two_levels_of_a_table_that_merges_when_read_is_sound(warehouse
 def test_a_hash_index_that_lacks_keys_is_found(warehouse: Warehouse) -> None:
     table = a_table(warehouse, bucket="-1")
     assert found(table) == {}
-    few = write_hashes(table.store, np.array([1, 2, 3], np.int32))
+    few = write_hashes(table.store, np.array([1, 2, 3], np.int32), table.store.paths.index)
     lacking = forge(table, index=lambda entries: [replace(entry, index_file=few) for entry in entries])
     assert only(lacking, "hash index").found == "10 rows without"
     without = forge(table, index=lambda _entries: [])

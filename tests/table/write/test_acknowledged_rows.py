@@ -194,7 +194,7 @@ def test_a_statement_that_is_overtaken_each_time_gives_up_and_leaves_nothing() -
     table = memory.table(primary_keys=["id"], options=MARKS)
     other = memory.reopened(table)
     table.append(keyed([(1, "a", 0)]))
-    with pytest.raises(RowsChanged, match=r"given up after 30 attempts.*carry out the statement again"):
+    with pytest.raises(RowsChanged, match=r"gave up after 30 attempts.*run the statement again"):
         overtaken(table, lambda: other.append(keyed([(1, "a", 0)])), times=row_actions.MAX_ATTEMPTS_BY_KEY)
     assert rows_of(table) == [(1, "a", 0)]
 

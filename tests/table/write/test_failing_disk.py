@@ -17,7 +17,15 @@ from tests.support.failing_sinks import FailingSinks, Fault
 from tests.support.tables import Warehouse, warehouse_on
 
 FORMATS = ["parquet", "orc", "avro"]
-SMALL_STRIPES = {"orc.stripe.size": "65536", "file.block-size": "20 kb", "target-file-size": "60 kb"}
+SMALL_STRIPES = {"file.block-size": "20 kb", "target-file-size": "60 kb"}
+
+
+def small(file_format: str) -> dict[str, str]:
+    """Options of a table with small files; Avro has no stripes."""
+    sizes = {"target-file-size": "60 kb"} if file_format == "avro" else SMALL_STRIPES
+    return {"file.format": file_format, **sizes}
+
+
 NUMBERS = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.float64()), ("s", pa.string())])
 
 
@@ -37,7 +45,7 @@ ROWS = numbers(12_000)
 def place(file_format: str, kind: str) -> tuple[FailingSinks, Warehouse, Table]:
     io = FailingSinks()
     warehouse = warehouse_on(io)
-    options = {"file.format": file_format, "write-only": "true", **SMALL_STRIPES}
+    options = {**small(file_format), "write-only": "true"}
     if kind == "append":
         return io, warehouse, warehouse.table(schema=NUMBERS, options=options)
     return io, warehouse, warehouse.table(schema=NUMBERS, primary_keys=["k"], options={"bucket": "1", **options})
@@ -107,12 +115,12 @@ CHILD = """
 import resource, signal, sys
 from pathlib import Path
 from tests.support.tables import disk_warehouse
-from tests.table.write.test_failing_disk import NUMBERS, ROWS, SMALL_STRIPES, count
+from tests.table.write.test_failing_disk import NUMBERS, ROWS, count, small
 
 file_format, root, step = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 warehouse = disk_warehouse(root)
-options = {"file.format": file_format, **SMALL_STRIPES, "target-file-size": "1 gb"}
+options = {**small(file_format), "target-file-size": "1 gb"}
 table = warehouse.table(schema=NUMBERS, options=options)
 table.append(ROWS)
 (size,) = [p.stat().st_size for p in root.rglob("data-*")]

@@ -61,7 +61,7 @@ def test_a_replaced_file_is_a_conflict_and_a_missing_one_stays_what_it_is(
     with pytest.raises(MissingFile, match=path), conflict_if_replaced(table.facts, partition, bucket):
         raise MissingFile(path)
     gone = f"{table.store.paths.root}/bucket-0/data-gone.parquet"
-    with pytest.raises(error, match="begin again") as caught, conflict_if_replaced(table.facts, partition, bucket):
+    with pytest.raises(error, match="start again") as caught, conflict_if_replaced(table.facts, partition, bucket):
         raise MissingFile(gone)
     assert type(caught.value) is error
     assert isinstance(caught.value.__cause__, MissingFile)

@@ -145,7 +145,7 @@ def test_micro_batches_go_on_after_a_crash_by_their_user_and_identifiers(warehou
     assert rows_of(table) == [(i, "a", i) for i in range(1, 6)]
 
 
-def test_of_two_overwrites_from_one_state_the_second_is_planned_anew(warehouse: Warehouse) -> None:
+def test_of_two_overwrites_from_one_state_the_second_is_planned_again(warehouse: Warehouse) -> None:
     table = warehouse.table(primary_keys=["id"], options={"bucket": "1"})
     table.append(keyed([(1, "a", 1)]))
     prepared = [table.new_write(user).write(keyed([(value, "a", value)])) for user, value in (("w1", 10), ("w2", 20))]
@@ -203,7 +203,7 @@ def test_a_bucket_whose_files_were_expired_meanwhile_is_dropped_and_named(
     report = compact(table.facts, "late", full=True, perform=after_another)
     (lost,) = report.dropped
     assert (lost.partition, lost.bucket) == ("dt=b", 0)
-    assert "begin again" in lost.reason
+    assert "start again" in lost.reason
     assert "dropped: dt=b, bucket 0: another commit replaced /" in str(report)
     assert [(b.partition, b.files_before, b.files_after) for b in report.buckets] == [("dt=a", 6, 1), ("dt=c", 6, 1)]
     if mode is None or not table.options.skips_level_0:
@@ -319,7 +319,7 @@ def test_a_writer_gives_up_a_compaction_whose_files_others_replaced_and_keeps_it
 
     write, commit = table.new_write("w"), table.new_commit("w")
     commit.commit(write.write(pa.RecordBatchReader.from_batches(keyed([]).schema, rows())), identifier=1)
-    assert "a compaction was given up" in caplog.text
+    assert "a compaction was dropped" in caplog.text
     table.compact()
     found = {key: value for key, _, value in rows_of(table)}
     assert (len(found), found[1], found[2]) == (2000, 1, 2)
@@ -339,7 +339,7 @@ def test_what_a_writer_has_committed_itself_others_may_replace(
     table.compact(full=True)
     table.expire_snapshots(**NOW_ONLY)
     messages.append(write.write(keyed([(6, "a", 6)])))
-    assert "a compaction was given up" in caplog.text
+    assert "a compaction was dropped" in caplog.text
     for turn, message in enumerate(messages, 6):
         commit.commit(message, identifier=turn)
     table.compact()

@@ -73,7 +73,7 @@ def test_after_rows_that_wait_for_their_commit_an_aborted_write_is_broken(wareho
         write.write(keyed([(1, "a", 1)]))
         write.abort()
         if is_broken:
-            with pytest.raises(InvalidInputError, match="an earlier write failed half way"):
+            with pytest.raises(InvalidInputError, match="an earlier write failed halfway"):
                 write.write(keyed([(2, "a", 2)]))
         else:
             assert write.write(keyed([(2, "a", 2)]))

@@ -1,0 +1,281 @@
+"""What scans on Spark cost beside plain Spark: ``python -m benchmarks.spark_scans``.
+
+Every query runs on plain Parquet files with the merged rows, on a frame of the table with the query put on it, with
+``columns=`` and ``filter=``, and by ``lake.sql``. They take turns in one process; a figure is the median of the ratios
+to plain Spark of the same round, wall time / CPU time of the whole tree of processes. Those of ``lake.sql`` are to
+``columns=`` and ``filter=``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from benchmarks.measure import cpu_seconds
+from benchmarks.spark_session import session
+from table_format import Schema
+from table_format.spark import Lake, paimon
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row
+
+UPSERTS = 4
+AGGREGATION = {"merge-engine": "aggregation", "fields.default-aggregate-function": "last_non_null_value"}
+VECTORS = {"deletion-vectors.enabled": "true", "write-only": "false"}
+TABLES: Mapping[str, Mapping[str, str]] = {
+    "merge on read": {},
+    "compacted": {},
+    "deletion vectors": VECTORS,
+    "aggregation": {**AGGREGATION, "fields.n0.aggregate-function": "sum", "fields.n1.aggregate-function": "max"},
+    "partial-update": {"merge-engine": "partial-update"},
+}
+APPENDS = "append, partitioned"
+PARTITION = "p"
+PARTITIONS = 50
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query as it is put on a frame, and the same rows by ``columns=`` and ``filter=``, where they can say it."""
+
+    run: Callable[[DataFrame], object]
+    columns: Sequence[str] | None = None
+    filter: str | None = None
+    is_told: bool = True
+    sql: str = ""
+    """The same in SQL, on ``TABLE``; ``result`` makes of its rows what ``run`` returns."""
+    result: Callable[[Sequence[Row]], object] = lambda rows: rows[0][0]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the report: a query of a table, and the bars of its frame."""
+
+    name: str
+    table: str
+    query: Query
+    bar: float | None = None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the base; each upsert has a tenth")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="", help="lines whose name contains this")
+    parser.add_argument("--option", action="append", default=[], help="key=value, of every read of the table")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="spark-scans-") as scratch:
+        bench = Bench(Path(scratch), arguments.rows, dict(text.split("=", 1) for text in arguments.option))
+        print(f"{arguments.rows:,} base rows, {UPSERTS} upserts, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+        print(
+            "| query | plain: wall s / CPU s | frame | columns=, filter= | lake.sql | bar |\n|---|---|---|---|---|---|",
+            flush=True,
+        )
+        for line in lines():
+            if arguments.only in line.name:
+                print(bench.measured(line, arguments.rounds), flush=True)
+        bench.lake.spark.stop()
+
+
+def lines() -> Sequence[Line]:
+    """What is measured."""
+    every = Query(every_column, is_told=False)
+    return [
+        Line("all 11 columns, merge on read", "merge on read", every, 1.3),
+        Line("2 of 11 columns, merge on read", "merge on read", two_columns()),
+        Line("2 % of the rows, merge on read", "merge on read", two_percent()),
+        Line("key look-up, merge on read", "merge on read", look_up(), 2.0),
+        Line("count(), merge on read", "merge on read", Query(lambda f: f.count(), ["k"])),
+        Line("limit(100), merge on read", "merge on read", Query(lambda f: len(f.limit(100).collect()), is_told=False)),
+        Line(
+            "join of 2 columns, merge on read",
+            "merge on read",
+            Query(joined, ["k", "n0"], sql="SELECT sum(n0) FROM TABLE t JOIN range(0, 100000, 7) r ON t.k = r.id"),
+        ),
+        Line(
+            "group by, merge on read",
+            "merge on read",
+            Query(grouped, ["n0", "d0"], sql="SELECT n0 % 100 AS g, max(d0) FROM TABLE GROUP BY n0 % 100", result=len),
+        ),
+        Line("all 60 columns, merge on read", "merge on read, 60", every, 1.3),
+        Line("2 of 60 columns, merge on read", "merge on read, 60", two_columns(), 1.6),
+        Line("key look-up in 60 columns, merge on read", "merge on read, 60", look_up(), 2.0),
+        Line("all columns, compacted", "compacted", every, 0.9),
+        Line("all columns, deletion vectors", "deletion vectors", every, 1.05),
+        Line("all columns, aggregation", "aggregation", every, 1.1),
+        Line("2 of 11 columns, aggregation", "aggregation", two_columns()),
+        Line("all columns, partial-update", "partial-update", every),
+        Line("one partition, append table", APPENDS, one_partition()),
+    ]
+
+
+def every_column(frame: DataFrame) -> object:
+    from pyspark.sql import functions as F
+
+    tests = [F.sum(n) if n[0] in "kn" else F.max(n) if n[0] in "dt" else F.sum(F.length(n)) for n in frame.columns]
+    row = frame.agg(F.count("*"), *tests).collect()[0]
+    return row[0], row[1]
+
+
+def two_columns() -> Query:
+    return Query(
+        lambda f: tuple(f.select("n0", "s0").selectExpr("sum(n0)", "sum(length(s0))").collect()[0]),
+        ["n0", "s0"],
+        sql="SELECT sum(n0), sum(length(s0)) FROM TABLE",
+        result=lambda rows: tuple(rows[0]),
+    )
+
+
+def two_percent() -> Query:
+    return Query(
+        lambda f: f.where("n0 < 20").selectExpr("sum(k)", "max(s0)").collect()[0][0],
+        ["k", "n0", "s0"],
+        "n0 < 20",
+        sql="SELECT sum(k), max(s0) FROM TABLE WHERE n0 < 20",
+    )
+
+
+def look_up() -> Query:
+    return Query(
+        lambda f: [row[0] for row in f.where("k = 4711").collect()],
+        None,
+        "k = 4711",
+        sql="SELECT * FROM TABLE WHERE k = 4711",
+        result=lambda rows: [row[0] for row in rows],
+    )
+
+
+def one_partition() -> Query:
+    return Query(
+        lambda f: f.where(f"{PARTITION} = 7").selectExpr("count(*)", "sum(n0)").collect()[0][1],
+        None,
+        f"{PARTITION} = 7",
+        sql="SELECT sum(n0), count(*) FROM TABLE WHERE p = 7",
+    )
+
+
+def joined(frame: DataFrame) -> object:
+    from pyspark.sql import functions as F
+
+    other = frame.sparkSession.range(0, 100_000, 7).withColumnRenamed("id", "k")
+    return frame.select("k", "n0").join(other, "k").agg(F.sum("n0")).collect()[0][0]
+
+
+def grouped(frame: DataFrame) -> object:
+    from pyspark.sql import functions as F
+
+    return len(frame.groupBy((F.col("n0") % 100).alias("g")).agg(F.max("d0")).collect())
+
+
+class Bench:
+    """Tables of the same rows, and the merged rows as plain Parquet files."""
+
+    def __init__(self, scratch: Path, rows: int, options: Mapping[str, str]) -> None:
+        self._scratch = scratch
+        self._rows = rows
+        self._options = options
+        spark = session(scratch / "spark")
+        self.lake = Lake(spark, paimon(spark, {"warehouse": str(scratch / "lake")}).catalog)
+        self.lake.catalog.create_database("b", ignore_if_exists=True)
+        self._made: set[str] = set()
+
+    def measured(self, line: Line, rounds: int) -> str:
+        """Measure a line; it tells of different results, too."""
+        name = self._table(line.table)
+        query, spark = line.query, self.lake.spark
+        plain = str(self._scratch / f"{name}-plain")
+        ways: dict[str, Callable[[], object]] = {
+            "plain": lambda: query.run(spark.read.parquet(plain)),
+            "frame": lambda: query.run(self._frame_of(name)),
+        }
+        if query.is_told:
+            ways["told"] = lambda: query.run(self._frame_of(name, query.columns, query.filter))
+        if query.sql:
+            text = query.sql.replace("TABLE", f"b.{name}")
+            ways["sql"] = lambda: query.result(self.lake.sql(text).collect())
+        costs: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
+        results: dict[str, object] = {}
+        for number in range(rounds + 2):
+            for way, work in ways.items():
+                cpu, wall = cpu_seconds(os.getpid()), time.perf_counter()
+                results[way] = work()
+                cost = time.perf_counter() - wall, cpu_seconds(os.getpid()) - cpu
+                if number >= 2:
+                    costs[way].append(cost)
+        first = [statistics.median(found) for found in zip(*costs["plain"], strict=True)]
+        cells = [self._ratio(costs, "frame"), self._ratio(costs, "told"), self._ratio(costs, "sql", to="told")]
+        differ = "" if len(set(map(repr, results.values()))) == 1 else f" DIFFERENT: {results}"
+        bar = "" if line.bar is None else f"{line.bar}"
+        return f"| {line.name}{differ} | {first[0]:.2f} / {first[1]:.2f} | {' | '.join(cells)} | {bar} |"
+
+    def _frame_of(self, name: str, columns: Sequence[str] | None = None, filter: str | None = None) -> DataFrame:
+        options: dict[str, Any] = dict(self._options)
+        return self.lake.table(f"b.{name}", columns=columns, filter=filter, **options)
+
+    @staticmethod
+    def _ratio(costs: Mapping[str, Sequence[tuple[float, float]]], way: str, to: str = "plain") -> str:
+        if way not in costs:
+            return ""
+        pairs = list(zip(costs[way], costs[to], strict=True))
+        wall = statistics.median(mine[0] / plain[0] for mine, plain in pairs)
+        return f"{wall:.2f} / {statistics.median(mine[1] / max(plain[1], 0.01) for mine, plain in pairs):.2f}"
+
+    def _table(self, kind: str) -> str:
+        name = "".join(c if c.isalnum() else "_" for c in kind)
+        if name in self._made:
+            return name
+        self._made.add(name)
+        if kind == APPENDS:
+            self._append_table(name)
+            return name
+        groups, rows = (11, self._rows) if not kind.endswith("60") else (60, self._rows // 4)
+        options = {"bucket": "4", "write-only": "true", **TABLES[kind.partition(",")[0]]}
+        frames = [self._frame(groups, 0, rows, 0)]
+        # Half of the keys of an upsert are known.
+        step = rows // 10
+        starts = [rows - step // 2 + number * step // 2 for number in range(UPSERTS)]
+        frames += [self._frame(groups, start, step, age) for age, start in enumerate(starts, 1)]
+        fields = [pa.field(f.name, f.type, nullable=f.name != "k") for f in frames[0].limit(0).toArrow().schema]
+        self.lake.catalog.create_table(f"b.{name}", Schema.from_arrow(pa.schema(fields), ["k"], options=options))
+        for frame in frames:
+            self.lake.write(frame, f"b.{name}")
+        if kind == "compacted":
+            self.lake.compact(f"b.{name}", full=True)
+        merged = self.lake.table(f"b.{name}")
+        merged.write.parquet(str(self._scratch / f"{name}-plain"))
+        return name
+
+    def _append_table(self, name: str) -> None:
+        rows = self._frame(11, 0, self._rows, 0).selectExpr("*", f"cast(k % {PARTITIONS} AS int) AS {PARTITION}")
+        schema = Schema.from_arrow(rows.limit(0).toArrow().schema, partition_keys=[PARTITION])
+        self.lake.catalog.create_table(f"b.{name}", schema)
+        self.lake.write(rows.repartition(PARTITION), f"b.{name}")
+        rows.repartition(PARTITION).write.partitionBy(PARTITION).parquet(str(self._scratch / f"{name}-plain"))
+
+    def _frame(self, columns: int, start: int, count: int, age: int) -> DataFrame:
+        """``k``, and numbers, floating numbers, texts and one time; keys are scattered over what is known."""
+        others = [f"cast(pmod(hash(id, {age}, {i}), 1000) AS int) AS n{i}" for i in range((columns - 2) // 3)]
+        others += [f"rand({age * 100 + i}) AS d{i}" for i in range((columns - 2) // 3)]
+        texts = columns - 2 - len(others)
+        others += [f"concat('value-', lpad(hash(id, {age}, {i}), 12, '0')) AS s{i}" for i in range(texts)]
+        others.append("timestamp_micros(1700000000000000 + id * 1000) AS t")
+        return self.lake.spark.range(start, start + count, 1, 4).selectExpr(f"{self._key(start, count)} AS k", *others)
+
+    def _key(self, start: int, count: int) -> str:
+        if start == 0:
+            return "id"
+        # The first half are known keys that lie anywhere.
+        return f"if(id < {start + count // 2}, pmod((id - {start}) * 7919 + {start}, {start}), id)"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Arguments that several commands take: names of tables, times, ages, and pairs such as ``dt=2026-01-01``."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from table_format import TableFormatError
+from table_format.cli.session import Session
+from table_format.cli.settings import find_config, read_settings
+
+_F = TypeVar("_F", bound=Callable[..., object])
+_UNITS_MS: Final = {"s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+_AGE: Final = re.compile(r"(\d+)\s*(s|min|h|d)")
+
+
+class TableName(click.ParamType):
+    """A table name ``database.table``, with shell completion."""
+
+    name = "table"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the tables whose names begin with the typed text; none if the catalog cannot be opened."""
+        _ = param
+        try:
+            names = list(_session(ctx).table_names())
+        except (click.ClickException, TableFormatError, OSError):
+            return []
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+class Age(click.ParamType):
+    """A duration such as ``7d``, in milliseconds."""
+
+    name = "age"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the milliseconds."""
+        if isinstance(value, int):
+            return value
+        found = _AGE.fullmatch(str(value).strip())
+        if found is None:
+            self.fail(f"expected a number and a unit such as 30s, 15min, 12h or 7d, found {value!r}", param, ctx)
+        return int(found[1]) * _UNITS_MS[found[2]]
+
+
+class Moment(click.ParamType):
+    """A time in milliseconds since 1970: an ISO text, local unless it names a zone, or an age such as ``7d``."""
+
+    name = "time"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the milliseconds since 1970."""
+        if isinstance(value, int):
+            return value
+        text = str(value).strip()
+        age = _AGE.fullmatch(text)
+        if age is not None:
+            return time.time_ns() // 1_000_000 - int(age[1]) * _UNITS_MS[age[2]]
+        try:
+            return int(datetime.fromisoformat(text).timestamp() * 1000)
+        except ValueError:
+            self.fail(f"expected a time such as '2026-01-31 12:00' or an age such as 7d, found {value!r}", param, ctx)
+
+
+class Pair(click.ParamType):
+    """``key=value``."""
+
+    name = "key=value"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Return the key and the value."""
+        if isinstance(value, tuple):
+            return value
+        key, equals, text = str(value).partition("=")
+        if not equals or not key.strip():
+            self.fail(f"expected key=value, found {value!r}", param, ctx)
+        return key.strip(), text
+
+
+def table_argument(command: _F) -> _F:
+    """Add the argument TABLE."""
+    return click.argument("table", metavar="TABLE", type=TableName())(command)
+
+
+def option_option(command: _F) -> _F:
+    """Add the option ``--option KEY=VALUE``."""
+    return click.option(
+        "--option",
+        "options",
+        metavar="KEY=VALUE",
+        type=Pair(),
+        multiple=True,
+        help="An option of the table; may be repeated.",
+    )(command)
+
+
+def partition_option(command: _F) -> _F:
+    """Add the option ``--partition``, which may be repeated."""
+    return click.option(
+        "--partition",
+        "partitions",
+        metavar="K=V[,K=V]",
+        multiple=True,
+        help="Only this partition, by some or all partition columns; may be repeated.",
+    )(command)
+
+
+def partitions_of(texts: Sequence[str]) -> list[dict[str, object]] | None:
+    """Parse partitions such as ``dt=2026-01-01,hh=10``; return ``None`` if there are none.
+
+    >>> partitions_of(["dt=a,hh=1"])
+    [{'dt': 'a', 'hh': '1'}]
+
+    Raises:
+        click.UsageError: a text is not ``key=value``.
+    """
+    return [dict(Pair().convert(part, None, None) for part in text.split(",")) for text in texts] or None
+
+
+def names_of(text: str | None) -> list[str] | None:
+    """Split names at commas.
+
+    >>> names_of("a, b")
+    ['a', 'b']
+    """
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _session(ctx: click.Context) -> Session:
+    """Return a session for shell completion, when the options are parsed but the group's function has not run."""
+    given = ctx.find_root().params
+    path = given.get("config") or find_config(Path.cwd(), Path.home())
+    return Session(lambda: read_settings(path, catalog=given.get("catalog"), warehouse=given.get("warehouse")))

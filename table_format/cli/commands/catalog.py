@@ -1,0 +1,89 @@
+"""The commands ``init``, ``databases`` and ``tables``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+import pyarrow as pa
+
+from table_format import Table
+from table_format.cli.output import Target, output_options, write_batches
+from table_format.cli.session import Session
+from table_format.cli.settings import FILE_NAME
+
+_TEXTS: Final = pa.schema([("table", pa.string()), ("primary_key", pa.string()), ("partition_by", pa.string())])
+_NUMBERS: Final = pa.schema([("snapshot", pa.int64()), ("stored_rows", pa.int64())])
+_LONG: Final = pa.unify_schemas([_TEXTS, _NUMBERS])
+
+
+@click.command()
+@click.argument("databases", metavar="[DATABASE]...", nargs=-1)
+@click.option(
+    "--save", is_flag=True, help=f"Write {FILE_NAME} to this directory, so that commands do not need --warehouse."
+)
+@click.pass_obj
+def init(session: Session, databases: Sequence[str], *, save: bool) -> None:
+    """Create the warehouse directory, and databases in it. Existing ones are kept."""
+    directory = session.local_warehouse
+    settings = Path(FILE_NAME)
+    if save and settings.exists():
+        message = f"{FILE_NAME} exists already; edit it, or remove it first"
+        raise click.ClickException(message)
+    if directory is not None:
+        directory.mkdir(parents=True, exist_ok=True)
+    for database in databases:
+        session.catalog.create_database(database, ignore_if_exists=True)
+    if save:
+        location = session.warehouse if directory is None else str(directory.absolute())
+        # A JSON string is also a valid TOML string.
+        settings.write_text(f"warehouse = {json.dumps(location)}\n", encoding="utf-8")
+    click.echo(f"Warehouse {session.warehouse} has {_counted(session.catalog.list_databases())}.")
+
+
+@click.command()
+@click.pass_obj
+def databases(session: Session) -> None:
+    """List the databases."""
+    for name in session.catalog.list_databases():
+        click.echo(name)
+
+
+@click.command()
+@click.argument("database", required=False)
+@click.option(
+    "--long",
+    "-l",
+    "is_long",
+    is_flag=True,
+    help="Also show keys, latest snapshots and row counts; this opens every table.",
+)
+@output_options
+@click.pass_obj
+def tables(session: Session, database: str | None, *, is_long: bool, format: str | None, output: str | None) -> None:
+    """List the tables of DATABASE, or of all databases."""
+    names = session.table_names() if database is None else (f"{database}.{t}" for t in session.database(database))
+    if is_long or format is not None or output is not None:
+        write_batches(_LONG, (_line(session.data_table(name)) for name in names), Target.of(format, output))
+        return
+    for name in names:
+        click.echo(name)
+
+
+def _line(table: Table) -> pa.RecordBatch:
+    schema, latest = table.schema, table.latest_snapshot()
+    values = [
+        str(table.identifier),
+        ", ".join(schema.primary_keys),
+        ", ".join(schema.partition_keys),
+        None if latest is None else latest.id,
+        None if latest is None else latest.total_record_count,
+    ]
+    return pa.RecordBatch.from_arrays([pa.array([v], f.type) for v, f in zip(values, _LONG, strict=True)], schema=_LONG)
+
+
+def _counted(databases: Sequence[str]) -> str:
+    return f"{len(databases)} database{'' if len(databases) == 1 else 's'}"

@@ -1,0 +1,61 @@
+"""The commands ``doctor`` and ``analyze``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from table_format.cli.arguments import TableName, names_of, partition_option, partitions_of, table_argument
+from table_format.cli.errors import FAILED
+from table_format.cli.output import Format, Target, write_rows
+from table_format.cli.progress import spinner
+from table_format.cli.session import Session
+
+
+@click.command()
+@click.argument("tables", metavar="[TABLE]...", nargs=-1, type=TableName())
+@click.option(
+    "--depth",
+    type=click.Choice(["metadata", "files", "rows"]),
+    default="files",
+    show_default=True,
+    help="Check snapshots and manifests; also all files; also all rows.",
+)
+@partition_option
+@click.option("--repair", is_flag=True, help="Correct wrong hint files; change nothing else.")
+@click.pass_context
+def doctor(
+    context: click.Context, tables: Sequence[str], *, depth: str, partitions: Sequence[str], repair: bool
+) -> None:
+    """Check that the files, metadata and rows of tables agree. Without TABLE, check all tables.
+
+    The exit code is 1 if a read fails or returns wrong rows. docs/verification.md lists the checks.
+    """
+    session: Session = context.obj
+    is_healthy = True
+    for name in tables or session.table_names():
+        opened = session.data_table(name)
+        with spinner(f"checking {name}"):
+            report = opened.verify(depth=depth, partitions=partitions_of(partitions), repair=repair)
+        click.echo(str(report))
+        is_healthy = is_healthy and report.is_healthy
+    if not is_healthy:
+        context.exit(FAILED)
+
+
+@click.command()
+@table_argument
+@click.option(
+    "--columns", "-c", metavar="NAMES", help="Also compute distinct values, nulls and bounds of these columns."
+)
+@click.pass_obj
+def analyze(session: Session, table: str, *, columns: str | None) -> None:
+    """Compute the statistics of a table and show them."""
+    opened = session.data_table(table)
+    with spinner(f"reading {table}"):
+        made = opened.analyze(names_of(columns))
+    if not made:
+        click.echo(f"Table {table} has no snapshot, so there is nothing to count.")
+        return
+    write_rows(session.reading(f"{table}$statistics"), Target(Format.TABLE))

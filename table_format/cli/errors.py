@@ -1,0 +1,92 @@
+"""Error output: one line ``error: ...`` on standard error and an exit code; with ``--debug`` a traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+import pyarrow as pa
+
+from table_format import TableFormatError
+
+FAILED: Final = 1
+"""The exit code of errors, of findings of ``doctor``, and of a confirmation that was declined."""
+WRONG_USE: Final = 2
+"""The exit code of a wrong command line."""
+
+
+class OneLineErrors(click.Group):
+    """A group of commands that shows every error as one line."""
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click declares it
+        """Run the command; errors of the library and of the system become errors of click."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
+            if ctx.params.get("debug"):
+                traceback.print_exc()
+            raise click.ClickException(one_line(error)) from error
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,  # noqa: FBT001, FBT002 - as click declares it
+        **extra: Any,  # noqa: ANN401 - as click declares it
+    ) -> Any:  # noqa: ANN401 - as click declares it
+        """Run the program and exit the process. Without ``standalone_mode``, raise errors instead."""
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        try:
+            code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        except click.UsageError as error:
+            code = fail(error.format_message() + _advice(error), WRONG_USE)
+        except click.ClickException as error:
+            code = fail(error.format_message(), error.exit_code)
+        except (click.Abort, KeyboardInterrupt):
+            code = fail("stopped", FAILED)
+        except BrokenPipeError:
+            # The reader of the pipe, such as head, has closed it. Discard what is still buffered.
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open until the process ends
+            code = 0
+        sys.exit(code)
+
+
+def fail(message: str, code: int) -> int:
+    """Show an error and return its exit code."""
+    click.echo(f"error: {' '.join(message.split())}", err=True)
+    return code
+
+
+def one_line(error: Exception) -> str:
+    """Return the message of an error of the library or the system. Other errors are defects: add their type.
+
+    >>> one_line(FileNotFoundError(2, "No such file or directory", "orders.csv"))
+    'orders.csv: No such file or directory'
+    """
+    match error:
+        case TableFormatError() | pa.ArrowException():
+            return str(error)
+        case OSError(filename=str() | bytes() as path, strerror=str() as reason):
+            return f"{os.fsdecode(path)}: {reason}"
+        case OSError():
+            return str(error)
+        case ModuleNotFoundError(name=str() as name):
+            return f"the Python package {name} is not installed"
+    return f"{type(error).__name__}: {error} (this looks like a defect; --debug shows where)"
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of an engine's error message. The other lines show the position in the text, or a plan."""
+    return str(error).strip().partition("\n")[0]
+
+
+def _advice(error: click.UsageError) -> str:
+    return "" if error.ctx is None else f" See '{error.ctx.command_path} --help'."

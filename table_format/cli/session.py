@@ -1,0 +1,150 @@
+"""The catalog of a command, and its tables by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+import click
+import pyarrow as pa
+
+from table_format import Catalog, Table, errors, load_catalog
+from table_format.nearest_names import did_you_mean
+from table_format.secrets import Secret
+
+
+class Reading(Protocol):
+    """A stream of batches with a schema, such as a scan."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+        ...
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """Return the rows as a stream."""
+        ...
+
+
+class SystemTable(Protocol):
+    """A read-only table."""
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> Reading:
+        """Scan some columns (by default all) and the rows that a filter selects."""
+        ...
+
+
+@dataclass(frozen=True)
+class Session:
+    """The context of all commands. It reads nothing before a command needs it."""
+
+    read_settings: Callable[[], Mapping[str, str | Secret]]
+
+    @cached_property
+    def settings(self) -> Mapping[str, str | Secret]:
+        """The options of the catalog."""
+        return self.read_settings()
+
+    @property
+    def warehouse(self) -> str:
+        """The root directory of the databases."""
+        return str(self.settings["warehouse"])
+
+    @property
+    def local_warehouse(self) -> Path | None:
+        """The warehouse as a local directory; ``None`` if it is in another store."""
+        parts = urlsplit(self.warehouse)
+        if parts.scheme in ("", "file"):
+            return Path(unquote(parts.path) if parts.scheme else self.warehouse)
+        return None
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The catalog of an existing warehouse.
+
+        Raises:
+            click.ClickException: the warehouse is a directory that does not exist.
+            TableFormatError: the settings are wrong.
+        """
+        catalog = load_catalog(self.settings)
+        directory = self.local_warehouse
+        if directory is not None and not directory.is_dir():
+            message = f"warehouse '{self.warehouse}' does not exist; create it with: lakehouse -w {self.warehouse} init"
+            raise click.ClickException(message)
+        return catalog
+
+    def data_table(self, name: str) -> Table:
+        """Return a table or a branch, but not a system table.
+
+        Raises:
+            click.ClickException: the table does not exist, or is a system table.
+        """
+        found = self.table(name)
+        if isinstance(found, Table):
+            return found
+        message = f"'{name}' is a system table; name the table itself"
+        raise click.ClickException(message)
+
+    def reading(
+        self,
+        name: str,
+        columns: Sequence[str] | None = None,
+        filter: str | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> Reading:
+        """Return a scan of any table.
+
+        Raises:
+            click.ClickException: there is no such table.
+            TableFormatError: a column does not exist, or the filter cannot be read.
+        """
+        return self.table(name).scan(columns, filter, options or None)
+
+    def table_names(self) -> Iterator[str]:
+        """Return all tables as ``database.table``."""
+        for database in self.catalog.list_databases():
+            yield from (f"{database}.{table}" for table in self.catalog.list_tables(database))
+
+    def database(self, name: str) -> tuple[str, ...]:
+        """Return the tables of a database.
+
+        Raises:
+            click.ClickException: the database does not exist.
+        """
+        try:
+            return self.catalog.list_tables(name)
+        except errors.DatabaseNotFound as error:
+            message = f"database '{name}' does not exist{did_you_mean(name, self.catalog.list_databases())}"
+            raise click.ClickException(message) from error
+
+    def table(self, name: str) -> Table | SystemTable:
+        """Return a table, a branch or a system table.
+
+        Raises:
+            click.ClickException: the table does not exist; the message suggests similar names.
+        """
+        try:
+            return self.catalog.load_any(name)
+        except errors.TableNotFound as error:
+            message = f"table '{name}' does not exist{self._nearest(name)}"
+            raise click.ClickException(message) from error
+        except errors.InvalidIdentifier as error:
+            message = f"{error}{self._nearest(name)}"
+            raise click.ClickException(message) from error
+
+    def _nearest(self, name: str) -> str:
+        wanted, dollar, rest = name.partition("$")
+        names = list(self.table_names())
+        if "." not in wanted:
+            names = [found for found in names if did_you_mean(wanted, [found.partition(".")[2]])]
+            return f"; did you mean {' or '.join(f'{n}{dollar}{rest}' for n in names[:3])}?" if names else ""
+        return did_you_mean(f"{wanted}{dollar}{rest}", [f"{found}{dollar}{rest}" for found in names])

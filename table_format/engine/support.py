@@ -1,0 +1,51 @@
+"""Smaller functions for integrations: argument checks, types, column values and names of the format.
+
+The behaviour of these functions is stable. New arguments may be added.
+"""
+
+from __future__ import annotations
+
+from table_format.io.partition_path import DEFAULT_PARTITION_NAME
+from table_format.kernels.key_shards import KeyShard
+from table_format.kernels.predicate import matches
+from table_format.kernels.sort_keys import OrderStrategy
+from table_format.kernels.stored_keys import stored_key
+from table_format.kernels.values import values_of
+from table_format.metastore.expiry.orphans import GRACE_MS
+from table_format.metastore.references.expired_reads import explaining_expiry
+from table_format.model import arguments
+from table_format.model.arrow_calls import nulls, schema
+from table_format.model.identifier import MAIN_BRANCH
+from table_format.model.row_kind import ROW_KIND_COLUMN
+from table_format.model.type_changes import can_widen
+from table_format.nearest_names import nearest
+from table_format.options.compaction import STOP_TRIGGER
+from table_format.options.expire import NUM_RETAINED_MAX
+from table_format.options.stream import ChangelogProducer
+from table_format.options.values import duration
+from table_format.table.rows.casts import cast_column
+from table_format.table.rows.partition_values import partition_spec
+
+__all__ = [
+    "DEFAULT_PARTITION_NAME",
+    "GRACE_MS",
+    "MAIN_BRANCH",
+    "NUM_RETAINED_MAX",
+    "ROW_KIND_COLUMN",
+    "STOP_TRIGGER",
+    "ChangelogProducer",
+    "KeyShard",
+    "OrderStrategy",
+    "arguments",
+    "can_widen",
+    "cast_column",
+    "duration",
+    "explaining_expiry",
+    "matches",
+    "nearest",
+    "nulls",
+    "partition_spec",
+    "schema",
+    "stored_key",
+    "values_of",
+]

@@ -1,0 +1,37 @@
+"""Optional packages, each with the extra of this project that installs it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+from table_format.errors import PackageMissing
+
+EXTRAS: Final = {
+    "click": "cli",
+    "dagster": "dagster",
+    "duckdb": "duckdb",
+    "grpc": "connect",
+    "pandas": "pandas",
+    "polars": "polars",
+    "pyspark": "spark",
+    "rich": "cli",
+}
+
+
+def require(package: str) -> Any:  # noqa: ANN401 - a module
+    """Import an optional package.
+
+    >>> require("pandas").__name__
+    'pandas'
+
+    Raises:
+        PackageMissing: the package is not installed; the message names the extra.
+    """
+    try:
+        return import_module(package)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != package:
+            raise
+        message = f"{package} is not installed: pip install 'paimon-lakehouse[{EXTRAS[package]}]'"
+        raise PackageMissing(message) from error

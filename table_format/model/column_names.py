@@ -1,0 +1,20 @@
+"""Names of columns that do not exist, and the nearest that do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from table_format.errors import ColumnNotFound
+from table_format.nearest_names import did_you_mean
+
+
+def no_such_column(name: str, known: Iterable[str], where: str = "") -> ColumnNotFound:
+    """The error for a column that does not exist; ``where`` follows its name, as in "of the filter".
+
+    >>> no_such_column("amuont", ["id", "amount"], "of the filter")
+    ColumnNotFound("column 'amuont' of the filter does not exist; the columns are id, amount; did you mean 'amount'?")
+    """
+    names = list(known)
+    subject = f"column '{name}' {where}".rstrip()
+    advice = did_you_mean(name, names, show=repr)
+    return ColumnNotFound(f"{subject} does not exist; the columns are {', '.join(names)}{advice}")

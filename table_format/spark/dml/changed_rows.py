@@ -1,0 +1,269 @@
+"""The rows that a statement changes, as a frame: the kind of change, the identity of the old row, and the new values.
+The columns of the table are named ``v0``, ``v1`` and so on, since their real names may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Final
+
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
+
+from table_format.errors import InvalidData
+from table_format.options.merge import MergeEngine
+from table_format.options.stream import ChangelogProducer
+from table_format.spark.dml.clauses import BoundClause, first_that_holds, named
+from table_format.spark.dml.store_assignment import stored
+from table_format.spark.read.numbered_rows import FILE, POSITION
+from table_format.spark.types import spark_type
+from table_format.table.changes.row_changes import RowChanges
+from table_format.table.facts import TableFacts
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+KIND: Final = "__dml_kind"
+"""``UPDATED``, ``DELETED`` or ``INSERTED``; null for a row that matches and stays as it is."""
+
+UPDATED, DELETED, INSERTED = 1, 2, 3
+
+SOURCE_ROW: Final = "__dml_source_row"
+"""The number of a row of the source of a MERGE."""
+
+NULLED: Final = "__dml_nulled"
+"""Whether a null was assigned, which a partial update treats as no value."""
+
+LOWERED: Final = "__dml_lowered"
+"""Whether the new row loses against the old one, by ``sequence.field``."""
+
+_CLAUSE: Final = "__dml_clause"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The columns of the frames of changes of one statement.
+
+    ``with_rows``: the values of rows that are updated or inserted, and on a primary key table of those deleted;
+    ``with_before``: also what updated rows were.
+    """
+
+    facts: TableFacts
+    assigned: frozenset[str]
+    with_rows: bool
+    with_before: bool
+
+    @classmethod
+    def of(cls, facts: TableFacts, clauses: Sequence[BoundClause], inserts: Sequence[BoundClause] = ()) -> Shape:
+        """The shape for some clauses that change rows, and others that insert some."""
+        keyed = facts.schema.is_primary_key_table
+        assigned = frozenset(name for clause in clauses for name in clause.values or ())
+        merge = facts.options.merge
+        with_before = (
+            keyed
+            and facts.options.stream.changelog_producer is ChangelogProducer.INPUT
+            and merge.engine is MergeEngine.DEDUPLICATE
+            and not assigned.intersection(merge.sequence_fields)
+        )
+        return cls(facts, assigned, keyed or any(c.values is not None for c in (*clauses, *inserts)), with_before)
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether the table has a primary key."""
+        return self.facts.schema.is_primary_key_table
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The columns with the values of the columns of the table."""
+        return tuple(f"v{n}" for n in range(len(self.facts.schema.fields))) if self.with_rows else ()
+
+    @property
+    def before(self) -> tuple[str, ...]:
+        """The columns with what updated rows were."""
+        return tuple(f"o{n}" for n in range(len(self.facts.schema.fields))) if self.with_before else ()
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The columns that say which row of the table it was."""
+        if not self.is_keyed:
+            return FILE, POSITION
+        at = self.facts.schema.field_names.index
+        return tuple(f"v{at(name)}" for name in self.facts.schema.primary_keys)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that frames of changes have in common."""
+        numbers = () if self.is_keyed else (FILE, POSITION)
+        return (KIND, *numbers, *self.values, *self.before, NULLED, LOWERED)
+
+
+def changes_of(
+    rows: DataFrame, target: str, clauses: Sequence[BoundClause], shape: Shape, keep: Sequence[str] = ()
+) -> DataFrame:
+    """Apply to each row the first clause whose condition holds. ``target`` has the columns of the table.
+
+    Rows without such a clause have no kind. ``keep`` are further columns of the rows.
+
+    Raises:
+        InvalidData: the type of a value cannot be stored in its column.
+    """
+    facts = shape.facts
+    decided, values = _decided(rows, clauses, facts)
+    kinds = [DELETED if clause.values is None else UPDATED for clause in clauses]
+    numbers = [] if shape.is_keyed else [F.col(FILE), F.col(POSITION)]
+    new = {
+        f.name: _chosen(values, f.name, named(target, f.name)) if f.name in shape.assigned else named(target, f.name)
+        for f in facts.schema.fields
+    }
+    columns = [c.alias(v) for v, c in zip(shape.values, new.values(), strict=False)]
+    before = [named(target, f.name).alias(o) for o, f in zip(shape.before, facts.schema.fields, strict=False)]
+    notes = [F.lit(False).alias(NULLED), F.lit(False).alias(LOWERED)]
+    if shape.is_keyed:
+        old = {name: named(target, name) for name in new}
+        notes = [_is_nulled(shape, new, old).alias(NULLED), _is_lowered(shape, new, old).alias(LOWERED)]
+    kept = [F.col(name) for name in keep]
+    return decided.select(_kind(kinds).alias(KIND), *numbers, *columns, *before, *notes, *kept)
+
+
+def insertions_of(rows: DataFrame, clauses: Sequence[BoundClause], shape: Shape) -> DataFrame:
+    """Return the rows to insert: for each row of a source, by the first clause whose condition holds.
+
+    Raises:
+        InvalidData: the type of a value cannot be stored in its column.
+    """
+    facts = shape.facts
+    decided, values = _decided(rows, clauses, facts)
+    none = {f.name: F.lit(None).cast(spark_type(f.type, f.name)) for f in facts.schema.fields}
+    numbers = (
+        [] if shape.is_keyed else [F.lit(None).cast("string").alias(FILE), F.lit(None).cast("bigint").alias(POSITION)]
+    )
+    columns = [
+        _chosen(values, name, null).alias(v) for v, (name, null) in zip(shape.values, none.items(), strict=False)
+    ]
+    before = [null.alias(o) for o, null in zip(shape.before, none.values(), strict=False)]
+    notes = [F.lit(False).alias(NULLED), F.lit(False).alias(LOWERED)]
+    return decided.where(F.col(_CLAUSE).isNotNull()).select(
+        F.lit(INSERTED).alias(KIND), *numbers, *columns, *before, *notes
+    )
+
+
+def _decided(
+    rows: DataFrame, clauses: Sequence[BoundClause], facts: TableFacts
+) -> tuple[DataFrame, Sequence[Mapping[str, Column]]]:
+    """The rows with the number of their clause, and the values of each clause as the columns store them."""
+    decided = rows.withColumn(_CLAUSE, first_that_holds(clauses).cast("int"))
+    found: list[Mapping[str, Column]] = []
+    for clause in clauses:
+        values = clause.values or {}
+        types = (
+            decided.select(*(value.alias(f"v{n}") for n, value in enumerate(values.values()))).schema if values else ()
+        )
+        found.append(
+            {
+                name: stored(value, typed.dataType, facts.schema.field(name), facts.name)
+                for (name, value), typed in zip(values.items(), types, strict=True)
+            }
+        )
+    return decided, found
+
+
+def _chosen(values: Sequence[Mapping[str, Column]], name: str, otherwise: Column) -> Column:
+    """The value of a column by the clause of each row."""
+    found: Column | None = None
+    for number, of_clause in enumerate(values):
+        if name in of_clause:
+            holds = F.col(_CLAUSE) == number
+            found = F.when(holds, of_clause[name]) if found is None else found.when(holds, of_clause[name])
+    return otherwise if found is None else found.otherwise(otherwise)
+
+
+def _kind(kinds: Sequence[int]) -> Column:
+    found = F.lit(None).cast("int")
+    for number, kind in enumerate(kinds):
+        found = F.when(F.col(_CLAUSE) == number, kind).otherwise(found)
+    return found
+
+
+def _is_nulled(shape: Shape, new: Mapping[str, Column], old: Mapping[str, Column]) -> Column:
+    merge = shape.facts.options.merge
+    if merge.engine is not MergeEngine.PARTIAL_UPDATE:
+        return F.lit(False)
+    grouped = {name for group in merge.sequence_groups.values() for name in group}
+    plain = sorted(shape.assigned.difference(grouped, *(key.split(",") for key in merge.sequence_groups)))
+    return reduce(or_, (new[name].isNull() & old[name].isNotNull() for name in plain), F.lit(False))
+
+
+def _is_lowered(shape: Shape, new: Mapping[str, Column], old: Mapping[str, Column]) -> Column:
+    merge = shape.facts.options.merge
+    if not shape.assigned.intersection(merge.sequence_fields):
+        return F.lit(False)
+    after, before = (F.struct(*(rows[name].alias(name) for name in merge.sequence_fields)) for rows in (new, old))
+    return after > before if merge.sequence_descending else after < before
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """The statistics of the changed rows: their numbers, and the deleted or changed rows by file."""
+
+    counts: RowChanges
+    files: Mapping[str, int]
+    most_matches: int
+    nulled: int
+    lowered: int
+
+    def plus(self, other: Statistics) -> Statistics:
+        """Those of both; a file may be in both."""
+        a, b = self.counts, other.counts
+        counts = RowChanges(a.inserted + b.inserted, a.updated + b.updated, a.deleted + b.deleted)
+        files = {name: self.files.get(name, 0) + other.files.get(name, 0) for name in {**self.files, **other.files}}
+        most = max(self.most_matches, other.most_matches)
+        return Statistics(counts, files, most, self.nulled + other.nulled, self.lowered + other.lowered)
+
+
+NOTHING: Final = Statistics(RowChanges(), {}, 0, 0, 0)
+
+
+def statistics_of(changes: DataFrame, shape: Shape, *, may_repeat: bool = False) -> Statistics:
+    """Evaluate and persist a frame of changes, count the rows, and look for duplicate rows of the table.
+
+    Raises:
+        InvalidData: a value does not fit its column.
+    """
+    counted = {"inserted": INSERTED, "updated": UPDATED, "deleted": DELETED}
+    sums = [F.count_if(F.col(KIND) == kind).alias(name) for name, kind in counted.items()]
+    sums += [F.count_if(F.col(name) & (F.col(KIND) == UPDATED)).alias(name) for name in (NULLED, LOWERED)]
+    groups = [] if shape.is_keyed else [FILE]
+    most = F.lit(1).alias("most")
+    if may_repeat:
+        changes = changes.groupBy(*shape.identity).agg(F.count(F.lit(1)).alias("most"), *sums)
+        sums = [F.sum(name).alias(name) for name in (*counted, NULLED, LOWERED)]
+        most = F.max("most").alias("most")
+    with explaining_values():
+        found = changes.groupBy(*groups).agg(most, *sums).collect()
+    total = NOTHING
+    for row in found:
+        counts = RowChanges(row["inserted"] or 0, row["updated"] or 0, row["deleted"] or 0)
+        touched = counts.updated + counts.deleted
+        files = {row[FILE]: touched} if groups and touched else {}
+        total = total.plus(Statistics(counts, files, row["most"] or 0, row[NULLED] or 0, row[LOWERED] or 0))
+    return total
+
+
+@contextmanager
+def explaining_values() -> Iterator[None]:
+    """Convert errors of ``store_assignment`` about a value to errors of the library.
+
+    Raises:
+        InvalidData: a value does not fit its column.
+    """
+    try:
+        yield
+    except PySparkException as error:
+        message = str((error.getMessageParameters() or {}).get("errorMessage", ""))
+        if error.getCondition() == "USER_RAISED_EXCEPTION" and message.startswith("table "):
+            raise InvalidData(message) from error
+        raise

@@ -1,0 +1,82 @@
+"""``CREATE TABLE ... USING paimon`` by plain ``spark.sql`` is refused: Spark would make an entry without a table.
+
+Spark asks a Python data source nothing when a table with columns is created, so the statement is looked at before Spark
+gets it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Final
+
+from table_format.errors import InvalidSql, UnsupportedFeature
+from table_format.sql.reader import Reader
+
+_USING: Final = re.compile(r"\bUSING\s+`?paimon\b", re.IGNORECASE)
+_CHECKED: Final = "refuses_empty_entries"
+
+
+def refuse_empty_entries(session: type) -> None:
+    """From now on check statements of sessions of that class; twice is once."""
+    run: Callable[..., Any] = session.sql  # type: ignore[attr-defined]  # a session of either kind
+    if getattr(run, _CHECKED, False):
+        return
+
+    @wraps(run)
+    def checked(self: Any, sqlQuery: str, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - as in Spark
+        check_plain_statement(sqlQuery)
+        return run(self, sqlQuery, *arguments, **named)
+
+    setattr(checked, _CHECKED, True)
+    session.sql = checked  # type: ignore[attr-defined]  # Spark has no hook for statements
+
+
+def check_plain_statement(text: str) -> None:
+    """Refuse a statement by which Spark would make an empty entry.
+
+    A table that exists may get an entry by LOCATION, without columns.
+
+    Raises:
+        UnsupportedFeature: says what makes the table.
+    """
+    if not isinstance(text, str) or _USING.search(text) is None:
+        return
+    try:
+        reader = Reader.of(text)
+    except InvalidSql:
+        return  # Spark says what is wrong.
+    if not _creates_table(reader) or not _has_columns(reader):
+        return
+    feature = "CREATE TABLE ... USING paimon by spark.sql"
+    message = (
+        f"{feature} is not supported: Spark would make an entry without a table; use lake.sql with the same text, and "
+        "lake.attach to see the table in Spark's catalog"
+    )
+    raise UnsupportedFeature(feature, message)
+
+
+def _creates_table(reader: Reader) -> bool:
+    """Go past ``CREATE TABLE`` and the like."""
+    if reader.take("CREATE"):
+        reader.take("OR", "REPLACE")
+    elif not reader.take("REPLACE"):
+        return False
+    reader.take("EXTERNAL")
+    return reader.take("TABLE")
+
+
+def _has_columns(reader: Reader) -> bool:
+    """Whether the table gets columns by a list, a query or another table."""
+    reader.take("IF", "NOT", "EXISTS")
+    while reader.word is not None and not reader.sees("USING"):
+        if reader.sees("(") or reader.sees("LIKE"):
+            return True
+        reader.position += 1
+    depth = 0
+    for word in reader.words[reader.position :]:
+        depth += word.says("(") - word.says(")")
+        if depth == 0 and word.says("AS"):
+            return True
+    return False

@@ -1,0 +1,70 @@
+"""Finds the table that the options of a read or write name. Spark passes option keys in lower case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from table_format.catalog.load import load_catalog
+from table_format.catalog.protocol import Catalog
+from table_format.errors import InvalidInputError
+from table_format.io.paths import database_name_of
+from table_format.options.registry import BY_KEY
+from table_format.spark.stream.commit_users import CHECKPOINT
+
+_OWN: Final = frozenset({"path", "table", "warehouse", "branch", CHECKPOINT.lower(), "queryname"})
+"""Keys that are no options of the table."""
+
+_PROVIDER: Final = "provider"
+_OF_ENTRIES: Final = frozenset({_PROVIDER, "owner", "location", "is_managed_location", "transient_lastddltime"})
+"""What Spark hands over beside the options when it reads an entry of its catalog; every entry has a provider."""
+
+_DECLARED: Final = {key.lower(): key for key in BY_KEY}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A table by the warehouse that it lies in and its name there; ``dynamic`` are the other options."""
+
+    warehouse: str
+    name: str
+    dynamic: Mapping[str, str]
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Place:
+        """The table of the options.
+
+        Raises:
+            InvalidInputError: they name none.
+        """
+        added = _OWN | _OF_ENTRIES if _PROVIDER in options else _OWN
+        dynamic = {_DECLARED.get(key, key): value for key, value in options.items() if key not in added}
+        branch = f"$branch_{options['branch']}" if "branch" in options else ""
+        if "path" in options:
+            warehouse, name = _place(options["path"])
+            return cls(warehouse, name + branch, dynamic)
+        if "table" in options and "warehouse" in options:
+            return cls(options["warehouse"], options["table"] + branch, dynamic)
+        message = "name the table: load(path) with its directory, or the options 'warehouse' and 'table'"
+        raise InvalidInputError(message)
+
+    def drop(self) -> None:
+        """Drop the table that a failed write has made."""
+        self.catalog.drop_table(self.name, ignore_if_not_exists=True)
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog of the warehouse."""
+        return load_catalog({"warehouse": self.warehouse})
+
+
+def _place(path: str) -> tuple[str, str]:
+    """The warehouse and the name of the table that lies at a path."""
+    directory, _, table = path.rstrip("/").rpartition("/")
+    warehouse, _, database = directory.rpartition("/")
+    name = database_name_of(database)
+    if not warehouse or name is None:
+        message = f"'{path}' is not the directory of a table, <warehouse>/<database>.db/<table>"
+        raise InvalidInputError(message)
+    return warehouse, f"{name}.{table}"

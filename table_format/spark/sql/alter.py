@@ -1,0 +1,90 @@
+"""ALTER TABLE."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from table_format.errors import BranchNotFound, TagNotFound
+from table_format.spark.sql.results import nothing
+from table_format.spark.sql.session import SqlSession
+from table_format.spark.sql.tables import table_partition
+from table_format.sql.alter import (
+    AlterStatement,
+    AlterTable,
+    CreateBranch,
+    DeleteBranches,
+    DeleteTags,
+    DropPartitions,
+    RenameBranch,
+    RenameTable,
+    RenameTag,
+    SetTag,
+)
+from table_format.sql.reader import SqlName
+from table_format.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def run_alter_statement(session: SqlSession, statement: AlterStatement) -> DataFrame:
+    """Change a table; errors as for the catalog and the table."""
+    name = session.table_name(statement.name)
+    match statement:
+        case AlterTable(changes=changes):
+            session.catalog.alter_table(name, changes)
+            session.keep_attached(name)
+        case RenameTable(new_name=new_name):
+            renamed = _renamed(session, name, new_name)
+            session.check_attached(renamed)
+            session.catalog.rename_table(name, renamed)
+            session.keep_attached(name, renamed)
+        case DropPartitions(partitions=partitions):
+            session.data_table(name).drop_partitions([table_partition(session, name, spec) for spec in partitions])
+        case SetTag():
+            _set_tag(session.data_table(name), statement)
+        case DeleteTags(tags=tags, if_exists=if_exists):
+            for tag in tags:
+                with suppress(*([TagNotFound] if if_exists else [])):
+                    session.data_table(name).delete_tag(tag)
+        case RenameTag(tag=tag, new_tag=new_tag):
+            session.data_table(name).rename_tag(tag, new_tag)
+        case CreateBranch():
+            _create_branch(session.data_table(name), statement)
+        case DeleteBranches(branches=branches, if_exists=if_exists):
+            for branch in branches:
+                with suppress(*([BranchNotFound] if if_exists else [])):
+                    session.data_table(name).delete_branch(branch)
+        case RenameBranch(branch=branch, new_branch=new_branch):
+            session.data_table(name).rename_branch(branch, new_branch)
+    return nothing(session.spark)
+
+
+def _renamed(session: SqlSession, old: str, new: SqlName) -> str:
+    # A name without database stays in that of the table.
+    if len(new.parts) == 1:
+        return f"{old.partition('.')[0]}.{new.parts[0]}"
+    return session.table_name(new)
+
+
+def _set_tag(table: Table, statement: SetTag) -> None:
+    exists = statement.tag in table.tags()
+    if exists and statement.replaces:
+        table.replace_tag(statement.tag, statement.snapshot_id, time_retained_ms=statement.retained_ms)
+        return
+    if not exists and not statement.creates:
+        message = f"there is no tag '{statement.tag}'; use CREATE OR REPLACE TAG"
+        raise TagNotFound(message)
+    table.create_tag(
+        statement.tag,
+        statement.snapshot_id,
+        time_retained_ms=statement.retained_ms,
+        ignore_if_exists=statement.if_not_exists,
+    )
+
+
+def _create_branch(table: Table, statement: CreateBranch) -> None:
+    if statement.replaces and statement.branch in table.branches():
+        table.delete_branch(statement.branch)
+    table.create_branch(statement.branch, tag=statement.tag, ignore_if_exists=statement.if_not_exists)

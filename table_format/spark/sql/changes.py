@@ -1,0 +1,115 @@
+"""UPDATE, DELETE and MERGE, carried out by ``spark/dml``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from table_format.errors import InvalidInputError
+from table_format.model.schema import TableSchema
+from table_format.options.write import MERGE_SCHEMA
+from table_format.spark.names import quoted
+from table_format.spark.sql.expressions import Expressions, expressions_of
+from table_format.spark.sql.queries import frame_of_query
+from table_format.spark.sql.results import nothing
+from table_format.spark.sql.session import SqlSession
+from table_format.spark.sql.tables import spelled
+from table_format.sql.changes import (
+    Assignments,
+    ChangeStatement,
+    DeleteStatement,
+    MergeStatement,
+    UpdateStatement,
+    WhenClause,
+    WhenMatched,
+    WhenNotMatched,
+    WhenNotMatchedBySource,
+)
+from table_format.sql.definitions import default_literal
+from table_format.sql.reader import SqlName
+from table_format.sql.values import NO_DEFAULT
+from table_format.table.changes.merge_into import Delete, Insert, MatchedClause, Update
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_ValuesOf: TypeAlias = Callable[[Expressions, Assignments], dict[str, str]]
+"""The texts of new values by column."""
+
+
+def run_change_statement(session: SqlSession, statement: ChangeStatement) -> DataFrame:
+    """Change rows in one commit; errors are those of ``Lake.update``, ``Lake.delete`` and ``Lake.merge``."""
+    name = session.table_name(statement.name)
+    alias = statement.alias or statement.name.parts[-1]
+    values_of = partial(_values, session.data_table(name).schema, alias)
+    with expressions_of(session) as texts:
+        match statement:
+            case UpdateStatement(assignments=assignments, condition=condition):
+                session.tables.update(name, values_of(texts, assignments), _optional(texts, condition), alias=alias)
+            case DeleteStatement(condition=condition):
+                session.tables.delete(name, _optional(texts, condition), alias=alias)
+            case MergeStatement():
+                _merge(session, texts, statement, name, alias, values_of)
+    return nothing(session.spark)
+
+
+def _merge(
+    session: SqlSession, texts: Expressions, statement: MergeStatement, name: str, alias: str, values_of: _ValuesOf
+) -> None:
+    source = statement.source
+    if isinstance(source, SqlName):
+        name_of_source = ".".join(map(quoted, source.parts))
+        frame = frame_of_query(session, f"SELECT * FROM {name_of_source}")  # noqa: S608 - within back-quotes
+        source_alias = statement.source_alias or source.parts[-1]
+    else:
+        frame, source_alias = frame_of_query(session, source), statement.source_alias or "source"
+    of_kind: dict[type[WhenClause], list[MatchedClause | Insert]] = {
+        WhenMatched: [],
+        WhenNotMatched: [],
+        WhenNotMatchedBySource: [],
+    }
+    for clause in statement.clauses:
+        of_kind[type(clause)].append(_clause(texts, clause, values_of))
+    session.tables.merge(
+        name,
+        frame,
+        texts.readable(statement.condition),
+        when_matched=of_kind[WhenMatched],
+        when_not_matched=of_kind[WhenNotMatched],
+        when_not_matched_by_source=of_kind[WhenNotMatchedBySource],
+        target_alias=alias,
+        source_alias=source_alias,
+        options={MERGE_SCHEMA.key: "true"} if statement.evolves else None,
+    )
+
+
+def _clause(texts: Expressions, clause: WhenClause, values_of: _ValuesOf) -> MatchedClause | Insert:
+    condition = _optional(texts, clause.condition)
+    if isinstance(clause, WhenNotMatched):
+        return Insert(None if clause.values is None else values_of(texts, clause.values), condition)
+    if clause.deletes:
+        return Delete(condition)
+    return Update(None if clause.assignments is None else values_of(texts, clause.assignments), condition)
+
+
+def _optional(texts: Expressions, text: str | None) -> str | None:
+    return None if text is None else texts.readable(text)
+
+
+def _values(schema: TableSchema, alias: str, texts: Expressions, assignments: Assignments) -> dict[str, str]:
+    """The texts of new values by column; a column may have the name of its table in front."""
+    values: dict[str, str] = {}
+    for path, text in assignments:
+        parts = path[1:] if len(path) > 1 and path[0].lower() == alias.lower() else path
+        column = ".".join(parts)
+        if column in values:
+            message = f"column '{column}' is given two values; give it one"
+            raise InvalidInputError(message)
+        values[column] = _default(schema, column) if text.strip().upper() == "DEFAULT" else texts.readable(text)
+    return values
+
+
+def _default(schema: TableSchema, column: str) -> str:
+    name = spelled(column, schema.field_names)
+    return default_literal(schema.field(name)) if name in schema.field_names else NO_DEFAULT

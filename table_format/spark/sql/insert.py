@@ -1,0 +1,137 @@
+"""INSERT INTO and INSERT OVERWRITE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import functions as F
+
+from table_format.errors import InvalidData, InvalidInputError
+from table_format.model.schema import TableSchema
+from table_format.model.types import DataField
+from table_format.spark.names import column
+from table_format.spark.sql.queries import frame_of_query
+from table_format.spark.sql.results import nothing
+from table_format.spark.sql.session import SqlSession
+from table_format.spark.sql.stored_types import stored
+from table_format.spark.sql.tables import spelled
+from table_format.spark.types import spark_type
+from table_format.sql.definitions import default_literal
+from table_format.sql.insert import OF_QUERY, Insert
+from table_format.sql.values import NO_DEFAULT, without_defaults
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_OVERWRITE_MODE: Final = "spark.sql.sources.partitionOverwriteMode"
+_DYNAMIC: Final = "dynamic-partition-overwrite"
+
+
+def run_insert(session: SqlSession, statement: Insert) -> DataFrame:
+    """Write the rows of a query; values are cast as Spark casts what it stores.
+
+    Raises:
+        InvalidData: columns or values do not fit the table; nothing is visible.
+    """
+    name = session.table_name(statement.name)
+    options = dict(statement.options)
+    table = session.data_table(name).copy(options)
+    schema = table.schema
+    given, named = _partition(schema, statement)
+    rows = _rows(session, name, schema, statement, given, merges_schema=table.options.write.merge_schema)
+    if not statement.overwrites:
+        session.tables.write(rows, name, "append", options=options)
+        return nothing(session.spark)
+    dynamic = str(session.spark.conf.get(_OVERWRITE_MODE, "STATIC")).upper() == "DYNAMIC"
+    options.setdefault(_DYNAMIC, "true" if dynamic else "false")
+    partition = given if named and given and not dynamic else None
+    session.tables.write(rows, name, "overwrite", partition=partition, options=options)
+    return nothing(session.spark)
+
+
+def _partition(schema: TableSchema, statement: Insert) -> tuple[dict[str, object], bool]:
+    """The partition columns that the statement gives values, and whether it has PARTITION at all."""
+    listed: Mapping[str, Any] = statement.partition or {}
+    spelt = {spelled(key, schema.field_names): value for key, value in listed.items()}
+    for key in spelt:
+        if key not in schema.partition_keys:
+            keys = ", ".join(schema.partition_keys) or "none"
+            message = f"'{key}' is not a partition column; the partition columns are {keys}"
+            raise InvalidInputError(message)
+    return {key: value for key, value in spelt.items() if value is not OF_QUERY}, statement.partition is not None
+
+
+def _rows(
+    session: SqlSession,
+    name: str,
+    schema: TableSchema,
+    statement: Insert,
+    given: Mapping[str, object],
+    *,
+    merges_schema: bool,
+) -> DataFrame:
+    wanted = [field for field in schema.fields if field.name not in given]
+    found = frame_of_query(session, without_defaults(statement.query, _defaults(wanted, statement)))
+    if merges_schema and statement.columns is None:
+        return _merged_rows(found, wanted, given, by_name=statement.by_name)
+    if statement.by_name:
+        listed = _by_name(name, wanted, found.columns)
+    elif statement.columns is not None:
+        listed = _listed(name, wanted, statement.columns)
+    else:
+        listed = wanted
+    if len(found.columns) != len(listed):
+        names = ", ".join(field.name for field in listed)
+        message = (
+            f"INSERT INTO {name}: expected {len(listed)} columns ({names}), found {len(found.columns)} "
+            f"({', '.join(found.columns)})"
+        )
+        raise InvalidData(message)
+    rows = stored(found, listed)
+    present = {field.name for field in listed}
+    for field in schema.fields:
+        if field.name not in present:
+            value = F.lit(given[field.name]) if field.name in given else F.expr(default_literal(field))
+            rows = rows.withColumn(field.name, value.cast(spark_type(field.type, field.name)))
+    return rows.select(*(column(field.name) for field in schema.fields))
+
+
+def _defaults(wanted: Sequence[DataField], statement: Insert) -> list[str]:
+    """The default values of the columns that the query fills, in its order."""
+    by_name = {field.name: field for field in wanted}
+    names = [field.name for field in wanted] if statement.columns is None else statement.columns
+    fields = [by_name.get(spelled(name, tuple(by_name))) for name in names]
+    return [NO_DEFAULT if field is None else default_literal(field) for field in fields]
+
+
+def _merged_rows(
+    found: DataFrame, wanted: Sequence[DataField], given: Mapping[str, object], *, by_name: bool
+) -> DataFrame:
+    """The rows with their own types and further columns: by position, or by name, the names of the table."""
+    known = tuple(field.name for field in wanted)
+    if by_name:
+        names = [spelled(written, known) for written in found.columns]
+    else:
+        names = [*known[: len(found.columns)], *found.columns[len(known) :]]
+    rows = found.toDF(*names)
+    return rows.select("*", *(F.lit(value).alias(key) for key, value in given.items()))
+
+
+def _by_name(name: str, wanted: Sequence[DataField], columns: Sequence[str]) -> list[DataField]:
+    return _listed(name, wanted, tuple(columns))
+
+
+def _listed(name: str, wanted: Sequence[DataField], columns: Sequence[str]) -> list[DataField]:
+    by_name = {field.name: field for field in wanted}
+    found = []
+    for written in columns:
+        field = by_name.get(spelled(written, tuple(by_name)))
+        if field is None:
+            message = f"INSERT INTO {name}: there is no column '{written}' to fill; there are {', '.join(by_name)}"
+            raise InvalidData(message)
+        if field in found:
+            message = f"INSERT INTO {name}: column '{field.name}' is there twice"
+            raise InvalidData(message)
+        found.append(field)
+    return found

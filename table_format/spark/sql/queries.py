@@ -1,0 +1,301 @@
+"""Queries: the user's text, with frames in the places of our tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from table_format.errors import InvalidInputError, InvalidSql, UnsupportedFeature
+from table_format.spark.read.metadata_columns import METADATA_COLUMNS
+from table_format.spark.read.queried_frames import queried
+from table_format.spark.sql.max_partition import max_partition
+from table_format.spark.sql.pushed import filter_of
+from table_format.spark.sql.session import SqlSession
+from table_format.sql.conditions import Condition, conditions_of
+from table_format.sql.definitions import text_literal
+from table_format.sql.hidden_columns import hidden_names, star_edits
+from table_format.sql.needs import named_columns
+from table_format.sql.queries import Explain, OfEngine, Query, QueryStatement
+from table_format.sql.reader import Reader, SqlName
+from table_format.sql.references import (
+    INCREMENTAL_FUNCTIONS,
+    MAX_PARTITION,
+    FunctionUse,
+    TableUse,
+    Travel,
+    names_in,
+    tables_of,
+)
+from table_format.sql.respelling import respellings
+from table_format.sql.splices import Edit, edited, quoted
+from table_format.sql.views import CreateView
+from table_format.sql.words import fail_at
+from table_format.table.read.scan import shown_schema
+from table_format.table.system.table import SystemTable
+from table_format.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def run_query(session: SqlSession, statement: QueryStatement) -> DataFrame:
+    """Carry out a query, an EXPLAIN, or a statement that is Spark's."""
+    match statement:
+        case Query(text):
+            return frame_of_query(session, text)
+        case Explain(mode, query):
+            return session.spark.sql(f"EXPLAIN {mode} TABLE {{explained}}", explained=frame_of_query(session, query))
+        case OfEngine(text):
+            return _of_engine(session, text)
+
+
+def frame_of_query(session: SqlSession, text: str) -> DataFrame:
+    """The frame of a query.
+
+    Raises:
+        InvalidSql: the query names a table of the catalog and cannot be read.
+        NotFoundError: there is no such table, snapshot or tag.
+    """
+    splicing = _Splicing(session, _named(session, text))
+    spliced = splicing.of_text(text, session.state.database)
+    if spliced is None:
+        return session.spark.sql(text, dict(session.parameters) or None)
+    return queried(session.spark, spliced, session.parameters, splicing.frames, splicing.columns)
+
+
+def spliced(session: SqlSession, text: str) -> tuple[str, Mapping[str, DataFrame]]:
+    """A query with ``{name}`` in the place of each table and braces doubled elsewhere, and the frames by these names.
+
+    Raises:
+        InvalidSql: the query names a table of the catalog and cannot be read.
+        NotFoundError: there is no such table, snapshot or tag.
+    """
+    splicing = _Splicing(session, _named(session, text))
+    found = splicing.of_text(text, session.state.database)
+    return (_escaped(text) if found is None else found), splicing.frames
+
+
+def names_known_table(session: SqlSession, text: str) -> bool:
+    """Whether a text names a table or a view of this library."""
+    return any(_is_known(session, name) for name in names_in(text))
+
+
+def _is_known(session: SqlSession, name: SqlName) -> bool:
+    return session.find(name) is not None or str(name).lower() in session.state.views
+
+
+def _named(session: SqlSession, text: str) -> frozenset[str] | None:
+    """The names in a query and in the views that may be in it, whose texts become parts of it."""
+    named = named_columns(text)
+    views = session.state.views
+    if not views or (named is not None and not named.intersection(views)):
+        return named
+    for view, _ in views.values():
+        more = named_columns(view.query)
+        named = None if named is None or more is None else named | more
+    return named
+
+
+def _of_engine(session: SqlSession, text: str) -> DataFrame:
+    words = Reader.of(text)
+    if words.sees("SET") or words.sees("RESET"):
+        if words.sees("SET", "SPARK", ".", "PAIMON"):
+            feature = "options of tables in the settings of a session"
+            advice = "use a hint /*+ OPTIONS(...) */ behind the table, or ALTER TABLE ... SET TBLPROPERTIES"
+            raise UnsupportedFeature(feature, f"{feature} are not supported; {advice}")
+        return session.spark.sql(text)
+    known = [name for name in names_in(text) if _is_known(session, name)]
+    if known:
+        clause = " ".join(text.split()[:2]).upper()
+        message = f"{clause} is not supported for '{known[0]}', a table of the catalog; docs/sql.md has what is"
+        raise UnsupportedFeature(clause, message)
+    return session.spark.sql(text, dict(session.parameters) or None)
+
+
+@dataclass(slots=True)
+class _Splicing:
+    """The text of a query on its way to Spark, and the frames for the places in it.
+
+    Each state of a table is there once. ``named`` are the names that occur in the query, ``columns`` those that a
+    frame has to have at most.
+    """
+
+    session: SqlSession
+    named: frozenset[str] | None
+    frames: dict[str, DataFrame] = field(default_factory=dict)
+    columns: dict[str, Sequence[str]] = field(default_factory=dict)
+    _places: dict[tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]], str] = field(default_factory=dict)
+    _views: list[str] = field(default_factory=list)
+
+    def of_text(self, text: str, database: str) -> str | None:
+        """The text with places for frames; ``None`` if there is nothing of ours in it."""
+        session = self.session.within(database)
+        try:
+            found = tables_of(text, session.parameters)
+        except InvalidSql:
+            if names_known_table(session, text):
+                raise
+            return None
+        edits = [*found.edits, *respellings(text)]
+        conditions = self._conditions(session, text, found.tables)
+        hidden = self._hidden(session, text, found.tables)
+        if hidden:
+            edits += star_edits(text, hidden)
+        for use in found.tables:
+            at = use.name.start
+            edits += self._of_table(session, text, use, conditions.get(at, ()), hidden.get(at, ()))
+        edits += [self._of_function(session, text, use) for use in found.functions]
+        return edited(text, _with_escapes(text, edits)) if edits else None
+
+    def _conditions(
+        self, session: SqlSession, text: str, tables: Sequence[TableUse]
+    ) -> Mapping[int, tuple[Condition, ...]]:
+        """The conditions to read the tables with, on Connect, of those that are named once: each state is read once."""
+        if not session.is_connect or self._views or any(_view_name(use) in session.state.views for use in tables):
+            return {}
+        names = Counter(session.find(use.name) for use in tables)
+        once = {use.name.start for use in tables if names[session.find(use.name)] == 1}
+        found = conditions_of(text, session.parameters)
+        return {start: conditions for start, conditions in found.items() if start in once}
+
+    def _hidden(self, session: SqlSession, text: str, tables: Sequence[TableUse]) -> Mapping[int, Sequence[str]]:
+        """The metadata columns that the query names, of each table that has them, by the place of its name."""
+        named = hidden_names(text, METADATA_COLUMNS)
+        found: dict[int, Sequence[str]] = {}
+        for use in tables if named else ():
+            name = None if _view_name(use) in session.state.views else session.find(use.name)
+            opened = None if name is None else session.catalog.load_any(name)
+            if isinstance(opened, Table):
+                own = opened.schema.field_names
+                found[use.name.start] = [column for column in named if column not in own]
+        return found
+
+    def _of_table(
+        self, session: SqlSession, text: str, use: TableUse, conditions: Sequence[Condition], hidden: Sequence[str]
+    ) -> list[Edit]:
+        alias = [] if use.has_alias else [Edit(use.alias_at, use.alias_at, f" AS {quoted(use.name.parts[-1])}")]
+        view = session.state.views.get(_view_name(use))
+        if view is not None:
+            return [Edit(use.name.start, use.end, self._of_view(text, use, *view)), *alias]
+        name = session.find(use.name)
+        if name is None:
+            if use.options:
+                fail_at(
+                    text, use.name.start, f"'{use.name}' is no table of the catalog, so it takes no hint of options"
+                )
+            return []
+        options = {**use.options, **_travel_options(session, use.travel)}
+        return [Edit(use.name.start, use.end, self._place(name, options, conditions, hidden)), *alias]
+
+    def _of_view(self, text: str, use: TableUse, view: CreateView, database: str) -> str:
+        name = use.name.parts[0].lower()
+        if name in self._views:
+            fail_at(text, use.name.start, f"view '{name}' is made of itself")
+        if use.travel is not None or use.options:
+            fail_at(text, use.name.end, f"'{name}' is a view; put time travel and hints into its query")
+        self._views.append(name)
+        body = self.of_text(view.query, database)
+        self._views.pop()
+        inner = (_escaped(view.query) if body is None else body).strip()
+        if view.columns:
+            return f"(FROM ({inner}) AS {quoted(name)}({', '.join(map(quoted, view.columns))}) SELECT *)"
+        return f"({inner})"
+
+    def _of_function(self, session: SqlSession, text: str, use: FunctionUse) -> Edit:
+        table = use.arguments[0] if use.arguments else None
+        if not isinstance(table, str):
+            fail_at(text, use.start, f"{use.function} takes the name of a table within quotes")
+        name = session.table_name(SqlName(tuple(part.strip("`") for part in table.split("."))))
+        if use.function == MAX_PARTITION:
+            return Edit(use.start, use.end, _escaped(text_literal(max_partition(session.data_table(name)))))
+        options = {INCREMENTAL_FUNCTIONS[use.function]: f"{use.arguments[1]},{use.arguments[2]}"}
+        alias = "" if use.has_alias else f" AS {quoted(use.function)}"
+        return Edit(use.start, use.end, self._place(name, options) + alias)
+
+    def _place(
+        self,
+        name: str,
+        options: Mapping[str, str],
+        conditions: Sequence[Condition] = (),
+        hidden: Sequence[str] = (),
+    ) -> str:
+        key = (name, tuple(sorted(options.items())), tuple(hidden))
+        if key not in self._places:
+            self._places[key] = place = f"t{len(self._places)}"
+            self.frames[place] = self._frame(place, name, options, conditions, hidden)
+        return f"{{{self._places[key]}}}"
+
+    def _frame(
+        self,
+        place: str,
+        name: str,
+        options: Mapping[str, str],
+        conditions: Sequence[Condition],
+        hidden: Sequence[str],
+    ) -> DataFrame:
+        tables = self.session.tables
+        if not self.session.is_connect:
+            # The query's own plan tells what it needs, when its rows are needed.
+            frame = tables.table(name, columns=self._columns(name, options, hidden), **options)
+            wanted = _needed(frame.columns, self.named)
+            if wanted is not None:
+                self.columns[place] = wanted
+            return frame
+        opened = self.session.catalog.load_any(name)
+        if isinstance(opened, SystemTable):
+            return tables.table(name, **options)
+        fields = shown_schema(opened.copy(options).facts).fields
+        wanted = _needed([*(field.name for field in fields), *hidden], self.named)
+        if wanted is None and hidden:
+            wanted = [*(field.name for field in fields), *hidden]
+        return tables.table(name, columns=wanted, filter=filter_of(fields, conditions), **options)
+
+    def _columns(self, name: str, options: Mapping[str, str], hidden: Sequence[str]) -> list[str] | None:
+        """All columns with hidden ones; ``None`` for a table of which none is named."""
+        if not hidden:
+            return None
+        shown = shown_schema(self.session.data_table(name).copy(options).facts)
+        return [*shown.field_names, *hidden]
+
+
+def _view_name(use: TableUse) -> str:
+    return str(use.name).lower()
+
+
+def _needed(columns: Sequence[str], named: frozenset[str] | None) -> list[str] | None:
+    if named is None:
+        return None
+    found = [name for name in columns if name.lower() in named] or list(columns[:1])
+    return None if len(found) == len(columns) else found
+
+
+def _travel_options(session: SqlSession, travel: Travel | None) -> dict[str, str]:
+    if travel is None:
+        return {}
+    if travel.is_version:
+        return {"scan.version": str(travel.value)}
+    # Spark knows its functions, its time zone and the current time.
+    time = session.spark.sql(
+        f"VALUES (unix_millis(CAST({travel.text} AS TIMESTAMP)))", dict(session.parameters) or None
+    )
+    millis = time.collect()[0][0]
+    if millis is None:
+        message = f"TIMESTAMP AS OF {travel.text}: this is no time"
+        raise InvalidInputError(message)
+    return {"scan.timestamp-millis": str(millis)}
+
+
+def _with_escapes(text: str, edits: Sequence[Edit]) -> list[Edit]:
+    """The edits, and those that double the braces of the user's own text."""
+    escapes = [
+        Edit(i, i + 1, character * 2)
+        for i, character in enumerate(text)
+        if character in "{}" and not any(edit.start <= i < edit.end for edit in edits)
+    ]
+    return [*edits, *escapes]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")

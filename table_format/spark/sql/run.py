@@ -1,0 +1,40 @@
+"""Runs a script: all statements are parsed first, then executed one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from table_format.errors import InvalidSql
+from table_format.spark.sql.registry import STATEMENTS, StatementKind
+from table_format.spark.sql.session import SqlSession
+from table_format.sql.grammar import grammar_of
+from table_format.sql.reader import Reader
+from table_format.sql.script import statements_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def run_script(session: SqlSession, text: str) -> tuple[DataFrame, ...]:
+    """The results of the statements of a script, in their order.
+
+    Raises:
+        InvalidSql: a statement cannot be read, and none was carried out; or there is none.
+        UnsupportedFeature: a clause is not supported, and none was carried out.
+    """
+    works = [_work(session, statement) for statement in statements_of(text)]
+    if not works:
+        message = "there is no statement"
+        raise InvalidSql(message, line=1, column=1)
+    return tuple(work() for work in works)
+
+
+def _work(session: SqlSession, text: str) -> Callable[[], DataFrame]:
+    reader = Reader.of(text, session.parameters)
+    kinds: dict[int, StatementKind] = {id(kind.grammar): kind for kind in STATEMENTS.values()}
+    grammar = grammar_of(reader, [kind.grammar for kind in kinds.values()])
+    if grammar is None:
+        reader.expected("a statement")
+    return partial(kinds[id(grammar)].run, session, grammar.read(reader))

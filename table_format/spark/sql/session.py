@@ -1,0 +1,197 @@
+"""The session of SQL statements: tables, the current database, temporary views and parameter values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Protocol
+
+from table_format.catalog.protocol import Catalog
+from table_format.errors import InvalidInputError
+from table_format.spark.sql.attached_tables import attach, check_free
+from table_format.spark.tasks.code_shipping import is_connect
+from table_format.sql.reader import SqlName
+from table_format.sql.views import CreateView
+from table_format.table.system.table import SystemTable
+from table_format.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CATALOG_NAME: Final = "paimon"
+"""The first part of a name with three."""
+
+DEFAULT_DATABASE: Final = "default"
+
+
+class Tables(Protocol):
+    """Tables as frames; ``Lake`` is it."""
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session."""
+        ...
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog."""
+        ...
+
+    @property
+    def table(self) -> Callable[..., DataFrame]:
+        """``Lake.table``."""
+        ...
+
+    @property
+    def write(self) -> Callable[..., object]:
+        """``Lake.write``."""
+        ...
+
+    @property
+    def update(self) -> Callable[..., object]:
+        """``Lake.update``."""
+        ...
+
+    @property
+    def delete(self) -> Callable[..., object]:
+        """``Lake.delete``."""
+        ...
+
+    @property
+    def merge(self) -> Callable[..., object]:
+        """``Lake.merge``."""
+        ...
+
+
+@dataclass(slots=True)
+class SqlState:
+    """What lasts from one statement to the next: the current database, temporary views by their names, and the
+    databases that are attached to Spark's own catalog.
+    """
+
+    database: str = DEFAULT_DATABASE
+    views: dict[str, tuple[CreateView, str]] = field(default_factory=dict)
+    attached: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class SqlSession:
+    """One run of a script."""
+
+    tables: Tables
+    state: SqlState
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session."""
+        return self.tables.spark
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog."""
+        return self.tables.catalog
+
+    @property
+    def is_connect(self) -> bool:
+        """Whether the session speaks to a server."""
+        return is_connect(self.spark)
+
+    def within(self, database: str) -> SqlSession:
+        """The same, with another current database for names without one."""
+        return replace(self, state=replace(self.state, database=database))
+
+    # --- names ------------------------------------------------------------------------------------------------------
+
+    def database_name(self, name: SqlName) -> str:
+        """The database that a name means.
+
+        Raises:
+            InvalidInputError: it is a name in another catalog.
+        """
+        parts = _without_catalog(name, 2)
+        if len(parts) != 1:
+            message = f"'{name}' is no name of a database; write database or {CATALOG_NAME}.database"
+            raise InvalidInputError(message)
+        return parts[0]
+
+    def table_name(self, name: SqlName) -> str:
+        """``database.table`` for the name of a table of the catalog.
+
+        Raises:
+            InvalidInputError: it is a name in another catalog.
+        """
+        parts = _without_catalog(name, 3)
+        if len(parts) > 2:
+            message = f"'{name}' is no name of a table; write table, database.table or {CATALOG_NAME}.database.table"
+            raise InvalidInputError(message)
+        return ".".join(parts if len(parts) == 2 else (self.state.database, *parts))
+
+    def find(self, name: SqlName) -> str | None:
+        """``database.table`` if the name of a query means a table of the catalog; ``None`` if the engine may know it.
+
+        A name with a database of the catalog is taken to be a table of it, even if there is none.
+        """
+        parts = name.parts
+        if parts[0].lower() == CATALOG_NAME and len(parts) == 3:
+            return ".".join(parts[1:])
+        if len(parts) == 2:
+            return ".".join(parts) if self.has_database(parts[0]) else None
+        if len(parts) != 1:
+            return None
+        wanted = f"{self.state.database}.{parts[0]}"
+        return wanted if self.has_database(self.state.database) and self._exists(wanted) else None
+
+    def has_database(self, name: str) -> bool:
+        """Whether the catalog has a database of that name, which need not be a legal one."""
+        try:
+            return self.catalog.database_exists(name)
+        except InvalidInputError:
+            return False
+
+    def _exists(self, name: str) -> bool:
+        table, _, suffix = name.partition("$")
+        try:
+            return self.catalog.table_exists(table if suffix else name)
+        except InvalidInputError:
+            return False
+
+    def prepare_database(self, table: str) -> None:
+        """Make the database ``default`` for its first table, as Paimon's own catalogs do."""
+        database = table.partition(".")[0]
+        if database == DEFAULT_DATABASE:
+            self.catalog.create_database(database, ignore_if_exists=True)
+
+    def check_attached(self, table: str) -> None:
+        """Make sure that a new table of an attached database gets its entry.
+
+        Raises:
+            AlreadyExistsError: Spark's own catalog has another table of that name.
+        """
+        database, _, name = table.partition(".")
+        if database in self.state.attached:
+            check_free(self.spark, database, name)
+
+    def keep_attached(self, *tables: str) -> None:
+        """Bring the entries of attached databases in step, after these tables were made, changed or dropped."""
+        for database in {name.partition(".")[0] for name in tables} & self.state.attached:
+            attach(self.spark, self.catalog, database)
+
+    def data_table(self, name: str) -> Table:
+        """Return a table that is not a system table.
+
+        Raises:
+            TableNotFound: there is none.
+            InvalidInputError: it is a system table.
+        """
+        opened = self.catalog.load_any(name)
+        if isinstance(opened, SystemTable):
+            message = f"'{name}' is a system table, which is read-only"
+            raise InvalidInputError(message)
+        return opened
+
+
+def _without_catalog(name: SqlName, full: int) -> tuple[str, ...]:
+    """The parts of a name, without the catalog if it has as many as a full one."""
+    is_full = len(name.parts) == full and name.parts[0].lower() == CATALOG_NAME
+    return name.parts[1:] if is_full else name.parts

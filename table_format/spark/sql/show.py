@@ -1,0 +1,172 @@
+"""SHOW and DESCRIBE."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from table_format.errors import ColumnNotFound, UnsupportedFeature
+from table_format.model.types import DataField
+from table_format.secrets import shown_options
+from table_format.spark.sql.databases import require_database
+from table_format.spark.sql.results import rows_of
+from table_format.spark.sql.session import SqlSession
+from table_format.spark.sql.tables import spelled, table_partition
+from table_format.spark.types import spark_type
+from table_format.sql.definitions import create_table_sql, type_sql
+from table_format.sql.show import (
+    DescribeTable,
+    ShowCurrentDatabase,
+    ShowDatabases,
+    ShowOfTable,
+    ShowOptions,
+    ShowStatement,
+    ShowTables,
+)
+from table_format.table.rows.partition_values import partition_spec
+from table_format.table.system.partitions import partition_totals
+from table_format.table.system.table import SystemTable
+from table_format.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_COLUMNS = "col_name string, data_type string, comment string"
+
+
+def run_show_statement(session: SqlSession, statement: ShowStatement) -> DataFrame:
+    """The rows of SHOW or DESCRIBE; errors as for the catalog."""
+    match statement:
+        case ShowDatabases(pattern):
+            names = _fitting(session.catalog.list_databases(), pattern)
+            return rows_of(session.spark, "namespace string", [(name,) for name in names])
+        case ShowCurrentDatabase():
+            row = ("paimon", session.state.database)
+            return rows_of(session.spark, "catalog string, namespace string", [row])
+        case ShowTables():
+            return _tables(session, statement)
+        case ShowOptions(name, key):
+            return _options(session, session.data_table(session.table_name(name)), key)
+        case DescribeTable():
+            return _described(session, statement)
+        case ShowOfTable():
+            return _of_table(session, statement)
+
+
+def _fitting(names: Sequence[str], pattern: str | None) -> list[str]:
+    """The names that fit a pattern of Spark: ``*`` for any text, ``|`` between alternatives."""
+    if pattern is None:
+        return list(names)
+    parts = [".*".join(map(re.escape, part.strip().split("*"))) for part in pattern.split("|")]
+    return [name for name in names if any(re.fullmatch(part, name, re.IGNORECASE) for part in parts)]
+
+
+def _tables(session: SqlSession, statement: ShowTables) -> DataFrame:
+    database = session.state.database if statement.database is None else session.database_name(statement.database)
+    require_database(session, database)
+    known = session.catalog.list_tables(database) if session.has_database(database) else ()
+    found = [(database, name, False) for name in _fitting(known, statement.pattern)]
+    if statement.database is None:
+        found += [("", name, True) for name in _fitting(sorted(session.state.views), statement.pattern)]
+    return rows_of(session.spark, "namespace string, tableName string, isTemporary boolean", found)
+
+
+def _options(session: SqlSession, table: Table, key: str | None) -> DataFrame:
+    options = shown_options(table.schema.options)
+    for name, columns in (("primary-key", table.schema.primary_keys), ("partition", table.schema.partition_keys)):
+        if columns:
+            options[name] = ",".join(columns)
+    if key is not None:
+        options = {key: options.get(key, f"Table {table.identifier} does not have property: {key}")}
+    return rows_of(session.spark, "key string, value string", sorted(options.items()))
+
+
+def _of_table(session: SqlSession, statement: ShowOfTable) -> DataFrame:
+    name = session.table_name(statement.name)
+    if statement.what == "COLUMNS":
+        return rows_of(session.spark, "col_name string", [(field.name,) for field in _fields(session, name)])
+    table = session.data_table(name)
+    match statement.what:
+        case "TAGS":
+            return rows_of(session.spark, "tag string", [(tag,) for tag in sorted(table.tags())])
+        case "BRANCHES":
+            return rows_of(session.spark, "branch string", [(branch,) for branch in sorted(table.branches())])
+        case "CREATE TABLE":
+            text = create_table_sql(name, table.schema)
+            return rows_of(session.spark, "createtab_stmt string", [(text,)])
+    wanted = None if statement.partition is None else table_partition(session, name, statement.partition)
+    return rows_of(session.spark, "partition string", [(text,) for text in _partitions(table, wanted)])
+
+
+def _partitions(table: Table, wanted: dict[str, object] | None) -> list[str]:
+    facts = table.facts
+    if not facts.schema.partition_keys:
+        message = f"SHOW PARTITIONS: {facts.name} has no partition columns"
+        raise ColumnNotFound(message)
+    spec = partition_spec(facts.schema, wanted or {})
+    return sorted(
+        facts.partitions.text(partition)
+        for partition in partition_totals(facts)
+        if facts.partitions.matches(spec, partition)
+    )
+
+
+def _fields(session: SqlSession, name: str) -> Sequence[DataField]:
+    opened = session.catalog.load_any(name)
+    return opened.fields if isinstance(opened, SystemTable) else opened.schema.fields
+
+
+def _described(session: SqlSession, statement: DescribeTable) -> DataFrame:
+    name = session.table_name(statement.name)
+    opened = session.catalog.load_any(name)
+    fields = _fields(session, name)
+    if statement.column is not None:
+        return _described_column(session, fields, statement.column)
+    rows = [_row(field) for field in fields]
+    if isinstance(opened, Table):
+        rows += _details(opened, extended=statement.extended)
+    return rows_of(session.spark, _COLUMNS, rows)
+
+
+def _described_column(session: SqlSession, fields: Sequence[DataField], column: str) -> DataFrame:
+    known = tuple(field.name for field in fields)
+    wanted = spelled(column, known)
+    for field in fields:
+        if field.name == wanted:
+            name, data_type, comment = _row(field)
+            rows = [("col_name", name), ("data_type", data_type), ("comment", comment or "NULL")]
+            return rows_of(session.spark, "info_name string, info_value string", rows)
+    message = f"column '{column}' does not exist; the columns are {', '.join(known)}"
+    raise ColumnNotFound(message)
+
+
+def _row(field: DataField) -> tuple[str, str, str | None]:
+    try:
+        data_type = spark_type(field.type, field.name).simpleString()
+    except UnsupportedFeature:
+        data_type = type_sql(field.type.with_nullable(True)).lower()
+    return field.name, data_type, field.description
+
+
+def _details(table: Table, *, extended: bool) -> Iterator[tuple[str, str, str | None]]:
+    schema = table.schema
+    if schema.partition_keys:
+        yield "# Partition Information", "", ""
+        yield "# col_name", "data_type", "comment"
+        yield from (_row(field) for field in schema.partition_fields)
+    if not extended:
+        return
+    yield "", "", ""
+    yield "# Detailed Table Information", "", ""
+    yield "Name", f"paimon.{table.identifier}", ""
+    yield "Type", "MANAGED", ""
+    if schema.comment is not None:
+        yield "Comment", schema.comment, ""
+    yield "Location", table.store.paths.root, ""
+    yield "Provider", "paimon", ""
+    options = shown_options(schema.options)
+    if schema.primary_keys:
+        options["primary-key"] = ",".join(schema.primary_keys)
+    shown = ",".join(f"{key}={value}" for key, value in sorted(options.items()))
+    yield "Table Properties", f"[{shown}]", ""

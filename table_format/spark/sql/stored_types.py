@@ -1,0 +1,72 @@
+"""Columns of a query as columns of a table: named by position, and cast as Spark casts what it stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql import types as spark_types
+
+from table_format.model.types import DataField
+from table_format.spark.names import column
+from table_format.spark.types import spark_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def stored(frame: DataFrame, fields: Sequence[DataField]) -> DataFrame:
+    """The columns of a frame under the names and with the types of ``fields``, one for each, in their order.
+
+    Whether they are null is checked when they are written. A number that does not fit fails; a text is no number.
+    """
+    wanted = spark_types.StructType([all_nullable_field(field) for field in spark_schema(fields).fields])
+    named = frame.toDF(*(field.name for field in wanted.fields))
+    nested = {
+        target.name: renamed
+        for source, target in zip(named.schema.fields, wanted.fields, strict=True)
+        if (renamed := with_names_of(source.dataType, target.dataType)) != source.dataType
+    }
+    for name, data_type in nested.items():
+        named = named.withColumn(name, column(name).cast(data_type))
+    return named.to(wanted)
+
+
+def all_nullable(data_type: spark_types.DataType) -> spark_types.DataType:
+    """The type in which all parts admit nulls."""
+    match data_type:
+        case spark_types.ArrayType():
+            return spark_types.ArrayType(all_nullable(data_type.elementType), containsNull=True)
+        case spark_types.MapType():
+            return spark_types.MapType(
+                all_nullable(data_type.keyType), all_nullable(data_type.valueType), valueContainsNull=True
+            )
+        case spark_types.StructType():
+            return spark_types.StructType([all_nullable_field(field) for field in data_type.fields])
+    return data_type
+
+
+def all_nullable_field(field: spark_types.StructField) -> spark_types.StructField:
+    """The column in whose type all parts admit nulls."""
+    return spark_types.StructField(field.name, all_nullable(field.dataType), nullable=True)
+
+
+def with_names_of(source: spark_types.DataType, target: spark_types.DataType) -> spark_types.DataType:
+    """The source's type with the names of the target's fields, which are matched by position."""
+    match source, target:
+        case spark_types.ArrayType(), spark_types.ArrayType():
+            return spark_types.ArrayType(with_names_of(source.elementType, target.elementType), source.containsNull)
+        case spark_types.MapType(), spark_types.MapType():
+            return spark_types.MapType(
+                with_names_of(source.keyType, target.keyType),
+                with_names_of(source.valueType, target.valueType),
+                source.valueContainsNull,
+            )
+        case spark_types.StructType(), spark_types.StructType() if len(source.fields) == len(target.fields):
+            return spark_types.StructType(
+                [
+                    spark_types.StructField(theirs.name, with_names_of(ours.dataType, theirs.dataType), ours.nullable)
+                    for ours, theirs in zip(source.fields, target.fields, strict=True)
+                ]
+            )
+    return source

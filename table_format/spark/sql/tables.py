@@ -1,0 +1,154 @@
+"""CREATE, REPLACE, DROP, TRUNCATE, ANALYZE and REFRESH TABLE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from table_format.errors import AlreadyExistsError, InvalidOption, TableNotFound, UnsupportedFeature
+from table_format.model.schema import Schema
+from table_format.model.types import DataField
+from table_format.spark.sql.queries import frame_of_query
+from table_format.spark.sql.results import nothing
+from table_format.spark.sql.session import SqlSession
+from table_format.spark.types import fields_of_spark
+from table_format.spark.write.new_tables import create_filled, replace_table
+from table_format.sql.tables import (
+    AnalyzeTable,
+    CreateTable,
+    DropTable,
+    RefreshTable,
+    TableStatement,
+    TruncateTable,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_PROVIDER: Final = "paimon"
+_CONNECTOR: Final = "connector"
+_COMMENT: Final = "comment"
+
+
+def run_table_statement(session: SqlSession, statement: TableStatement) -> DataFrame:
+    """Carry out a statement on a table as a whole; errors as for the catalog."""
+    name = session.table_name(statement.name)
+    match statement:
+        case CreateTable():
+            session.prepare_database(name)
+            session.check_attached(name)
+            _create(session, name, statement)
+            session.keep_attached(name)
+        case DropTable(if_exists=if_exists):
+            _drop(session, name, if_exists=if_exists)
+            session.keep_attached(name)
+        case TruncateTable(partition=None):
+            session.data_table(name).truncate()
+        case TruncateTable(partition=partition):
+            table = session.data_table(name)
+            table.drop_partitions([table_partition(session, name, partition or {})])
+        case AnalyzeTable(columns=columns):
+            table = session.data_table(name)
+            table.analyze(table.schema.field_names if columns is None else column_names(session, name, columns))
+        case RefreshTable():
+            session.catalog.load_any(name)
+    return nothing(session.spark)
+
+
+def column_names(session: SqlSession, name: str, columns: tuple[str, ...]) -> list[str]:
+    """The columns as the table spells them; upper and lower case are the same where only one column fits."""
+    known = session.data_table(name).schema.field_names
+    return [spelled(column, known) for column in columns]
+
+
+def spelled(column: str, known: tuple[str, ...]) -> str:
+    """A column as the table spells it.
+
+    >>> spelled("ID", ("id", "v"))
+    'id'
+    """
+    if column in known:
+        return column
+    alike = [name for name in known if name.lower() == column.lower()]
+    return alike[0] if len(alike) == 1 else column
+
+
+def table_partition(session: SqlSession, name: str, partition: Mapping[str, object]) -> dict[str, object]:
+    """The values of partition columns, as the table spells these."""
+    known = session.data_table(name).schema.field_names
+    return {spelled(column, known): value for column, value in partition.items()}
+
+
+def _drop(session: SqlSession, name: str, *, if_exists: bool) -> None:
+    if if_exists and not session.has_database(name.partition(".")[0]):
+        return
+    session.catalog.drop_table(name, ignore_if_not_exists=if_exists)
+
+
+def _create(session: SqlSession, name: str, statement: CreateTable) -> None:
+    _check_provider(statement)
+    exists = session.catalog.table_exists(name)
+    if statement.must_exist and not exists:
+        message = f"table '{name}' does not exist; use CREATE OR REPLACE TABLE"
+        raise TableNotFound(message)
+    if exists and statement.if_not_exists:
+        return
+    if exists and not statement.or_replace:
+        message = f"table '{name}' exists already; use CREATE TABLE IF NOT EXISTS or CREATE OR REPLACE TABLE"
+        raise AlreadyExistsError(message)
+    rows = None if statement.query is None else frame_of_query(session, statement.query)
+    schema = _schema(session, statement, rows)
+
+    def fill(place: str) -> None:
+        if rows is not None:
+            session.tables.write(rows, place, "append")
+
+    make = replace_table if exists else create_filled
+    make(session.catalog, name, schema, fill)
+
+
+def _check_provider(statement: CreateTable) -> None:
+    if statement.provider not in (None, _PROVIDER):
+        feature = f"CREATE TABLE ... USING {statement.provider}"
+        message = f"{feature} is not supported: the catalog has tables of Paimon only; use spark.sql for others"
+        raise UnsupportedFeature(feature, message)
+    connector = statement.options.get(_CONNECTOR, _PROVIDER)
+    if connector != _PROVIDER:
+        feature = f"'connector' = '{connector}'"
+        message = f"{feature} is not supported: the catalog has tables of Paimon only; read the source by Spark"
+        raise UnsupportedFeature(feature, message)
+    if "path" in statement.options:
+        key = "path"
+        raise InvalidOption(key, "tables lie in the warehouse of the catalog; leave it out")
+
+
+def _schema(session: SqlSession, statement: CreateTable, rows: DataFrame | None) -> Schema:
+    options = {key: value for key, value in statement.options.items() if key not in (_CONNECTOR, _COMMENT)}
+    comment = statement.comment if statement.comment is not None else statement.options.get(_COMMENT)
+    if statement.like is not None:
+        source = session.data_table(session.table_name(statement.like)).schema
+        return Schema(
+            source.fields,
+            source.partition_keys,
+            source.primary_keys,
+            {**source.options, **options},
+            source.comment if comment is None else comment,
+        )
+    if rows is not None:
+        # As in Spark all columns of a query may hold nulls.
+        fields = tuple(
+            DataField(f.id, f.name, f.type.with_nullable(True), f.description) for f in fields_of_spark(rows.schema)
+        )
+    else:
+        fields = tuple(
+            DataField(number, column.name, column.type, column.comment, column.default)
+            for number, column in enumerate(statement.columns)
+        )
+    known = tuple(field.name for field in fields)
+    return Schema(
+        fields,
+        tuple(spelled(key, known) for key in statement.partition_keys),
+        tuple(spelled(key, known) for key in statement.primary_keys),
+        options,
+        comment,
+    )

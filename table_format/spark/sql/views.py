@@ -1,0 +1,46 @@
+"""Temporary views: their texts are kept, and become parts of the queries that name them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from table_format.errors import AlreadyExistsError, InvalidInputError
+from table_format.spark.sql.queries import frame_of_query, names_known_table
+from table_format.spark.sql.results import nothing
+from table_format.spark.sql.session import SqlSession
+from table_format.sql.views import CreateView, DropView, ViewStatement
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def run_view_statement(session: SqlSession, statement: ViewStatement) -> DataFrame:
+    """Make or drop a temporary view; one that reads no table of the catalog is Spark's.
+
+    Raises:
+        AlreadyExistsError: there is a view of that name.
+    """
+    key = str(statement.name).lower()
+    match statement:
+        case DropView():
+            if session.state.views.pop(key, None) is None:
+                return session.spark.sql(statement.text)
+        case CreateView():
+            if not statement.query or not names_known_table(session, statement.query):
+                return session.spark.sql(statement.text, dict(session.parameters) or None)
+            _create(session, key, statement)
+    return nothing(session.spark)
+
+
+def _create(session: SqlSession, key: str, statement: CreateView) -> None:
+    if len(statement.name.parts) != 1:
+        message = f"'{statement.name}': a temporary view has a name without database"
+        raise InvalidInputError(message)
+    if key in session.state.views and not statement.or_replace:
+        message = f"view '{key}' exists already; use CREATE OR REPLACE TEMPORARY VIEW"
+        raise AlreadyExistsError(message)
+    found = len(frame_of_query(session, statement.query).columns)
+    if statement.columns and len(statement.columns) != found:
+        message = f"view '{key}' names {len(statement.columns)} columns, and its query has {found}"
+        raise InvalidInputError(message)
+    session.state.views[key] = (statement, session.state.database)

@@ -1,0 +1,90 @@
+"""Streaming DataFrames of tables, and streaming queries into tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+from pyspark.sql.types import StructType
+
+from table_format.errors import InvalidInputError, UnsupportedFeature
+from table_format.model.identifier import branch_suffix
+from table_format.spark.stream.commit_users import CHECKPOINT, user_of
+from table_format.spark.stream.shown import with_row_kind
+from table_format.spark.stream.snapshots import check_streamable
+from table_format.spark.tasks.code_shipping import is_connect
+from table_format.spark.types import spark_schema
+from table_format.table.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_QUERY_ID: Final = "sql.streaming.queryId"
+
+OutputMode = Literal["append", "update", "complete"]
+
+WriteBatch = Callable[["DataFrame", int, str], object]
+"""Writes a micro-batch: its rows, its number, and the commit user."""
+
+
+def streaming_frame(spark: SparkSession, table: Table, columns: Sequence[str] | None) -> DataFrame:
+    """The rows of a table as they come.
+
+    Raises:
+        ColumnNotFound: a column does not exist.
+        UnsupportedFeature: the changes of the table cannot be read as rows.
+    """
+    facts = table.facts
+    check_streamable(facts)
+    fields = facts.schema.fields if columns is None else facts.schema.select(columns)
+    shown: StructType = with_row_kind(facts, spark_schema(fields))
+    reader = spark.readStream.format("paimon").schema(shown).options(**table.dynamic_options)
+    return reader.load(_path(table))
+
+
+def start_query(
+    frame: DataFrame,
+    table: Table,
+    write: WriteBatch,
+    *,
+    checkpoint: str,
+    output_mode: OutputMode,
+    trigger: Mapping[str, bool | str] | None,
+    query_name: str | None,
+) -> StreamingQuery:
+    """Start a query that writes each micro-batch once.
+
+    On a classic session ``write`` is called in this process, on Connect the sink of ``format("paimon")`` writes.
+
+    Raises:
+        InvalidInputError: there is no such output mode.
+        UnsupportedFeature: ``update`` on Connect, which Spark refuses to a Python data source.
+    """
+    if output_mode not in get_args(OutputMode):
+        message = f"output mode '{output_mode}' is not known; modes are {', '.join(get_args(OutputMode))}"
+        raise InvalidInputError(message)
+    writer = frame.writeStream.outputMode(output_mode).option(CHECKPOINT, checkpoint)
+    if trigger is not None:
+        writer = writer.trigger(**trigger)  # type: ignore[arg-type]  # one of Spark's triggers
+    if query_name is not None:
+        writer = writer.queryName(query_name)
+    if is_connect(frame.sparkSession):
+        if output_mode == "update":
+            feature = "output mode 'update' on Spark Connect"
+            raise UnsupportedFeature(feature, f"{feature} is not supported; write with foreachBatch and Lake.write")
+        return writer.format("paimon").options(**table.dynamic_options).start(_path(table))
+
+    def write_batch(batch: DataFrame, number: int) -> None:
+        query_id = batch.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
+        if query_id is None:
+            message = f"Spark does not say by '{_QUERY_ID}' which query a micro-batch belongs to"
+            raise InvalidInputError(message)
+        write(batch, number, user_of(query_id))
+
+    return writer.foreachBatch(write_batch).start()
+
+
+def _path(table: Table) -> str:
+    """The place of a table, or of a branch of it, as ``load`` and ``start`` take it."""
+    return f"{table.store.paths.root}{branch_suffix(table.store.paths.branch)}"

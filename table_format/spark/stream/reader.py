@@ -1,0 +1,189 @@
+"""The source of a streaming query: ``spark.readStream.format("paimon")``.
+
+Spark keeps one reader in a process of its own as long as the query runs, which makes offsets and plans micro-batches.
+Tasks have another one, which reads splits and plans nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import datasource
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMinRows,
+    SupportsTriggerAvailableNow,
+)
+from pyspark.sql.types import StructType
+
+from table_format.errors import SchemaChanged
+from table_format.metastore.references.consumers import reset_consumer
+from table_format.model.split import DataSplit
+from table_format.spark.stream.admission import Limits, Size
+from table_format.spark.stream.offsets import Offset
+from table_format.spark.stream.shown import rows_of
+from table_format.spark.stream.snapshots import Planned, PlannedSnapshots, check_streamable, lost, verify
+from table_format.spark.tasks.split_groups import grouped_splits
+from table_format.spark.tasks.worker import settle
+from table_format.spark.types import in_types_of
+from table_format.table.facts import TableFacts
+from table_format.table.read.plan import Plan
+from table_format.table.rows.row_kinds import ROW_KIND
+
+
+@dataclass
+class _Changes(datasource.InputPartition):
+    """The input of one task: splits, each with its plan, read one by one."""
+
+    pieces: Sequence[tuple[Plan, DataSplit]]
+
+
+class PaimonStreamReader(datasource.DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads the changes of a table, micro-batch by micro-batch."""
+
+    def __init__(self, facts: TableFacts, shown: StructType, *, parallelism: int) -> None:
+        check_streamable(facts)
+        self._facts = facts
+        self._shown = shown
+        self._parallelism = parallelism
+        self._limits = Limits.of(facts.options.spark_stream)
+        self._last_batch_ms: int | None = None
+        self._until: int | None = None
+        """The last snapshot to read, for a query that ends with what is there."""
+
+    def __getstate__(self) -> dict[str, object]:
+        """What tasks need."""
+        return {key: value for key, value in self.__dict__.items() if key != "_snapshots"}
+
+    @cached_property
+    def _snapshots(self) -> PlannedSnapshots:
+        columns = tuple(name for name in self._shown.names if name != ROW_KIND.name)
+        return PlannedSnapshots(self._facts, columns)
+
+    # --- offsets ------------------------------------------------------------------------------------------------------
+
+    def initialOffset(self) -> dict[str, Any]:
+        """Where the query begins without a checkpoint."""
+        return self._snapshots.beginning().to_json()
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """Any limit but ``ReadAllAvailable``: those of the options are several, and Spark hands over one."""
+        return ReadMinRows(1)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """End with the snapshot that is the latest now."""
+        self._until = self._facts.snapshots.latest_id() or 0
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:
+        """The latest snapshot, for the progress of the query."""
+        latest = self._facts.snapshots.latest_id()
+        return None if latest is None else {"snapshot": latest}
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        """The end of the next micro-batch; ``start`` when there are no rows for one.
+
+        Raises:
+            SnapshotExpired, SnapshotNotFound, SchemaChanged, TableReplaced, TableNotFound: the query cannot go on.
+        """
+        begin = Offset.of(start)
+        self._snapshots.require_same_table(begin)
+        if begin.origin is None:
+            begin = self._snapshots.beginning()
+        is_limited = not isinstance(limit, ReadAllAvailable)
+        end, rows = self._end(begin, self._limits if is_limited else Limits())
+        now_ms = self._facts.store.runtime.clock.now_ms()
+        if end is None or (is_limited and self._until is None and self._waits(rows, now_ms)):
+            return start
+        self._last_batch_ms = now_ms
+        return end.to_json()
+
+    def _waits(self, rows: int, now_ms: int) -> bool:
+        return self._last_batch_ms is not None and self._limits.waits(rows, since_last_ms=now_ms - self._last_batch_ms)
+
+    def _end(self, begin: Offset, limits: Limits) -> tuple[Offset | None, int]:
+        """Where a micro-batch ends, and how many rows it has; nowhere when it has no splits."""
+        end: Offset | None = None
+        taken = Size()
+        try:
+            for planned in self._snapshots.after(begin):
+                if self._is_behind_end(begin, planned):
+                    break
+                for number in range(_first_split(begin, planned), len(planned.splits)):
+                    size = Size.of(planned.splits[number])
+                    if not limits.admits(taken, size):
+                        return end, taken.rows
+                    taken += size
+                    end = begin.after(planned.snapshot, planned.splits, number + 1)
+        except SchemaChanged:
+            if end is None:
+                raise
+            # What was written before is read first.
+        return end, taken.rows
+
+    def _is_behind_end(self, begin: Offset, planned: Planned) -> bool:
+        if self._until is None or planned.snapshot.id <= self._until:
+            return False
+        # The state a query begins with may have been committed after the query was started.
+        return begin.has_begun or not begin.is_in_state or planned.snapshot.id != begin.snapshot
+
+    # --- micro-batches ------------------------------------------------------------------------------------------------
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[datasource.InputPartition]:
+        """The splits between two offsets, in groups of which each is for a task; rows keep their order.
+
+        Raises:
+            SnapshotExpired, SnapshotNotFound, TableReplaced, TableNotFound: they are not there any more.
+        """
+        first, last = Offset.of(start), Offset.of(end)
+        if first == last:
+            return []
+        self._snapshots.require_same_table(last)
+        if not first.has_begun:
+            # A micro-batch that is repeated: by now a new query would begin elsewhere.
+            first = Offset.beginning(last.table, last.origin)
+        pieces: list[tuple[Plan, DataSplit]] = []
+        for planned in self._snapshots.after(first):
+            is_last = planned.snapshot.id >= last.snapshot
+            if is_last:
+                verify(self._facts, last, planned)
+            splits = planned.splits[_first_split(first, planned) : last.read if is_last else None]
+            shared = replace(planned.plan.without_splits, facts=None)
+            pieces += [(shared, split) for split in splits]
+            if is_last:
+                return self._in_tasks(pieces)
+        raise lost(self._facts, last)
+
+    def _in_tasks(self, pieces: Sequence[tuple[Plan, DataSplit]]) -> list[_Changes]:
+        scan = self._facts.options.scan
+        groups = grouped_splits([split for _, split in pieces], scan, parallelism=self._parallelism)
+        rest = iter(pieces)
+        return [_Changes([next(rest) for _ in group]) for group in groups]
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Record the progress of the consumer: a micro-batch has been dealt with."""
+        offset = Offset.of(end)
+        self._snapshots.forget(offset)
+        consumer = self._facts.options.stream.consumer_id
+        # A consumer goes on with changes: none is made before the state has been read.
+        if consumer is not None and offset.has_begun and (offset.is_complete or not offset.is_in_state):
+            reset_consumer(self._facts.store, consumer, offset.next_snapshot)
+
+    # --- tasks --------------------------------------------------------------------------------------------------------
+
+    def read(self, partition: datasource.InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of the splits of a task, with exactly the columns of the query."""
+        if not isinstance(partition, _Changes):
+            return  # Spark asks so when there is nothing to read
+        for plan, split in partition.pieces:
+            for batch in rows_of(self._facts, plan, split):
+                yield in_types_of(batch, self._shown)
+        settle()
+
+
+def _first_split(offset: Offset, planned: Planned) -> int:
+    return offset.read if planned.snapshot.id == offset.snapshot and not offset.is_complete else 0

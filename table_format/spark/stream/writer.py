@@ -1,0 +1,71 @@
+"""The sink of a streaming query: ``df.writeStream.format("paimon")``. Each micro-batch is one commit, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql import datasource
+
+from table_format.model.commit import CommitMessage
+from table_format.options.bucket_mode import Fixed
+from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
+from table_format.options.compaction import WRITE_ONLY
+from table_format.spark.tasks.table_work import numbers_of_this_task, write_rows
+from table_format.spark.tasks.written import commit_results, results_of, written_by
+from table_format.table.table import Table
+from table_format.table.write.batch_commit import BatchCommit
+from table_format.table.write.table_write import TableWrite
+
+
+class PaimonStreamWriter(datasource.DataSourceStreamArrowWriter):
+    """Each task writes files of its own for every bucket it meets; none of them compacts.
+
+    ``replacing`` lets each micro-batch take the place of all rows.
+    """
+
+    def __init__(self, table: Table, commit_user: str, *, replacing: bool) -> None:
+        self._table = table.copy({DYNAMIC_PARTITION_OVERWRITE.key: "false"}) if replacing else table
+        # Several tasks write to one bucket here, and none of them may compact it.
+        self._facts = table.copy({WRITE_ONLY.key: "true"}).facts
+        self._user = commit_user
+        self._replacing = replacing
+
+    # As in DataSourceStreamArrowWriter; its own base hands over rows.
+    def write(  # type: ignore[override]  # takes batches
+        self, iterator: Iterator[pa.RecordBatch]
+    ) -> datasource.WriterCommitMessage:
+        """Write the rows of a task to files; nothing is visible before ``commit``."""
+        return written_by(self._write, iterator)
+
+    def _write(self, batches: Iterator[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
+        # Rows of one key that several tasks write follow each other as the tasks do.
+        is_ordered = isinstance(self._facts.bucket_mode, Fixed) and self._facts.schema.is_primary_key_table
+        numbers = numbers_of_this_task() if is_ordered else None
+        write = TableWrite(self._facts, replacing=self._replacing, commit_user=self._user, sequence_numbers=numbers)
+        return write_rows(write, batches)
+
+    def commit(self, messages: Sequence[datasource.WriterCommitMessage | None], batchId: int) -> None:
+        """Make the files of all tasks visible in one commit, unless the batch is committed already.
+
+        Raises:
+            TableFormatError: what stopped one of the tasks, or the commit.
+        """
+        results = results_of(messages)
+        if results.failure is not None:
+            raise results.failure
+        commit = self._table.new_commit(self._user)
+        if commit.is_committed(batchId):
+            commit.abort(results.messages)
+            return
+        commit_results(self._table, commit, results, identifier=batchId, overwrite=self._replacing)
+
+    def abort(
+        self,
+        messages: Sequence[datasource.WriterCommitMessage | None],
+        batchId: int,  # noqa: ARG002 - what the table names stays, whatever batch it was
+    ) -> None:
+        """Delete the files of all tasks that answered, unless they are committed."""
+        commit = BatchCommit(self._table.facts, self._user)
+        # Files that the table names stay: Spark asks for this also when something failed behind the commit.
+        commit.abort(results_of(messages).messages)

@@ -1,0 +1,122 @@
+"""``lake.write_to(frame, name)``: what ``df.writeTo`` does, for tables of the lake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+from table_format.catalog.protocol import Catalog
+from table_format.errors import InvalidInputError
+from table_format.model.schema import Schema
+from table_format.model.types import DataField
+from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
+from table_format.spark.types import fields_of_spark
+from table_format.spark.write.new_tables import create_filled, replace_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Destination(Protocol):
+    """The interface of a lake that a writer needs."""
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog."""
+        ...
+
+    @property
+    def write(self) -> Callable[..., object]:
+        """``Lake.write``."""
+        ...
+
+
+@dataclass(frozen=True)
+class TableWriter:
+    """A frame on its way to a table, which need not exist. Each method but the last call gives a further writer.
+
+    >>> lake.write_to(frame, "shop.orders").partitioned_by("dt").create()  # doctest: +SKIP
+    """
+
+    lake: Destination
+    frame: DataFrame
+    name: str
+    when_changed: Callable[[str], None]
+    """Is called with the name of a table that was made or replaced."""
+    partition_keys: tuple[str, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def partitioned_by(self, *columns: str) -> TableWriter:
+        """The partition columns of a new table."""
+        return replace(self, partition_keys=columns)
+
+    def table_property(self, key: str, value: str) -> TableWriter:
+        """An option of a new table, such as ``primary-key``."""
+        return replace(self, properties={**self.properties, key: value})
+
+    def option(self, key: str, value: str) -> TableWriter:
+        """A dynamic option of this write, such as ``write.merge-schema``."""
+        return replace(self, options={**self.options, key: value})
+
+    def create(self, *, ignore_if_exists: bool = False) -> None:
+        """Make the table with the rows; if that fails, there is no table.
+
+        Raises:
+            AlreadyExistsError: there is one, and ``ignore_if_exists`` is false. With it nothing is written then.
+        """
+        if ignore_if_exists and self.lake.catalog.table_exists(self.name):
+            return
+        create_filled(self.lake.catalog, self.name, self._schema(), self._fill)
+        self.when_changed(self.name)
+
+    def replace(self) -> None:
+        """Put a new table with the rows in the place of the old one, whose snapshots are gone; all or nothing.
+
+        Raises:
+            TableNotFound: there is none.
+        """
+        replace_table(self.lake.catalog, self.name, self._schema(), self._fill)
+        self.when_changed(self.name)
+
+    def create_or_replace(self) -> None:
+        """``replace`` if there is a table, else ``create``."""
+        if self.lake.catalog.table_exists(self.name):
+            self.replace()
+        else:
+            self.create()
+
+    def append(self) -> None:
+        """Add the rows, or upsert them where the table has a primary key; errors as for ``Lake.write``."""
+        self._check_existing()
+        self._fill(self.name)
+
+    def overwrite_partitions(self) -> None:
+        """Replace the partitions that occur in the rows; of a table without partitions all rows."""
+        self._overwrite(dynamic=True)
+
+    def overwrite(self) -> None:
+        """Replace all rows of the table."""
+        self._overwrite(dynamic=False)
+
+    def _overwrite(self, *, dynamic: bool) -> None:
+        self._check_existing()
+        options = {**self.options, DYNAMIC_PARTITION_OVERWRITE.key: str(dynamic).lower()}
+        self.lake.write(self.frame, self.name, "overwrite", options=options)
+
+    def _check_existing(self) -> None:
+        if self.partition_keys or self.properties:
+            message = "partitioned_by and table_property are for create, replace and create_or_replace"
+            raise InvalidInputError(message)
+
+    def _fill(self, name: str) -> None:
+        self.lake.write(self.frame, name, "append", options=dict(self.options))
+
+    def _schema(self) -> Schema:
+        # As in Spark all columns of a new table may hold nulls, but for its key.
+        fields = tuple(
+            DataField(f.id, f.name, f.type.with_nullable(True), f.description)
+            for f in fields_of_spark(self.frame.schema)
+        )
+        return Schema(fields, self.partition_keys, (), dict(self.properties))

@@ -1,0 +1,62 @@
+"""The result of a writing task of the data source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import datasource
+
+from table_format.model.commit import CommitMessage
+from table_format.spark.tasks.task_results import TaskResults, gather, outcome_of
+from table_format.table.table import Table
+from table_format.table.write.batch_commit import BatchCommit
+from table_format.table.write.commit_retries import write_and_commit
+
+
+@dataclass
+class Written(datasource.WriterCommitMessage):
+    """The messages of a task, or the error that stopped it.
+
+    That becomes an error of the commit: then no task is running any more, and all that was written is known and
+    deleted.
+    """
+
+    messages: bytes | None
+    failure: str | None
+
+
+def written_by(
+    work: Callable[[Iterator[pa.RecordBatch]], Sequence[CommitMessage]], rows: Iterator[pa.RecordBatch]
+) -> Written:
+    """Return the result of the work on the rows of a task."""
+    written = Written(*outcome_of(lambda: work(rows)))
+    # After a failure the rest is still to be taken, or the worker cannot serve another task.
+    for _ in rows:
+        pass
+    return written
+
+
+def results_of(messages: Sequence[datasource.WriterCommitMessage | None]) -> TaskResults:
+    """Return the results of all tasks; there is none from a task that died."""
+    return gather(message for message in messages if message)
+
+
+def commit_results(
+    table: Table, commit: BatchCommit, results: TaskResults, *, identifier: int, overwrite: bool
+) -> None:
+    """Make the files of all tasks visible in one commit, or delete them if it fails.
+
+    Raises:
+        TableFormatError: the commit failed.
+    """
+    publish = commit.overwrite if overwrite else commit.commit
+    write_and_commit(
+        table.store,
+        commit,
+        write=lambda: results.messages,
+        publish=lambda written: publish(written, identifier=identifier),
+        # Spark gives a data source the rows once: it does not run the tasks again for a commit that lost a race.
+        is_repeatable=False,
+    )

@@ -1,0 +1,210 @@
+"""Rows on their way to the tasks of their buckets, through files in the table's storage.
+
+Each task that has rows appends them to one file, as Arrow streams of the rows of one writing task each, and sends only
+where each stream lies: the file, its offset, its length. A writing task reads the ranges it was sent, those of
+earlier tasks first, so that rows keep the order of the frame.
+
+A file has the name of an attempt of a task and nobody lists the directory: what a failed, repeated or speculative
+attempt leaves is never read. The driver deletes the directory of its job at the end; the removal of orphan files knows
+where it would be left by a driver that died (``TablePaths.exchange_directory``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark import TaskContext
+
+from table_format.errors import InvalidData, TableFormatError
+from table_format.io.file_io import FileIO, ScratchFiles
+from table_format.io.sound_files import opened_file
+from table_format.kernels.hashing import row_hashes
+from table_format.limits import MIB
+from table_format.model.arrow_calls import concat_batches, schema
+from table_format.model.types import DataField
+from table_format.spark.tasks.task_results import RESULT_DDL, decode_error, encode_error
+from table_format.spark.tasks.worker import Batches, map_in_workers
+from table_format.spark.write.buckets import bucket_function
+from table_format.table.facts import TableFacts
+from table_format.table.rows.casts import cast_column
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_BYTES_AT_ONCE: Final = 32 * MIB
+"""Rows that a task holds before it appends them to its file; it needs about three times as much memory."""
+
+_WRITER: Final = "writer"
+_SEGMENT: Final = schema(
+    [
+        (_WRITER, pa.int32()),
+        ("task", pa.int32()),
+        ("path", pa.string()),
+        ("offset", pa.int64()),
+        ("length", pa.int64()),
+        ("failure", pa.string()),
+    ]
+)
+_SEGMENT_DDL: Final = f"{_WRITER} int, task int, path string, offset long, length long, failure string"
+
+
+@dataclass(frozen=True, slots=True)
+class StorageExchange:
+    """An exchange between tasks. ``names`` are those of the columns; ``tasks`` is the number of writing tasks."""
+
+    facts: TableFacts
+    names: tuple[str, ...]
+    buckets: int
+    tasks: int
+    directory: str
+
+    def writers_of(self, rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
+        """The writing task of each row: one for all rows of a bucket of a partition."""
+        facts = self.facts
+        fields = facts.schema.select(facts.schema.bucket_keys)
+        function = bucket_function(fields, self.buckets, facts.options.bucket.function)
+        targets = np.asarray(function(*self._columns(rows, fields)).to_numpy(), np.int64)
+        if facts.schema.partition_keys:
+            targets = targets + self._partition_hashes(rows)
+        found: npt.NDArray[np.int64] = targets % self.tasks
+        return found
+
+    def _partition_hashes(self, rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
+        fields = self.facts.schema.select(self.facts.schema.partition_keys)
+        try:
+            columns = [cast_column(c, f.type, f.name) for c, f in zip(self._columns(rows, fields), fields, strict=True)]
+            return row_hashes([field.type for field in fields], columns).astype(np.int64)
+        except InvalidData:
+            # The task that is to write them says what is wrong.
+            return np.zeros(rows.num_rows, np.int64)
+
+    def _columns(self, rows: pa.RecordBatch, fields: Sequence[DataField]) -> list[pa.Array]:
+        return [rows.column(self.names.index(field.name)) for field in fields]
+
+
+@contextmanager
+def exchange_directory(facts: TableFacts) -> Iterator[str]:
+    """The directory for the files of one job, which is gone in the end."""
+    io, paths = facts.store.io, facts.store.paths
+    directory = paths.exchange(facts.store.runtime.ids.uuid())
+    io.make_directory(directory)
+    try:
+        yield directory
+    finally:
+        io.delete_tree(directory)
+        io.delete_empty_directory(paths.exchange_directory)
+
+
+def written_through_storage(frame: DataFrame, job: StorageExchange, write: Callable[[Batches], Batches]) -> list[Any]:
+    """Return the results of the writing tasks, after ``write`` has received all rows of its buckets."""
+    segments = map_in_workers(frame, sender(job), _SEGMENT_DDL)
+    return map_in_workers(segments.repartitionById(job.tasks, _WRITER), receiver(job, write), RESULT_DDL).collect()
+
+
+# --- inside the tasks -------------------------------------------------------------------------------------------------
+
+
+def sender(job: StorageExchange) -> Callable[[Batches], Batches]:
+    """Append the rows that come in to a file of this attempt, and answer with where those of each writer lie."""
+
+    def send(batches: Batches) -> Batches:
+        context = TaskContext.get()
+        number = 0 if context is None else context.partitionId()
+        try:
+            yield from _sent(job, number, batches)
+        except TableFormatError as error:
+            yield _segments([(0, number, "", 0, 0, encode_error(error))])
+
+    return send
+
+
+def _sent(job: StorageExchange, number: int, batches: Batches) -> Batches:
+    gathered = _gathered(batches)
+    first = next(gathered, None)
+    if first is None:
+        return
+    store = job.facts.store
+    path = f"{job.directory}/{store.runtime.ids.uuid()}"
+    places: list[tuple[int, int, str, int, int, str | None]] = []
+    with _new_file(store.io, path) as file:
+        rows: pa.RecordBatch | None = first
+        while rows is not None:
+            for writer, part in _by_writer(job, rows):
+                offset = file.tell()
+                with pa.ipc.new_stream(file, part.schema) as stream:
+                    stream.write_batch(part)
+                places.append((writer, number, path, offset, file.tell() - offset, None))
+            rows = next(gathered, None)
+    # The places are sent once the file is complete, because their readers may start at once.
+    yield _segments(places)
+
+
+def _new_file(io: FileIO, path: str) -> pa.NativeFile:
+    return io.open_scratch(path) if isinstance(io, ScratchFiles) else io.open_output(path)
+
+
+def _by_writer(job: StorageExchange, rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+    writers = job.writers_of(rows)
+    ordered = rows.take(np.argsort(writers, kind="stable"))
+    ends = np.concatenate(([0], np.cumsum(np.bincount(writers, minlength=job.tasks)))).tolist()
+    for writer in range(job.tasks):
+        start, end = ends[writer], ends[writer + 1]
+        if end > start:
+            yield writer, ordered.slice(start, end - start)
+
+
+def _gathered(batches: Batches) -> Batches:
+    waiting: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        waiting.append(batch)
+        size += batch.nbytes
+        if size >= _BYTES_AT_ONCE:
+            yield concat_batches(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield concat_batches(waiting)
+
+
+def receiver(job: StorageExchange, write: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
+    """Give the rows whose places come in to ``write``."""
+
+    def receive(batches: Batches) -> Batches:
+        yield from write(_received(job, batches))
+
+    return receive
+
+
+def _received(job: StorageExchange, batches: Batches) -> Batches:
+    found = sorted(
+        (row for batch in batches for row in batch.to_pylist()), key=lambda row: (row["task"], row["offset"])
+    )
+    for row in found:
+        if row["failure"] is not None:
+            raise decode_error(row["failure"])
+    at = 0
+    while at < len(found):
+        path = found[at]["path"]
+        with opened_file(job.facts.store.io, path) as file:
+            while at < len(found) and found[at]["path"] == path:
+                yield from _rows_at(file, found[at]["offset"], found[at]["length"])
+                at += 1
+
+
+def _rows_at(file: pa.NativeFile, offset: int, length: int) -> Batches:
+    file.seek(offset)
+    with pa.ipc.open_stream(file.read_buffer(length)) as stream:
+        yield from stream
+
+
+def _segments(rows: Sequence[tuple[int, int, str, int, int, str | None]]) -> pa.RecordBatch:
+    columns = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), _SEGMENT, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=_SEGMENT)

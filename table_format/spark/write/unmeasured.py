@@ -1,0 +1,218 @@
+"""Rows that Spark hands to Python tasks without measuring each of them.
+
+Spark bounds an Arrow batch by rows and by bytes. For the bytes it sums up the buffers of all columns before it adds a
+row, which costs more than to copy the row; only the largest INT as the bound turns that off. Then rows alone bound a
+batch. So the frame gets a test of its own, which reads nothing but the lengths of strings: a row that is wider than
+so many of them may be stops the job, and the job is done again with Spark's own bound.
+
+On a classic session the bound is a local property of this thread: tasks read it like a setting, other threads do not
+see it, and a setting of the user takes its place. On Connect the job runs in a clone of the session.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    AnsiIntervalType,
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    NullType,
+    NumericType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from table_format.spark.names import column
+from table_format.spark.tasks.code_shipping import is_connect
+from table_format.spark.write.sizes import has_python
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+MAX_BYTES: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
+MAX_ROWS: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+UNMEASURED: Final = str((1 << 31) - 1)
+"""The one value with which Spark does not measure."""
+
+BATCH_BYTES: Final = 256 << 20
+"""What a batch may hold when every row is as wide as a row may be."""
+
+ROWS_WITH_STRINGS: Final = 2_000
+"""Rows of a batch with strings, unless the user has set another number: a row may then be 131 kB wide."""
+
+_LEAST_WIDTH: Final = 8 << 10
+"""Rows that may not be as wide as this keep Spark's bound: too many jobs would be done twice."""
+
+_WIDEST_VALUE: Final = 16
+"""Bytes of a value of fixed width, at most: those of a decimal."""
+
+_WIDE_ROW: Final = "a row is too wide for a batch that is bounded by rows"
+
+
+@dataclass(frozen=True, slots=True)
+class RowBound:
+    """The limit of a batch without measuring it; ``rows`` is ``None`` if Spark's setting applies."""
+
+    rows: int | None
+    strings: tuple[str, ...]
+    width: int
+    """Bytes that the strings of one row may take together."""
+
+
+def in_unmeasured_batches(frame: DataFrame, work: Callable[[DataFrame], T]) -> T:
+    """Do the work of a job on the rows of a frame, in batches that Spark does not measure where that is safe.
+
+    The work may be done twice: it must leave nothing behind when it fails, or what nobody refers to.
+    """
+    bound = _bound(frame)
+    if bound is None:
+        return work(frame)
+    try:
+        with _unmeasured(with_test_of_width(frame, bound), bound) as prepared:
+            return work(prepared)
+    except PySparkException as error:
+        if _WIDE_ROW not in str(error):
+            raise
+    return work(frame)
+
+
+def shown_bound(frame: DataFrame) -> str:
+    """How the batches of a frame would be bounded, for people to read."""
+    bound = _bound(frame)
+    if bound is None:
+        return f"batches: bounded by {MAX_BYTES}, each row is measured"
+    rows = frame.sparkSession.conf.get(MAX_ROWS) if bound.rows is None else bound.rows
+    width = f", strings of a row by {bound.width} bytes" if bound.strings else ""
+    return f"batches: bounded by {rows} rows{width}, rows are not measured"
+
+
+def _bound(frame: DataFrame) -> RowBound | None:
+    spark = frame.sparkSession
+    can_be_apart = not is_connect(spark) or hasattr(spark, "cloneSession")
+    return bound_of(frame.schema, spark.conf.getAll) if can_be_apart and not _has_python(frame) else None
+
+
+def bound_of(schema: StructType, settings: Mapping[str, str]) -> RowBound | None:
+    """The bound for rows of that schema; ``None`` where Spark's has to stay.
+
+    It stays where the user has set one, and where a row may be wide for more than strings: binary and nested values,
+    and types that are not known here.
+    """
+    if MAX_BYTES in settings:
+        return None
+    types = {field.name: field.dataType for field in schema.fields}
+    strings = tuple(name for name, kind in types.items() if isinstance(kind, StringType))
+    if not all(name in strings or _is_narrow(kind) for name, kind in types.items()):
+        return None
+    default = ROWS_WITH_STRINGS if strings else 10_000
+    rows = int(settings.get(MAX_ROWS, default))
+    width = BATCH_BYTES // rows - _WIDEST_VALUE * len(types) if rows > 0 else 0
+    if width < (_LEAST_WIDTH if strings else 0) or rows <= 0:
+        return None
+    return RowBound(rows if strings and MAX_ROWS not in settings else None, strings, width)
+
+
+def with_test_of_width(frame: DataFrame, bound: RowBound) -> DataFrame:
+    """The frame, whose rows stop the job when their strings are too wide."""
+    if not bound.strings:
+        return frame
+    # By position: names may differ in case only, which Spark would not tell apart.
+    plain = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
+    names = dict(zip(frame.columns, plain.columns, strict=True))
+    width = F.lit(0).cast("bigint")
+    for name in bound.strings:
+        width = width + F.coalesce(F.octet_length(column(names[name])), F.lit(0))
+    first = names[bound.strings[0]]
+    # As a column and not as a condition, which Spark would move to rows that joins and filters drop.
+    tested = F.when(width > bound.width, F.raise_error(F.lit(_WIDE_ROW))).otherwise(column(first))
+    return plain.withColumn(first, tested.cast(plain.schema[first].dataType)).toDF(*frame.columns)
+
+
+def _is_narrow(kind: DataType) -> bool:
+    fixed = (BooleanType, NumericType, DecimalType, DateType, TimestampType, TimestampNTZType, AnsiIntervalType)
+    return isinstance(kind, (*fixed, NullType))
+
+
+@contextmanager
+def _unmeasured(frame: DataFrame, bound: RowBound) -> Iterator[DataFrame]:
+    wanted = {MAX_BYTES: UNMEASURED, **({} if bound.rows is None else {MAX_ROWS: str(bound.rows)})}
+    spark = frame.sparkSession
+    if is_connect(spark):
+        with _clone(spark, wanted) as clone:
+            yield frame if clone is None else _moved(frame, clone)
+        return
+    context = spark.sparkContext
+    before = {key: context.getLocalProperty(key) for key in wanted}
+    for key, value in wanted.items():
+        context.setLocalProperty(key, value)
+    try:
+        yield frame
+    finally:
+        for key, earlier in before.items():
+            context.setLocalProperty(key, earlier)  # type: ignore[arg-type]  # None takes a property away
+
+
+# --- user functions ---------------------------------------------------------------------------------------------------
+
+
+def _has_python(frame: DataFrame) -> bool:
+    """Whether functions of the user take part in the job: rows that they get may be wider than those of the frame.
+
+    What the library does itself to read a table does not count: the frame of a table has no such plan yet.
+    """
+    if is_connect(frame.sparkSession):
+        return _has_python_on_connect(frame)
+    return has_python(frame.sparkSession, getattr(frame, "_plain", frame)._jdf)
+
+
+def _has_python_on_connect(frame: DataFrame) -> bool:
+    plan: Any = cast("Any", frame)._plan
+    # Every Python function of a plan names the version of its interpreter; some other text may, which costs speed only.
+    version = f"{sys.version_info.major}.{sys.version_info.minor}".encode()
+    return version in plan.to_proto(frame.sparkSession.client).SerializeToString()
+
+
+# --- sessions of Connect ----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _clone(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[SparkSession | None]:
+    """A session with the state of another and settings of its own, for the time of a job; ``None`` if there is none."""
+    try:
+        clone: Any = cast("Any", spark).cloneSession()
+    except Exception:  # noqa: BLE001 - those of gRPC, which are not Spark's
+        # An older server, or one that has no room: batches are measured then.
+        _log.debug("the session could not be cloned", exc_info=True)
+        yield None
+        return
+    try:
+        for key, value in settings.items():
+            clone.conf.set(key, value)
+        yield clone
+    finally:
+        # Not by ``stop``, which ends the server of a local session.
+        clone.client.release_session()
+        clone.client.close()
+
+
+def _moved(frame: DataFrame, session: SparkSession) -> DataFrame:
+    """The same plan as a frame of another session."""
+    plan: Any = cast("Any", frame)._plan
+    return cast("DataFrame", cast("Any", type(frame))(plan, session))

@@ -1,0 +1,190 @@
+"""UPDATE, DELETE and MERGE: the table, and the user's expressions as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from table_format.sql.grammar import Grammar, openings
+from table_format.sql.reader import Reader, SqlName
+
+Assignments: TypeAlias = tuple[tuple[tuple[str, ...], str], ...]
+"""Columns, by the names that lead to them, and the texts of their new values."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateStatement:
+    """``UPDATE table SET column = expression, ... [WHERE condition]``."""
+
+    name: SqlName
+    assignments: Assignments
+    condition: str | None = None
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteStatement:
+    """``DELETE FROM table [WHERE condition]``."""
+
+    name: SqlName
+    condition: str | None = None
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WhenMatched:
+    """``WHEN MATCHED [AND ...] THEN``; ``deletes``, or the assignments, or with neither ``UPDATE SET *``."""
+
+    condition: str | None = None
+    assignments: Assignments | None = None
+    deletes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WhenNotMatched:
+    """``WHEN NOT MATCHED [BY TARGET] [AND ...] THEN INSERT``; without values ``INSERT *``."""
+
+    condition: str | None = None
+    values: Assignments | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WhenNotMatchedBySource:
+    """``WHEN NOT MATCHED BY SOURCE [AND ...] THEN``: a change of rows without a row of the source."""
+
+    condition: str | None = None
+    assignments: Assignments | None = None
+    deletes: bool = False
+
+
+WhenClause: TypeAlias = WhenMatched | WhenNotMatched | WhenNotMatchedBySource
+
+
+@dataclass(frozen=True, slots=True)
+class MergeStatement:
+    """``MERGE INTO table USING source ON condition WHEN ...``; ``source`` is a name, or a query as text.
+
+    ``evolves`` is ``MERGE WITH SCHEMA EVOLUTION INTO``.
+    """
+
+    name: SqlName
+    source: SqlName | str
+    condition: str
+    clauses: tuple[WhenClause, ...]
+    alias: str | None = None
+    source_alias: str | None = None
+    evolves: bool = False
+
+
+ChangeStatement: TypeAlias = UpdateStatement | DeleteStatement | MergeStatement
+
+
+def read_change_statement(reader: Reader) -> ChangeStatement:
+    """A statement that changes rows.
+
+    Raises:
+        InvalidSql, UnsupportedFeature: it cannot be read, or has a clause that is not supported.
+    """
+    if reader.take("UPDATE"):
+        name, alias = reader.qualified_name(), _alias(reader, "SET")
+        reader.expect("SET")
+        assignments = _assignments(reader, "WHERE")
+        found: ChangeStatement = UpdateStatement(name, assignments, _condition(reader), alias)
+    elif reader.take("DELETE"):
+        reader.expect("FROM")
+        name, alias = reader.qualified_name(), _alias(reader, "WHERE")
+        if reader.sees("USING"):
+            reader.refuse("DELETE ... USING", "use WHERE ... IN (SELECT ...), or MERGE")
+        found = DeleteStatement(name, _condition(reader), alias)
+    else:
+        found = _merge(reader)
+    reader.end()
+    return found
+
+
+def _alias(reader: Reader, *stops: str) -> str | None:
+    if reader.take("AS"):
+        return reader.name("an alias")
+    if reader.word is not None and reader.word.is_name and not reader.sees_any(*stops, "USING", "ON", "WHEN"):
+        return reader.name("an alias")
+    return None
+
+
+def _condition(reader: Reader) -> str | None:
+    return reader.expression() if reader.take("WHERE") else None
+
+
+def _assignments(reader: Reader, *stops: str) -> Assignments:
+    found = []
+    while True:
+        path = reader.qualified_name("a column").parts
+        reader.expect("=")
+        found.append((path, reader.expression(",", *stops)))
+        if not reader.take(","):
+            return tuple(found)
+
+
+def _merge(reader: Reader) -> MergeStatement:
+    reader.expect("MERGE")
+    evolves = reader.take("WITH", "SCHEMA", "EVOLUTION")
+    reader.expect("INTO")
+    name, alias = reader.qualified_name(), _alias(reader)
+    reader.expect("USING")
+    source: SqlName | str
+    if reader.sees("("):
+        start = reader.offset
+        reader.skip_parentheses()
+        source = reader.text[start + 1 : reader.last_end - 1].strip()
+    else:
+        source = reader.qualified_name("the source")
+    source_alias = _alias(reader)
+    reader.expect("ON")
+    condition = reader.expression("WHEN")
+    clauses: list[WhenClause] = []
+    while reader.sees("WHEN"):
+        start = reader.offset
+        reader.take("WHEN")
+        clause = _when(reader)
+        if any(type(before) is type(clause) and before.condition is None for before in clauses):
+            reader.fail("no clause of its kind may follow one without a condition: it would never apply", start)
+        clauses.append(clause)
+    if not clauses:
+        reader.expected("WHEN")
+    return MergeStatement(name, source, condition, tuple(clauses), alias, source_alias, evolves)
+
+
+def _when(reader: Reader) -> WhenClause:
+    matched = not reader.take("NOT")
+    reader.expect("MATCHED")
+    by_source = False
+    if not matched and reader.take("BY"):
+        by_source = reader.take("SOURCE")
+        if not by_source:
+            reader.expect("TARGET")
+    condition = reader.expression("THEN") if reader.take("AND") else None
+    reader.expect("THEN")
+    if not matched and not by_source:
+        reader.expect("INSERT")
+        return WhenNotMatched(condition, _inserted(reader))
+    deletes = reader.take("DELETE")
+    assignments = None
+    if not deletes:
+        reader.expect("UPDATE", "SET")
+        if not (matched and reader.take("*")):
+            assignments = _assignments(reader, "WHEN")
+    return (WhenMatched if matched else WhenNotMatchedBySource)(condition, assignments, deletes)
+
+
+def _inserted(reader: Reader) -> Assignments | None:
+    if reader.take("*"):
+        return None
+    start = reader.offset
+    columns = reader.in_parentheses(lambda: reader.qualified_name("a column").parts)
+    reader.expect("VALUES")
+    values = reader.in_parentheses(lambda: reader.expression(","))
+    if len(columns) != len(values):
+        reader.fail(f"{len(columns)} columns and {len(values)} values", start)
+    return tuple(zip(columns, values, strict=True))
+
+
+GRAMMAR: Final = Grammar(openings("UPDATE", "DELETE", "MERGE"), read_change_statement)

@@ -1,0 +1,182 @@
+"""Types of columns as SQL has them, in Spark's and in Flink's spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from table_format.model.types import (
+    MAX_LENGTH,
+    ArrayType,
+    BigIntType,
+    BinaryType,
+    BooleanType,
+    CharType,
+    DataField,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowType,
+    SmallIntType,
+    TimestampType,
+    TimeType,
+    TinyIntType,
+    VarBinaryType,
+    VarCharType,
+)
+from table_format.sql.reader import Reader
+
+_PLAIN: Final[Mapping[str, DataType]] = {
+    "BOOLEAN": BooleanType(),
+    "TINYINT": TinyIntType(),
+    "BYTE": TinyIntType(),
+    "SMALLINT": SmallIntType(),
+    "SHORT": SmallIntType(),
+    "INT": IntType(),
+    "INTEGER": IntType(),
+    "BIGINT": BigIntType(),
+    "LONG": BigIntType(),
+    "FLOAT": FloatType(),
+    "REAL": FloatType(),
+    "DATE": DateType(),
+    "STRING": VarCharType(MAX_LENGTH),
+    "BYTES": VarBinaryType(MAX_LENGTH),
+    "TIMESTAMP_NTZ": TimestampType(6),
+}
+_DEFAULT_PRECISION: Final = 6
+
+
+def is_flink(reader: Reader) -> bool:
+    """Whether a statement is in Flink's spelling, in which TIMESTAMP has no time zone and BINARY is one byte.
+
+    ``PRIMARY KEY ... NOT ENFORCED`` and ``WITH (...)`` say so.
+    """
+    pairs = zip(reader.words, reader.words[1:], strict=False)
+    return any((a.says("NOT") and b.says("ENFORCED")) or (a.says("WITH") and b.says("(")) for a, b in pairs)
+
+
+def read_type(reader: Reader, *, flink: bool = False) -> DataType:
+    """The type that comes next; it admits nulls unless ``NOT NULL`` follows it.
+
+    Raises:
+        InvalidSql: there is none.
+        UnsupportedFeature: the format has no such type.
+    """
+    found = _type(reader, flink=flink)
+    if reader.take("NOT", "NULL"):
+        return found.with_nullable(False)
+    reader.take("NULL")
+    return found
+
+
+def _type(reader: Reader, *, flink: bool) -> DataType:
+    start = reader.offset
+    name = reader.name("a type").upper()
+    match name:
+        case "DOUBLE":
+            reader.take("PRECISION")
+            return DoubleType()
+        case "DECIMAL" | "DEC" | "NUMERIC":
+            return DecimalType(*_lengths(reader, 2))
+        case "CHAR" | "CHARACTER":
+            return CharType(*_lengths(reader, 1))
+        case "VARCHAR":
+            return VarCharType(*_lengths(reader, 1))
+        case "VARBINARY":
+            return VarBinaryType(*_lengths(reader, 1))
+        case "BINARY":
+            lengths = _lengths(reader, 1)
+            return BinaryType(*lengths) if flink or lengths else VarBinaryType(MAX_LENGTH)
+        case "TIME":
+            return _without_zone(reader, TimeType(*_lengths(reader, 1)))
+        case "TIMESTAMP":
+            return _timestamp(reader, flink=flink)
+        case "TIMESTAMP_LTZ":
+            return LocalZonedTimestampType(*(_lengths(reader, 1) or (_DEFAULT_PRECISION,)))
+        case "ARRAY" | "MULTISET" | "MAP" | "STRUCT" | "ROW":
+            return _nested(reader, name, flink=flink)
+    if name not in _PLAIN:
+        reader.refuse(f"type {name}", "see docs/sql.md for the types of columns", start)
+    return _PLAIN[name]
+
+
+def _lengths(reader: Reader, count: int) -> tuple[int, ...]:
+    start = reader.offset
+    found = tuple(reader.in_parentheses(reader.whole_number)) if reader.sees("(") else ()
+    if len(found) > count:
+        reader.fail(f"expected at most {count} numbers", start)
+    return found
+
+
+def _timestamp(reader: Reader, *, flink: bool) -> DataType:
+    lengths = _lengths(reader, 1)
+    precision = lengths or (_DEFAULT_PRECISION,)
+    if reader.take("WITH", "LOCAL", "TIME", "ZONE"):
+        return LocalZonedTimestampType(*precision)
+    if reader.take("WITHOUT", "TIME", "ZONE") or flink or lengths:
+        return TimestampType(*precision)
+    if reader.sees("WITH", "TIME", "ZONE"):
+        reader.refuse("TIMESTAMP WITH TIME ZONE", "use TIMESTAMP WITH LOCAL TIME ZONE")
+    # Spark's TIMESTAMP is an instant.
+    return LocalZonedTimestampType(*precision)
+
+
+def _without_zone(reader: Reader, found: DataType) -> DataType:
+    reader.take("WITHOUT", "TIME", "ZONE")
+    return found
+
+
+def _nested(reader: Reader, name: str, *, flink: bool) -> DataType:
+    reader.expect("<")
+    match name:
+        case "ARRAY":
+            found: DataType = ArrayType(read_type(reader, flink=flink))
+        case "MULTISET":
+            found = MultisetType(read_type(reader, flink=flink))
+        case "MAP":
+            key = read_type(reader, flink=flink)
+            reader.expect(",")
+            found = MapType(key.with_nullable(False), read_type(reader, flink=flink))
+        case _:
+            fields = [_field(reader, 0, flink=flink)]
+            while reader.take(","):
+                fields.append(_field(reader, len(fields), flink=flink))
+            found = RowType(tuple(fields))
+    reader.expect(">")
+    return found
+
+
+def _field(reader: Reader, number: int, *, flink: bool) -> DataField:
+    name = reader.name("the name of a field")
+    reader.take(":")
+    data_type = read_type(reader, flink=flink)
+    return DataField(number, name, data_type, description=read_comment(reader))
+
+
+def read_comment(reader: Reader) -> str | None:
+    """``COMMENT 'text'``, or in a ROW of Flink the text alone."""
+    if reader.take("COMMENT"):
+        return reader.string()
+    return reader.string() if reader.word is not None and reader.word.kind.value == "text" else None
+
+
+def column_type(text: str) -> DataType:
+    """The type that a text such as ``DECIMAL(10, 2) NOT NULL`` names.
+
+    >>> str(column_type("decimal(10,2) not null"))
+    'DECIMAL(10, 2) NOT NULL'
+
+    Raises:
+        InvalidSql: the text is not one type.
+        UnsupportedFeature: the format has no such type.
+    """
+    reader = Reader.of(text)
+    found = read_type(reader)
+    reader.end()
+    return found

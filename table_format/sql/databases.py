@@ -1,0 +1,106 @@
+"""CREATE, DROP, USE and DESCRIBE of databases, and what a session is in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from table_format.sql.grammar import Grammar, openings
+from table_format.sql.reader import Reader, SqlName
+
+
+@dataclass(frozen=True, slots=True)
+class CreateDatabase:
+    """``CREATE DATABASE [IF NOT EXISTS] name``."""
+
+    name: SqlName
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropDatabase:
+    """``DROP DATABASE [IF EXISTS] name [RESTRICT | CASCADE]``."""
+
+    name: SqlName
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UseDatabase:
+    """``USE name``."""
+
+    name: SqlName
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeDatabase:
+    """``DESCRIBE DATABASE name``."""
+
+    name: SqlName
+
+
+DatabaseStatement: TypeAlias = CreateDatabase | DropDatabase | UseDatabase | DescribeDatabase
+
+_KINDS: Final = ("DATABASE", "SCHEMA", "NAMESPACE")
+
+
+def read_database_statement(reader: Reader) -> DatabaseStatement:
+    """A statement on a database.
+
+    Raises:
+        InvalidSql, UnsupportedFeature: it cannot be read, or has a clause that is not supported.
+    """
+    if reader.sees("CREATE", "CATALOG"):
+        reader.refuse("CREATE CATALOG", "open another lake by paimon(spark, options)")
+    if reader.take("ALTER"):
+        advice = "a database is a directory of the warehouse and keeps nothing but its name"
+        reader.refuse(f"ALTER {reader.name().upper()}", advice)
+    if reader.take("CREATE"):
+        found: DatabaseStatement = _create(reader)
+    elif reader.take("DROP"):
+        found = _drop(reader)
+    elif reader.take("USE"):
+        if reader.sees("CATALOG"):
+            reader.refuse("USE CATALOG", "a session of paimon(spark, ...) has one catalog; USE a database")
+        reader.take_any(*_KINDS)
+        found = UseDatabase(reader.qualified_name("the name of a database"))
+    else:
+        reader.take_any("DESCRIBE", "DESC")
+        reader.take_any(*_KINDS)
+        reader.take("EXTENDED")
+        found = DescribeDatabase(reader.qualified_name("the name of a database"))
+    reader.end()
+    return found
+
+
+def _create(reader: Reader) -> CreateDatabase:
+    reader.take_any(*_KINDS)
+    if_not_exists = reader.take("IF", "NOT", "EXISTS")
+    name = reader.qualified_name("the name of a database")
+    for clause in ("COMMENT", "LOCATION", "MANAGED", "WITH"):
+        if reader.sees(clause):
+            advice = "a database is a directory of the warehouse and keeps nothing but its name"
+            reader.refuse(f"CREATE DATABASE ... {clause}", advice)
+    return CreateDatabase(name, if_not_exists)
+
+
+def _drop(reader: Reader) -> DropDatabase:
+    reader.take_any(*_KINDS)
+    if_exists = reader.take("IF", "EXISTS")
+    name = reader.qualified_name("the name of a database")
+    cascade = reader.take("CASCADE")
+    if not cascade:
+        reader.take("RESTRICT")
+    return DropDatabase(name, if_exists, cascade)
+
+
+GRAMMAR: Final = Grammar(
+    openings(
+        *(f"{verb} {kind}" for verb in ("CREATE", "DROP", "DESCRIBE", "DESC") for kind in _KINDS),
+        *(f"ALTER {kind}" for kind in _KINDS),
+        "CREATE CATALOG",
+        "USE",
+    ),
+    read_database_statement,
+)

@@ -1,0 +1,111 @@
+"""Tables and types as SQL text that makes the same again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from table_format.model.default_values import default_of
+from table_format.model.schema import TableSchema
+from table_format.model.types import (
+    MAX_LENGTH,
+    ArrayType,
+    DataField,
+    DataType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowType,
+    TimestampType,
+    VarBinaryType,
+    VarCharType,
+)
+from table_format.secrets import shown_options
+from table_format.sql.splices import quoted
+
+_SPARK_PRECISION = 6
+
+
+def create_table_sql(name: str, schema: TableSchema) -> str:
+    """The CREATE TABLE of a table."""
+    columns = ",\n  ".join(_column(field) for field in schema.fields)
+    parts = [f"CREATE TABLE {name} (\n  {columns})", "USING paimon"]
+    if schema.partition_keys:
+        parts.append(f"PARTITIONED BY ({', '.join(map(quoted, schema.partition_keys))})")
+    if schema.comment is not None:
+        parts.append(f"COMMENT {text_literal(schema.comment)}")
+    options = shown_options(schema.options)
+    if schema.primary_keys:
+        options["primary-key"] = ",".join(schema.primary_keys)
+    if options:
+        pairs = (f"{text_literal(key)} = {text_literal(value)}" for key, value in sorted(options.items()))
+        parts.append("TBLPROPERTIES (\n  " + ",\n  ".join(pairs) + ")")
+    return "\n".join(parts) + "\n"
+
+
+def default_literal(field: DataField) -> str:
+    """The default value of a column as an expression of Spark; NULL if it has none.
+
+    >>> default_literal(DataField(0, "a", VarCharType(), default_value="'x'"))
+    "CAST('x' AS STRING)"
+
+    Raises:
+        InvalidSchema: the default is no value of the type.
+    """
+    default = default_of(field)
+    if default is None:
+        return "NULL"
+    value = default.as_py()
+    if isinstance(value, bytes):
+        return f"X'{value.hex()}'"
+    return f"CAST({text_literal(str(value))} AS {type_sql(field.type.with_nullable(True))})"
+
+
+def text_literal(text: str) -> str:
+    """A text within quotes.
+
+    >>> text_literal("it's")
+    "'it\\\\'s'"
+    """
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def type_sql(data_type: DataType) -> str:
+    """A type in Spark's spelling, where Spark has it, with NOT NULL if it admits no nulls."""
+    return _type(data_type) + ("" if data_type.nullable else " NOT NULL")
+
+
+def _type(data_type: DataType) -> str:
+    match data_type:
+        case VarCharType(length=length) if length == MAX_LENGTH:
+            return "STRING"
+        case VarBinaryType(length=length) if length == MAX_LENGTH:
+            return "BINARY"
+        case LocalZonedTimestampType(precision=precision):
+            return "TIMESTAMP" if precision == _SPARK_PRECISION else f"TIMESTAMP_LTZ({precision})"
+        case TimestampType(precision=precision):
+            return "TIMESTAMP_NTZ" if precision == _SPARK_PRECISION else f"TIMESTAMP({precision})"
+        case ArrayType(element=element):
+            return f"ARRAY<{type_sql(element)}>"
+        case MultisetType(element=element):
+            return f"MULTISET<{type_sql(element)}>"
+        case MapType(key=key, value=value):
+            return f"MAP<{_type(key)}, {type_sql(value)}>"
+        case RowType(fields=fields):
+            return f"STRUCT<{_fields(fields)}>"
+    return str(data_type.with_nullable(True))
+
+
+def _fields(fields: Sequence[DataField]) -> str:
+    return ", ".join(f"{quoted(field.name)}: {type_sql(field.type)}{_comment(field)}" for field in fields)
+
+
+def _column(field: DataField) -> str:
+    return f"{quoted(field.name)} {type_sql(field.type)}{_default(field)}{_comment(field)}"
+
+
+def _default(field: DataField) -> str:
+    return "" if field.default_value is None else f" DEFAULT {field.default_value}"
+
+
+def _comment(field: DataField) -> str:
+    return "" if field.description is None else f" COMMENT {text_literal(field.description)}"

@@ -1,0 +1,40 @@
+"""``/*+ OPTIONS('key' = 'value') */`` behind the name of a table: options of this statement alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from table_format.sql.reader import Reader, blank
+from table_format.sql.words import fail_at
+
+_HINT: Final = re.compile(r"/\*\+\s*OPTIONS\s*(?P<options>\(.*?\))\s*\*/", re.IGNORECASE | re.DOTALL)
+_BEGINNING: Final = re.compile(r"/\*\+\s*OPTIONS\b", re.IGNORECASE)
+
+
+def options_between(text: str, start: int, end: int) -> dict[str, str]:
+    """The options of the hints in a part of the text that has no words; none without hints.
+
+    >>> options_between("t /*+ OPTIONS('scan.snapshot-id' = '1') */", 1, 43)
+    {'scan.snapshot-id': '1'}
+
+    Raises:
+        InvalidSql: a hint cannot be read.
+    """
+    found: dict[str, str] = {}
+    for begun in _BEGINNING.finditer(text, start, end):
+        hint = _HINT.match(text, begun.start(), end)
+        if hint is None:
+            fail_at(text, begun.start(), "expected /*+ OPTIONS('key' = 'value', ...) */")
+        options = Reader.of(blank(text[: hint.start("options")]) + hint["options"])
+        found.update(options.options())
+        options.end()
+    return found
+
+
+def hints_outside(text: str, used: list[tuple[int, int]]) -> int | None:
+    """Where a hint of options stands in none of the parts ``used``; ``None`` if all are in one."""
+    for begun in _BEGINNING.finditer(text):
+        if not any(start <= begun.start() < end for start, end in used):
+            return begun.start()
+    return None

@@ -1,0 +1,79 @@
+"""INSERT INTO and INSERT OVERWRITE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from table_format.sql.grammar import Grammar, openings
+from table_format.sql.hints import options_between
+from table_format.sql.reader import Reader, SqlName
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """``INSERT INTO | OVERWRITE``: ``query`` is the text of the rows.
+
+    ``partition`` has the values of partition columns that are given, and None for those that the query has. ``options``
+    come from a hint behind the name.
+    """
+
+    name: SqlName
+    query: str
+    overwrites: bool = False
+    columns: tuple[str, ...] | None = None
+    by_name: bool = False
+    partition: Mapping[str, Any] | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OfQuery:
+    """The value of a partition column that the query has."""
+
+
+OF_QUERY: Final = OfQuery()
+
+
+def read_insert(reader: Reader) -> Insert:
+    """An INSERT.
+
+    Raises:
+        InvalidSql, UnsupportedFeature: it cannot be read, or has a clause that is not supported.
+    """
+    reader.expect("INSERT")
+    overwrites = reader.take("OVERWRITE")
+    if not overwrites:
+        reader.expect("INTO")
+    elif reader.sees("DIRECTORY") or reader.sees("LOCAL"):
+        reader.refuse("INSERT OVERWRITE DIRECTORY", "write the DataFrame of the query")
+    reader.take("TABLE")
+    name = reader.qualified_name()
+    options = options_between(reader.text, name.end, reader.offset)
+    partition = None
+    if reader.take("PARTITION"):
+        partition = dict(reader.in_parentheses(lambda: _partition_column(reader)))
+        if reader.sees("IF", "NOT", "EXISTS"):
+            reader.refuse("IF NOT EXISTS of a partition", "look at SHOW PARTITIONS first")
+    by_name = reader.take("BY", "NAME")
+    columns = None
+    if reader.sees("(") and not _is_query(reader):
+        columns = tuple(reader.in_parentheses(lambda: reader.name("the name of a column")))
+    if reader.sees("REPLACE"):
+        reader.refuse("INSERT INTO ... REPLACE", "use INSERT OVERWRITE with PARTITION, or DELETE before INSERT")
+    if not reader.sees_any("SELECT", "WITH", "VALUES", "TABLE", "FROM", "("):
+        reader.expected("a query or VALUES")
+    return Insert(name, reader.rest(), overwrites, columns, by_name, partition, options)
+
+
+def _is_query(reader: Reader) -> bool:
+    return any(reader.sees("(", word) for word in ("SELECT", "WITH", "VALUES", "TABLE", "FROM", "("))
+
+
+def _partition_column(reader: Reader) -> tuple[str, Any]:
+    name = reader.name("a partition column")
+    return name, reader.value() if reader.take("=") else OF_QUERY
+
+
+GRAMMAR: Final = Grammar(openings("INSERT"), read_insert)

@@ -1,0 +1,285 @@
+"""Reads a statement word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Final, NoReturn, TypeVar
+
+from table_format.errors import UnsupportedFeature
+from table_format.sql.words import Word, WordKind, fail_at, place, words_of
+
+Value = str | int | float | Decimal | bool | None
+"""A literal."""
+
+_T = TypeVar("_T")
+_OPEN: Final = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+_NOTHING: Final = "the end of the statement"
+
+
+@dataclass(frozen=True, slots=True)
+class SqlName:
+    """A name of one to several parts, as it is written, and its place in the statement."""
+
+    parts: tuple[str, ...]
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+    def __str__(self) -> str:
+        return ".".join(self.parts)
+
+
+@dataclass(slots=True)
+class Reader:
+    """A position in the words of one statement. ``parameters`` are the values of ``:name``."""
+
+    text: str
+    words: Sequence[Word]
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    position: int = 0
+
+    @classmethod
+    def of(cls, text: str, parameters: Mapping[str, object] | None = None) -> Reader:
+        """A reader at the first word.
+
+        Raises:
+            InvalidSql: a quote or a comment is not closed.
+        """
+        return cls(text, words_of(text), parameters or {})
+
+    # --- looking ----------------------------------------------------------------------------------------------------
+
+    @property
+    def word(self) -> Word | None:
+        """The next word; ``None`` at the end."""
+        return self.words[self.position] if self.position < len(self.words) else None
+
+    @property
+    def offset(self) -> int:
+        """Where the next word begins."""
+        return len(self.text) if self.word is None else self.word.start
+
+    @property
+    def last_end(self) -> int:
+        """Where the word before ends."""
+        return self.words[self.position - 1].end if self.position else 0
+
+    def sees(self, *texts: str) -> bool:
+        """Whether these keywords or symbols come next."""
+        if self.position + len(texts) > len(self.words):
+            return False
+        return all(self.words[self.position + i].says(text) for i, text in enumerate(texts))
+
+    def sees_any(self, *texts: str) -> bool:
+        """Whether one of these keywords or symbols comes next."""
+        return any(self.sees(text) for text in texts)
+
+    def fail(self, message: str, offset: int | None = None) -> NoReturn:
+        """Raise an error at a place, without one at the next word."""
+        fail_at(self.text, self.offset if offset is None else offset, message)
+
+    def expected(self, what: str) -> NoReturn:
+        """Raise the error that something else was expected."""
+        found = _NOTHING if self.word is None else repr(self.text[self.word.start : self.word.end])
+        self.fail(f"expected {what}, found {found}")
+
+    def refuse(self, clause: str, advice: str, offset: int | None = None) -> NoReturn:
+        """Raise the error that a clause is not supported.
+
+        Raises:
+            UnsupportedFeature: always.
+        """
+        line, column = place(self.text, self.offset if offset is None else offset)
+        message = f"line {line}, column {column}: {clause} is not supported; {advice}"
+        raise UnsupportedFeature(clause, message)
+
+    # --- taking -----------------------------------------------------------------------------------------------------
+
+    def take(self, *texts: str) -> bool:
+        """Go past these keywords or symbols if they come next."""
+        if not self.sees(*texts):
+            return False
+        self.position += len(texts)
+        return True
+
+    def take_any(self, *texts: str) -> str | None:
+        """Go past one of these keywords, and say which."""
+        return next((text for text in texts if self.take(text)), None)
+
+    def expect(self, *texts: str) -> None:
+        """Go past these keywords or symbols, which have to come.
+
+        Raises:
+            InvalidSql: something else comes.
+        """
+        for text in texts:
+            if not self.take(text):
+                self.expected(text)
+
+    def end(self) -> None:
+        """Make sure that nothing follows.
+
+        Raises:
+            InvalidSql: something does.
+        """
+        if self.word is not None:
+            self.expected(_NOTHING)
+
+    def name(self, what: str = "a name") -> str:
+        """One name."""
+        word = self.word
+        if word is None or not word.is_name:
+            self.expected(what)
+        self.position += 1
+        return word.text
+
+    def qualified_name(self, what: str = "the name of a table") -> SqlName:
+        """Names with dots between them."""
+        start = self.offset
+        parts = [self.name(what)]
+        while self.take("."):
+            parts.append(self.name())
+        return SqlName(tuple(parts), start, self.last_end)
+
+    def string(self, what: str = "a text within quotes") -> str:
+        """One text; several that follow each other are one, as in Spark."""
+        if self.sees(":"):
+            start = self.offset
+            value = self.parameter()
+            if not isinstance(value, str):
+                self.fail(f"expected {what}", start)
+            return value
+        start = self.position
+        while self.position < len(self.words) and self.words[self.position].kind is WordKind.TEXT:
+            self.position += 1
+        if self.position == start:
+            self.expected(what)
+        return "".join(word.text for word in self.words[start : self.position])
+
+    def whole_number(self) -> int:
+        """A number without fraction."""
+        start = self.offset
+        value = self.value()
+        if isinstance(value, bool) or not isinstance(value, int):
+            self.fail("expected a whole number", start)
+        return value
+
+    def parameter(self) -> object:
+        """The value of ``:name``.
+
+        Raises:
+            InvalidSql: there is no such parameter.
+        """
+        start = self.offset
+        self.expect(":")
+        name = self.name("the name of a parameter")
+        if name not in self.parameters:
+            known = ", ".join(self.parameters) or "none"
+            self.fail(f"there is no parameter '{name}'; the parameters are {known}", start)
+        return self.parameters[name]
+
+    def value(self) -> object:
+        """A literal, or the value of a parameter; DATE and TIMESTAMP literals as their text."""
+        if self.sees(":"):
+            return self.parameter()
+        if self.word is not None and self.word.kind is WordKind.TEXT:
+            return self.string()
+        for keyword, found in (("TRUE", True), ("FALSE", False), ("NULL", None)):
+            if self.take(keyword):
+                return found
+        if self.take("DATE") or self.take("TIMESTAMP") or self.take("TIMESTAMP_NTZ") or self.take("TIMESTAMP_LTZ"):
+            return self.string()
+        sign = -1 if self.take("-") else 1
+        word = self.word
+        if word is None or word.kind is not WordKind.NUMBER:
+            self.expected("a literal")
+        self.position += 1
+        return sign * _number(word.text)
+
+    def in_parentheses(self, item: Callable[[], _T]) -> list[_T]:
+        """Items with commas between them, within parentheses; none at all are fine."""
+        self.expect("(")
+        found: list[_T] = []
+        if self.take(")"):
+            return found
+        while True:
+            found.append(item())
+            if self.take(")"):
+                return found
+            self.expect(",")
+
+    def options(self) -> dict[str, str]:
+        """Options within parentheses: ``('key' = 'value', a.b = 1)``."""
+        return dict(self.in_parentheses(self._option))
+
+    def option_key(self) -> str:
+        """The key of an option, within quotes or as names with dots between them."""
+        if self.word is not None and self.word.kind is WordKind.TEXT:
+            return self.string()
+        return str(self.qualified_name("the key of an option"))
+
+    def _option(self) -> tuple[str, str]:
+        key = self.option_key()
+        self.take("=")
+        value = self.value()
+        if value is None:
+            self.expected(f"a value for option '{key}'")
+        return key, str(value).lower() if isinstance(value, bool) else str(value)
+
+    # --- text that stays as it is -------------------------------------------------------------------------------------
+
+    def rest(self) -> str:
+        """All that follows, with spaces in place of what came before, so that places stay true."""
+        found = blank(self.text[: self.offset]) + self.text[self.offset :]
+        self.position = len(self.words)
+        return found
+
+    def skip_parentheses(self) -> None:
+        """Go past an opening parenthesis and all up to the one that closes it."""
+        start = self.offset
+        self.expect("(")
+        depth = 1
+        while depth:
+            word = self.word
+            if word is None:
+                self.fail("this parenthesis is not closed", start)
+            depth += _OPEN.get(word.text, 0) if word.kind is WordKind.SYMBOL else 0
+            self.position += 1
+
+    def expression(self, *stops: str) -> str:
+        """The text of an expression up to one of these keywords or symbols outside of parentheses and CASE ... END.
+
+        Raises:
+            InvalidSql: there is none.
+        """
+        start, depth, cases = self.offset, 0, 0
+        while (word := self.word) is not None:
+            if depth == 0 and cases == 0 and any(word.says(stop) for stop in stops):
+                break
+            if word.kind is WordKind.SYMBOL:
+                depth += _OPEN.get(word.text, 0)
+            if depth < 0:
+                break
+            cases += word.says("CASE")
+            cases -= word.says("END") and cases > 0
+            self.position += 1
+        if self.offset == start or self.last_end <= start:
+            self.expected("an expression")
+        return self.text[start : self.last_end]
+
+
+def blank(text: str) -> str:
+    """Spaces and line breaks of the same length.
+
+    >>> blank("ab\\nc")
+    '  \\n '
+    """
+    return "".join("\n" if character == "\n" else " " for character in text)
+
+
+def _number(text: str) -> int | float | Decimal:
+    plain = text.rstrip("LSYFDBlsyfdb")
+    if plain.isdigit():
+        return int(plain)
+    return float(plain) if "e" in plain.lower() else Decimal(plain)

@@ -1,0 +1,407 @@
+"""The tables of a query: where their names stand, and which state of them is read.
+
+sqlglot's Spark dialect reads the query; what follows a name, such as VERSION AS OF, is read from the words. The text
+itself is not changed here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NoReturn
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.databricks import Databricks
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError
+
+from table_format.sql.hints import hints_outside, options_between
+from table_format.sql.reader import Reader, SqlName
+from table_format.sql.respelling import row_types
+from table_format.sql.splices import Edit
+from table_format.sql.words import Word, WordKind, fail_at, tokens_of
+
+INCREMENTAL_FUNCTIONS: Final = {
+    "paimon_incremental_query": "incremental-between",
+    "paimon_incremental_between_timestamp": "incremental-between-timestamp",
+}
+MAX_PARTITION: Final = "max_pt"
+_CLASS: Final = re.compile(r"<class '[\w.]*?(\w+)'>")
+_UNKNOWN_FUNCTIONS: Final = ("paimon_incremental_to_auto_tag",)
+_BEFORE_TABLE: Final = frozenset({"FROM", "JOIN", "INTO", "TABLE", "UPDATE", "USING", ",", "VIEW", "("})
+_DIALECTS: Final[tuple[type[Dialect], ...]] = (Spark, Databricks)
+"""Databricks' dialect reads what Spark 4 has and sqlglot's Spark dialect does not, such as ``a:b``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Travel:
+    """``VERSION | TIMESTAMP AS OF``: the text of the expression, and the value of a version."""
+
+    is_version: bool
+    text: str
+    value: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableUse:
+    """One place where a query names a table; ``end`` is behind time travel and hints.
+
+    Without an alias one is put at ``alias_at``, so that columns can still be called by the table's name.
+    """
+
+    name: SqlName
+    end: int
+    alias_at: int
+    has_alias: bool = False
+    travel: Travel | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionUse:
+    """A call that this library carries out: of ``paimon_incremental_query`` and the like, or of ``sys.max_pt``."""
+
+    function: str
+    arguments: tuple[object, ...]
+    start: int
+    end: int
+    has_alias: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTables:
+    """The tables that a query reads, in the order of the text, and the edits that this requires."""
+
+    tables: tuple[TableUse, ...]
+    functions: tuple[FunctionUse, ...]
+    edits: tuple[Edit, ...] = ()
+
+
+def tables_of(text: str, parameters: Mapping[str, object] | None = None) -> QueryTables:
+    """The tables that a query names, apart from its own CTEs.
+
+    Raises:
+        InvalidSql: the query cannot be read.
+        UnsupportedFeature: a clause is not supported.
+    """
+    reader = Reader.of(text, parameters)
+    tree = tree_of(text)
+    uses = sorted(
+        (_use(reader, table) for table in tree.find_all(exp.Table) if _names_a_table(table)),
+        key=lambda use: use.name.start,
+    )
+    functions = tuple(_functions(reader))
+    used = [(use.name.end, use.end) for use in uses] + [(use.start, use.end) for use in functions]
+    stray = hints_outside(text, used)
+    if stray is not None:
+        fail_at(text, stray, "this hint of options follows no name of a table; put it right behind the name")
+    return QueryTables(tuple(uses), functions, tuple(_qualifier_edits(tree, uses)))
+
+
+def names_in(text: str) -> tuple[SqlName, ...]:
+    """All that may be the name of a table, for a text that cannot be read: names with dots, and single ones where
+    tables stand.
+    """
+    reader = Reader.of(text)
+    found: list[SqlName] = []
+    before = ""
+    for number, word in enumerate(reader.words):
+        if number < reader.position:
+            continue
+        reader.position = number
+        if word.is_name:
+            name = _chain(reader)
+            if len(name.parts) > 1 or before.upper() in _BEFORE_TABLE:
+                found.append(name)
+        before = word.text
+    return tuple(found)
+
+
+def _chain(reader: Reader) -> SqlName:
+    start = reader.offset
+    parts = [reader.name()]
+    while reader.sees(".") and reader.position + 1 < len(reader.words) and reader.words[reader.position + 1].is_name:
+        reader.position += 1
+        parts.append(reader.name())
+    return SqlName(tuple(parts), start, reader.last_end)
+
+
+# --- the tree ---------------------------------------------------------------------------------------------------------
+
+
+def tree_of(text: str) -> exp.Expr:
+    """The tree of a query, without time travel.
+
+    Raises:
+        InvalidSql: the query cannot be read.
+    """
+    tokens = _readable(text, tokens_of(text))
+    first: ParseError | None = None
+    for dialect in _DIALECTS:
+        try:
+            trees = [tree for tree in dialect().parser().parse(tokens, text) if tree is not None]
+        except ParseError as error:
+            first = first or error
+        except RecursionError:
+            fail_at(text, 0, f"the query is nested too deeply ({len(text)} characters)")
+        else:
+            if len(trees) == 1 and not isinstance(trees[0], exp.Command):
+                return trees[0]
+    return _fail(text, first)
+
+
+def _fail(text: str, error: ParseError | None) -> NoReturn:
+    place = error.errors[0] if error is not None and error.errors else {}
+    line, column = place.get("line"), place.get("col")
+    if not line or not column:
+        fail_at(text, len(text) - len(text.lstrip()), "this is not a query that can be read")
+    lines = text.split("\n")
+    highlight = str(place.get("highlight", ""))
+    # sqlglot's column is that of the last character.
+    offset = sum(len(before) + 1 for before in lines[: line - 1]) + max(column - len(highlight), 0)
+    fail_at(text, offset, _described(place))
+
+
+def _described(place: Mapping[str, object]) -> str:
+    text = str(place.get("description", "cannot be read")).rstrip(".")
+    return _CLASS.sub(r"\1", text)
+
+
+def _readable(text: str, tokens: Sequence[Token]) -> list[Token]:
+    """Tokens without time travel, and with STRUCT for ROW: sqlglot's Spark dialect does not know all of either."""
+    reader = Reader.of(text)
+    rows = {edit.start for edit in row_types(reader)}
+    travels = list(_travels(reader))
+    return [
+        Token(TokenType.STRUCT, "STRUCT", t.line, t.col, t.start, t.end, t.comments) if t.start in rows else t
+        for t in tokens
+        if not any(start <= t.start < end for start, end in travels)
+    ]
+
+
+def _travels(reader: Reader) -> Iterator[tuple[int, int]]:
+    """Where time travel stands."""
+    for number in range(1, len(reader.words)):
+        reader.position = number
+        start = reader.offset
+        if reader.words[number - 1].says("FOR"):
+            continue
+        if _travel_word(reader) is not None:
+            _skip_travel(reader)
+            yield start, reader.last_end
+
+
+def _names_a_table(table: exp.Table) -> bool:
+    parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
+    if table.find_ancestor(exp.Hint) is not None:
+        return False  # as in BROADCAST(t)
+    if not parts or len(parts) != len(table.parts) or any("start" not in part.meta for part in parts):
+        return False
+    return len(parts) > 1 or not _is_cte(table)
+
+
+def _is_cte(table: exp.Table) -> bool:
+    name = table.name.lower()
+    inner: exp.Expr = table
+    while (outer := inner.parent) is not None:
+        clause = outer.args.get("with_")
+        if isinstance(clause, exp.With):
+            for cte in clause.expressions:
+                if cte.alias.lower() == name and (cte is not inner or clause.recursive):
+                    return True
+                if cte is inner:
+                    break
+        # Of a WITH, a CTE sees those before it.
+        if isinstance(outer, exp.With):
+            for cte in outer.expressions:
+                if cte is inner:
+                    if outer.recursive and cte.alias.lower() == name:
+                        return True
+                    break
+                if cte.alias.lower() == name:
+                    return True
+            inner = outer.parent if outer.parent is not None else outer
+            continue
+        inner = outer
+    return False
+
+
+def _qualifier_edits(tree: exp.Expr, uses: Sequence[TableUse]) -> Iterator[Edit]:
+    """``db.t.column``, where ``db.t`` becomes a frame with the alias ``t``."""
+    names = {tuple(part.lower() for part in use.name.parts) for use in uses if not use.has_alias}
+    for column in tree.find_all(exp.Column):
+        parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
+        if len(parts) < 3 or len(parts) != len(column.parts):
+            continue
+        for length in (3, 2):
+            if len(parts) > length and tuple(part.name.lower() for part in parts[:length]) in names:
+                start, end = parts[0].meta.get("start"), parts[length - 1].meta.get("start")
+                if start is not None and end is not None:
+                    yield Edit(start, end, "")
+                break
+
+
+# --- what follows a name ----------------------------------------------------------------------------------------------
+
+
+def _use(reader: Reader, table: exp.Table) -> TableUse:
+    parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
+    start = min(part.meta["start"] for part in parts)
+    end = max(part.meta["end"] for part in parts) + 1
+    name = SqlName(tuple(part.name for part in parts), start, end)
+    reader.position = (
+        next(i for i, word in enumerate(reader.words) if word.start >= end)
+        if _follows(reader.words, end)
+        else len(reader.words)
+    )
+    options = options_between(reader.text, end, reader.offset)
+    travel = _travel(reader)
+    if travel is not None:
+        end = reader.last_end
+        options.update(options_between(reader.text, end, reader.offset))
+    if options:
+        # The hint lies before the next word.
+        end = reader.text.index("*/", end) + 2
+    alias_at = end
+    if reader.take("TABLESAMPLE"):
+        reader.skip_parentheses()
+        if reader.take("REPEATABLE"):
+            reader.skip_parentheses()
+        alias_at = reader.last_end
+    return TableUse(name, end, alias_at, bool(table.alias), travel, options)
+
+
+def _follows(words: Sequence[Word], end: int) -> bool:
+    return bool(words) and words[-1].start >= end
+
+
+def _travel_word(reader: Reader) -> str | None:
+    """Go past ``[FOR] VERSION AS OF`` or the like, if it comes next."""
+    position = reader.position
+    reader.take("FOR")
+    word = reader.take_any("VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME")
+    if word is not None and reader.take("AS", "OF"):
+        return word
+    reader.position = position
+    return None
+
+
+def _travel(reader: Reader) -> Travel | None:
+    word = _travel_word(reader)
+    if word is None:
+        return None
+    start = reader.offset
+    if "VERSION" in word:
+        if not _sees_literal(reader):
+            reader.expected("a snapshot id, or the name of a tag within quotes")
+        value = reader.value()
+        return Travel(True, reader.text[start : reader.last_end], value)
+    _skip_travel(reader)
+    return Travel(False, reader.text[start : reader.last_end])
+
+
+def _skip_travel(reader: Reader) -> None:
+    _operand(reader)
+    while reader.take_any("+", "-"):
+        _operand(reader)
+
+
+def _sees_literal(reader: Reader) -> bool:
+    word = reader.word
+    return word is not None and (word.kind in (WordKind.TEXT, WordKind.NUMBER) or word.says(":"))
+
+
+def _operand(reader: Reader) -> None:
+    """A literal, an interval, or the call of a function."""
+    if reader.take("INTERVAL"):
+        reader.value()
+        reader.name("the unit of an interval")
+        return
+    if reader.sees("("):
+        reader.skip_parentheses()
+        return
+    if reader.take(":"):
+        reader.name("the name of a parameter")
+        return
+    if _sees_literal(reader):
+        reader.value()
+        return
+    reader.name("a time")
+    if reader.sees("("):
+        reader.skip_parentheses()
+    elif reader.word is not None and reader.word.kind is WordKind.TEXT:
+        reader.string()  # TIMESTAMP '...'
+
+
+# --- functions --------------------------------------------------------------------------------------------------------
+
+
+def _functions(reader: Reader) -> Iterator[FunctionUse]:
+    reader.position = 0
+    while (word := reader.word) is not None:
+        start = word.start
+        name = word.text.lower()
+        if reader.sees("SYS", ".", "MAX_PT", "("):
+            reader.position += 3
+            yield _function(reader, MAX_PARTITION, start)
+        elif word.is_name and name in INCREMENTAL_FUNCTIONS and reader.position + 1 < len(reader.words):
+            reader.position += 1
+            if reader.sees("("):
+                yield _function(reader, name, start)
+        elif word.says(name.upper()) and name in _UNKNOWN_FUNCTIONS:
+            reader.refuse(name, "use paimon_incremental_query with two tags")
+        else:
+            reader.position += 1
+
+
+def _function(reader: Reader, name: str, start: int) -> FunctionUse:
+    arguments = tuple(reader.in_parentheses(reader.value))
+    if name == MAX_PARTITION:
+        return FunctionUse(name, arguments, start, reader.last_end)
+    if len(arguments) != 3:
+        reader.fail(f"{name} takes a table, a beginning and an end, found {len(arguments)} arguments", start)
+    has_alias = reader.sees("AS") or (reader.word is not None and _is_alias(reader))
+    return FunctionUse(name, arguments, start, reader.last_end, has_alias)
+
+
+_AFTER_TABLE: Final = frozenset(
+    [
+        "WHERE",
+        "GROUP",
+        "ORDER",
+        "HAVING",
+        "LIMIT",
+        "JOIN",
+        "LEFT",
+        "RIGHT",
+        "FULL",
+        "INNER",
+        "CROSS",
+        "ANTI",
+        "SEMI",
+        "NATURAL",
+        "ON",
+        "USING",
+        "UNION",
+        "INTERSECT",
+        "EXCEPT",
+        "MINUS",
+        "LATERAL",
+        "WINDOW",
+        "SORT",
+        "CLUSTER",
+        "DISTRIBUTE",
+        "PIVOT",
+        "UNPIVOT",
+        "QUALIFY",
+        "OFFSET",
+        "TABLESAMPLE",
+    ]
+)
+
+
+def _is_alias(reader: Reader) -> bool:
+    word = reader.word
+    return word is not None and word.is_name and word.text.upper() not in _AFTER_TABLE

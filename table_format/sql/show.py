@@ -1,0 +1,137 @@
+"""SHOW and DESCRIBE: what there is, as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from table_format.sql.grammar import Grammar, openings
+from table_format.sql.reader import Reader, SqlName
+from table_format.sql.tables import read_partition
+
+
+@dataclass(frozen=True, slots=True)
+class ShowDatabases:
+    """``SHOW DATABASES [LIKE 'pattern']``."""
+
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowTables:
+    """``SHOW TABLES [IN database] [LIKE 'pattern']``."""
+
+    database: SqlName | None = None
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowOfTable:
+    """``SHOW PARTITIONS | TAGS | BRANCHES | CREATE TABLE | COLUMNS``; ``what`` is the word."""
+
+    what: str
+    name: SqlName
+    partition: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowOptions:
+    """``SHOW TBLPROPERTIES name [('key')]``."""
+
+    name: SqlName
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowCurrentDatabase:
+    """``SHOW CURRENT DATABASE``."""
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeTable:
+    """``DESCRIBE [TABLE] [EXTENDED] name [column]``."""
+
+    name: SqlName
+    extended: bool = False
+    column: str | None = None
+
+
+ShowStatement: TypeAlias = ShowDatabases | ShowTables | ShowOfTable | ShowOptions | ShowCurrentDatabase | DescribeTable
+
+
+def read_show_statement(reader: Reader) -> ShowStatement:
+    """A statement that shows something.
+
+    Raises:
+        InvalidSql, UnsupportedFeature: it cannot be read, or has a clause that is not supported.
+    """
+    found = _show(reader) if reader.take("SHOW") else _describe(reader)
+    reader.end()
+    return found
+
+
+def _show(reader: Reader) -> ShowStatement:
+    if reader.take_any("DATABASES", "SCHEMAS", "NAMESPACES"):
+        return ShowDatabases(_pattern(reader))
+    if reader.take("CURRENT"):
+        if reader.take_any("DATABASE", "SCHEMA", "NAMESPACE") is None:
+            reader.expected("DATABASE")
+        return ShowCurrentDatabase()
+    if reader.take("TABLES"):
+        database = reader.qualified_name("a database") if reader.take_any("IN", "FROM") else None
+        return ShowTables(database, _pattern(reader))
+    if reader.sees("TABLE", "EXTENDED"):
+        reader.refuse("SHOW TABLE EXTENDED", "use DESCRIBE EXTENDED, or read sys.tables and sys.partitions")
+    if reader.take("TBLPROPERTIES"):
+        name = reader.qualified_name()
+        return ShowOptions(name, reader.in_parentheses(reader.option_key)[0] if reader.sees("(") else None)
+    if reader.take("CREATE", "TABLE"):
+        return ShowOfTable("CREATE TABLE", reader.qualified_name())
+    if reader.take("COLUMNS"):
+        if reader.take_any("IN", "FROM") is None:
+            reader.expected("IN")
+        name = reader.qualified_name()
+        if reader.take_any("IN", "FROM"):
+            database = reader.qualified_name("a database")
+            name = SqlName((*database.parts, *name.parts), name.start, name.end)
+        return ShowOfTable("COLUMNS", name)
+    what = reader.take_any("PARTITIONS", "TAGS", "BRANCHES")
+    if what is None:
+        reader.expected("DATABASES, TABLES, PARTITIONS, TAGS, BRANCHES, COLUMNS, TBLPROPERTIES or CREATE TABLE")
+    name = reader.qualified_name()
+    partition = read_partition(reader) if what == "PARTITIONS" and reader.take("PARTITION") else None
+    return ShowOfTable(what, name, partition)
+
+
+def _pattern(reader: Reader) -> str | None:
+    if reader.take("LIKE") or (reader.word is not None and reader.word.kind.value == "text"):
+        return reader.string("a pattern within quotes")
+    return None
+
+
+def _describe(reader: Reader) -> ShowStatement:
+    reader.take_any("DESCRIBE", "DESC")
+    reader.take("TABLE")
+    extended = reader.take_any("EXTENDED", "FORMATTED") is not None
+    name = reader.qualified_name()
+    if reader.sees("PARTITION"):
+        reader.refuse("DESCRIBE ... PARTITION", f"read `{name}$partitions`")
+    column = str(reader.qualified_name("a column")) if reader.word is not None else None
+    return DescribeTable(name, extended, column)
+
+
+GRAMMAR: Final = Grammar(
+    openings(
+        *(
+            f"SHOW {what}"
+            for what in (
+                *("DATABASES", "SCHEMAS", "NAMESPACES", "TABLES", "TBLPROPERTIES", "CREATE TABLE", "COLUMNS"),
+                *("PARTITIONS", "TAGS", "BRANCHES", "CURRENT", "TABLE EXTENDED"),
+            )
+        ),
+        "DESCRIBE",
+        "DESC",
+    ),
+    read_show_statement,
+)

@@ -1,0 +1,37 @@
+"""``VALUES (1, DEFAULT)``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from table_format.sql.reader import Reader
+from table_format.sql.splices import Edit, edited
+
+NO_DEFAULT = "NULL"
+
+
+def without_defaults(query: str, defaults: Sequence[str] = ()) -> str:
+    """The rows of an INSERT with the texts of values in the places of DEFAULT: NULL where a column has no default.
+
+    >>> without_defaults("VALUES (1, DEFAULT), (DEFAULT, f(2))", ["7"])
+    'VALUES (1, NULL), (7, f(2))'
+    """
+    reader = Reader.of(query)
+    if not reader.sees("VALUES"):
+        return query
+    return edited(query, _edits(reader, defaults))
+
+
+def _edits(reader: Reader, defaults: Sequence[str]) -> Iterator[Edit]:
+    words = reader.words
+    depth = number = 0
+    for before, word, after in zip(words, words[1:], [*words[2:], None], strict=False):
+        if word.says("("):
+            depth += 1
+            number = 0 if depth == 1 else number
+        elif word.says(")"):
+            depth -= 1
+        elif word.says(",") and depth == 1:
+            number += 1
+        elif word.says("DEFAULT") and depth == 1 and before.text in ("(", ",") and after and after.text in (")", ","):
+            yield Edit(word.start, word.end, defaults[number] if number < len(defaults) else NO_DEFAULT)

@@ -1,0 +1,24 @@
+"""The buckets that the Nth commit of ``full-compaction.delta-commits`` compacts beside those that it writes to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from table_format.model.bucket_id import BucketId
+from table_format.options.bucket_mode import extends_buckets
+from table_format.table.facts import TableFacts
+from table_format.table.upkeep.bucket_compaction import BucketCompaction, bucket_works
+from table_format.table.write.compaction_policy import CompactionPolicy
+
+
+def other_buckets_due(facts: TableFacts, written: Collection[BucketId]) -> tuple[BucketCompaction, ...]:
+    """The work that is left when a commit is due and its writers have compacted the buckets that they wrote to.
+
+    A write of one process does it itself. Where several tasks write, none of them knows what the others leave.
+    """
+    latest = facts.snapshots.latest()
+    policy = CompactionPolicy(facts, replacing=False, extends_buckets=extends_buckets(facts.bucket_mode), shared=False)
+    due = policy.due(latest, written).full - frozenset(written)
+    if not due:
+        return ()
+    return tuple(work for work in bucket_works(facts, None, snapshot=latest) if work.bucket_id in due)

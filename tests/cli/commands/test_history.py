@@ -1,0 +1,111 @@
+"""``lakehouse snapshots``, ``files``, ``changes``, ``tags``, ``branches`` and ``rollback``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from table_format import Table
+from table_format.cli import asking
+from tests.cli.conftest import Shell
+
+
+def column(text: str, name: str) -> list[object]:
+    """The values of a column of JSON lines."""
+    return [json.loads(line)[name] for line in text.splitlines()]
+
+
+def test_snapshots_are_listed_oldest_first(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(1, 2)
+    assert column(shell("snapshots", "shop.orders", "-f", "jsonl"), "total_record_count") == [1, 3]
+    assert shell("snapshots", "shop.orders").splitlines()[0].split()[:2] == ["snapshot_id", "commit_kind"]
+
+
+def test_files_of_a_snapshot_are_listed(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(1, 2)
+    assert sorted(column(shell("files", "shop.orders", "-f", "jsonl"), "record_count")) == [1, 2]
+    assert column(shell("files", "shop.orders", "--snapshot", "1", "-f", "jsonl"), "record_count") == [1]
+    assert column(shell("files", "shop.orders", "--filter", "record_count > 1", "-f", "jsonl"), "level") == [0]
+
+
+def test_changes_are_those_of_the_last_snapshot(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(2, 1)
+    assert shell("changes", "shop.orders").splitlines()[1:] == ["+I        2  new      null"]
+
+
+def test_changes_lie_between_two_snapshots(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(1, 1, 1)
+    shown = shell("changes", "shop.orders", "--from", "1", "--to", "3", "--columns", "id", "-f", "csv")
+    assert shown.splitlines() == ['"id"', "1", "2"]
+
+
+def test_a_table_without_snapshots_has_no_changes(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders()
+    assert "has no snapshot" in shell.error("changes", "shop.orders")
+
+
+def test_a_tag_is_created_listed_and_deleted(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(1, 1)
+    assert shell("tags", "create", "shop.orders", "v1", "--snapshot", "1", "--keep", "7d") == (
+        "Tag v1 keeps snapshot 1 of shop.orders.\n"
+    )
+    assert column(shell("tags", "list", "shop.orders", "-f", "jsonl"), "tag_name") == ["v1"]
+    assert "did you mean v1?" in shell.error("tags", "delete", "shop.orders", "v11", "--yes")
+    assert "dry run" in shell("tags", "delete", "shop.orders", "v1", "--dry-run")
+    assert set(shell.table("shop.orders").tags()) == {"v1"}
+    shell("tags", "delete", "shop.orders", "v1", "--yes")
+    assert set(shell.table("shop.orders").tags()) == set()
+
+
+def test_a_branch_is_created_written_and_becomes_the_table(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(2).create_tag("v1")
+    shell("branches", "create", "shop.orders", "dev", "--tag", "v1")
+    shell("load", "shop.orders$branch_dev", "-", "-f", "jsonl", input='{"id": 9}\n')
+    assert column(shell("branches", "list", "shop.orders", "-f", "jsonl"), "branch_name") == ["dev"]
+    assert "2 rows" in shell("scan", "shop.orders")
+    shell("branches", "fast-forward", "shop.orders", "dev", "--yes")
+    assert "3 rows" in shell("scan", "shop.orders")
+
+
+def test_a_branch_is_deleted(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(2)
+    shell("branches", "create", "shop.orders", "dev")
+    assert "no branch 'devl'; did you mean dev?" in shell.error("branches", "delete", "shop.orders", "devl", "--yes")
+    shell("branches", "delete", "shop.orders", "dev", "--dry-run")
+    assert set(shell.table("shop.orders").branches()) == {"dev"}
+    shell("branches", "delete", "shop.orders", "dev", "--yes")
+    assert set(shell.table("shop.orders").branches()) == set()
+
+
+def test_a_rollback_says_what_goes(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(1, 1, 1)
+    shown = shell("rollback", "shop.orders", "--snapshot", "1", "--dry-run")
+    assert "back to snapshot 1; 2 snapshots and 0 tags would be deleted" in shown
+    assert len(shell.table("shop.orders").snapshots()) == 3
+    assert "Snapshot 1 is the latest" in shell("rollback", "shop.orders", "--snapshot", "1", "--yes")
+    assert len(shell.table("shop.orders").snapshots()) == 1
+
+
+def test_a_rollback_goes_to_a_tag_or_a_time(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(1, 1).create_tag("v1", 1)
+    assert "back to snapshot 2" in shell("rollback", "shop.orders", "--at", "0s", "--dry-run")
+    shell("rollback", "shop.orders", "--tag", "v1", "--yes")
+    assert len(shell.table("shop.orders").snapshots()) == 1
+    assert "one of --snapshot, --tag and --at" in shell.error("rollback", "shop.orders", "--yes", code=2)
+
+
+def test_what_deletes_asks_somebody(
+    shell: Shell, orders: Callable[..., Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders(1, 1)
+    refused = shell.error("rollback", "shop.orders", "--snapshot", "1", code=2)
+    assert "nothing was deleted: standard input is not a terminal" in refused
+    monkeypatch.setattr(asking, "is_answered", lambda: True)
+    declined = shell.run("rollback", "shop.orders", "--snapshot", "1", input="n\n")
+    assert declined.exit_code == 1
+    assert declined.stderr.endswith("error: stopped\n")
+    assert len(shell.table("shop.orders").snapshots()) == 2
+    shell("rollback", "shop.orders", "--snapshot", "1", input="y\n")
+    assert len(shell.table("shop.orders").snapshots()) == 1

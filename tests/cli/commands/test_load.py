@@ -1,0 +1,167 @@
+"""``lakehouse load`` and ``create``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from table_format import Table
+from tests.cli.commands.test_scan import all_types
+from tests.cli.conftest import Shell
+
+CSV = "id,state,amount\n1,new,1.50\n2,,2.25\n"
+
+
+def rows(shell: Shell, table: str = "shop.orders") -> list[tuple[object, ...]]:
+    found = shell.table(table).scan().to_arrow().to_pylist()
+    return sorted(tuple(str(value) for value in row.values()) for row in found)
+
+
+def test_a_table_gets_the_columns_of_a_csv_file(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "orders.csv"
+    file.write_text(CSV)
+    shown = shell(
+        "create", "shop.orders", "--from", str(file), "--column", "amount:DECIMAL(10,2)",
+        "--column", "dt:DATE NOT NULL",
+        "--primary-key", "id,dt", "--partition-by", "dt", "--option", "bucket=2", "--comment", "all orders",
+    )  # fmt: skip
+    assert shown == "Table shop.orders was created with the columns id, state, amount, dt.\n"
+    schema = shell.table("shop.orders").schema
+    assert [str(f.type) for f in schema.fields] == ["BIGINT NOT NULL", "STRING", "DECIMAL(10, 2)", "DATE NOT NULL"]
+    assert (schema.primary_keys, schema.partition_keys) == (("id", "dt"), ("dt",))
+    assert (schema.options["bucket"], schema.comment) == ("2", "all orders")
+
+
+def test_a_table_gets_the_columns_of_other_files(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "at": "2026-01-01T00:00:00"}\n')
+    pq.write_table(pa.table({"id": pa.array([1], pa.int32())}), tmp_path / "b.parquet")
+    shell("create", "shop.a", "--from", str(tmp_path / "a.jsonl"))
+    shell("create", "shop.b", "--from", str(tmp_path / "b.parquet"))
+    assert shell.table("shop.a").schema.field_names == ("id", "at")
+    assert str(shell.table("shop.b").schema.fields[0].type) == "INT"
+
+
+def test_a_column_without_values_needs_a_type(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("id,note\n1,\n")
+    assert "column 'note' has no values" in shell.error("create", "shop.a", "--from", str(file))
+    shell("create", "shop.a", "--from", str(file), "--column", "note:STRING")
+    assert shell.table("shop.a").schema.field_names == ("id", "note")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], 2, "a table needs columns"),
+        (["--column", "id"], 2, "expected NAME:TYPE"),
+        (["--column", "id:INT", "--column", "id:INT"], 2, "twice"),
+        (["--column", "id:NUMBER"], 1, "NUMBER"),
+        (["--column", "id:INT", "--option", "bucket"], 2, "expected key=value"),
+        (["--column", "id:INT", "--option", "buket=1"], 1, "buket"),
+        (["--column", "id:INT", "--primary-key", "key"], 1, "key"),
+        (["--from", "nowhere.csv"], 1, "nowhere.csv: No such file or directory"),
+        (["--from", "a.xyz"], 2, "a.xyz"),
+    ],
+)
+def test_what_makes_no_table_is_refused(shell: Shell, arguments: list[str], code: int, said: str) -> None:
+    assert said in shell.error("create", "shop.a", *arguments, code=code)
+    assert shell.catalog.list_tables("shop") == ()
+
+
+def test_a_table_that_exists_is_left_as_it_is(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders()
+    assert "exists already" in shell.error("create", "shop.orders", "--column", "x:INT")
+    assert "exists already" in shell("create", "shop.orders", "--column", "x:INT", "--if-not-exists")
+
+
+def test_csv_is_loaded_in_one_commit(shell: Shell, orders: Callable[..., Table], tmp_path: Path) -> None:
+    orders()
+    (tmp_path / "a.csv").write_text(CSV)
+    (tmp_path / "b.csv").write_text('id,state,amount\n3,"",\n')
+    shown = shell("load", "shop.orders", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"))
+    assert shown == "Loaded 3 rows into shop.orders: snapshot 1.\n"
+    assert rows(shell) == [("1", "new", "1.50"), ("2", "None", "2.25"), ("3", "", "None")]
+
+
+def test_rows_come_from_standard_input(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders()
+    shell("load", "shop.orders", "-", "--format", "csv", "--delimiter", ";", input=CSV.replace(",", ";"))
+    assert len(rows(shell)) == 2
+
+
+def test_row_kinds_delete_rows(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(2)
+    shell("load", "shop.orders", "-", "--format", "jsonl", input='{"id": 0, "_row_kind": "-D"}\n{"id": 7}\n')
+    assert [row[0] for row in rows(shell)] == ["1", "7"]
+
+
+def test_row_kinds_have_a_column_of_any_name(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(2)
+    shell("load", "shop.orders", "-", "--format", "csv", "--row-kinds", "op", input="id,state,amount,op\n0,,,-D\n")
+    assert [row[0] for row in rows(shell)] == ["1"]
+    missing = shell.error("load", "shop.orders", "-", "--format", "csv", "--row-kinds", "op", input=CSV)
+    assert "no column 'op' with row kinds" in missing
+
+
+def test_a_load_with_an_identifier_is_done_once(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders()
+    again = ["load", "shop.orders", "-", "--format", "csv", "--commit-user", "nightly", "--identifier", "1"]
+    assert "Loaded 2 rows" in shell(*again, input=CSV)
+    assert "Nothing was loaded" in shell(*again, input=CSV)
+    assert len(shell.table("shop.orders").snapshots()) == 1
+
+
+def test_rows_are_replaced(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(9)
+    shell("load", "shop.orders", "-", "--format", "csv", "--overwrite", input=CSV)
+    assert [row[0] for row in rows(shell)] == ["1", "2"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_what_a_scan_wrote_is_loaded_as_it_was(shell: Shell, tmp_path: Path, ending: str) -> None:
+    all_types(shell)
+    nested = {"csv": ["l", "m"], "jsonl": ["m"], "parquet": []}[ending]
+    columns = ",".join(name for name in shell.table("shop.types").schema.field_names if name not in nested)
+    file = tmp_path / f"types.{ending}"
+    shell("scan", "shop.types", "--columns", columns, "--output", str(file))
+    arrow = shell.table("shop.types").scan(columns.split(",")).to_arrow()
+    from_file = tmp_path / "columns.parquet"
+    pq.write_table(arrow.slice(0, 0), from_file)
+    shell("create", "shop.copy", "--from", str(from_file))
+    shell("load", "shop.copy", str(file))
+    assert shell.table("shop.copy").scan().to_arrow().to_pylist() == arrow.to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "code", "said"),
+    [
+        (["--format", "csv"], "id,state,amount\nx,,\n", 1, "-: "),
+        (["--format", "csv"], "id,state,amount,price\n1,,,2\n", 1, "price"),
+        (["--format", "csv"], "", 1, "-: "),
+        (["--format", "jsonl"], "{", 1, "-: "),
+        ([], CSV, 2, "add --format"),
+        (["--format", "csv", "--partition", "dt=a"], CSV, 2, "requires --overwrite"),
+        (["--format", "csv", "--identifier", "1"], CSV, 2, "requires --commit-user"),
+        (["--format", "csv", "--delimiter", "::"], CSV, 2, "one character"),
+    ],
+)
+def test_what_cannot_be_loaded_is_refused(
+    shell: Shell, orders: Callable[..., Table], arguments: list[str], text: str, code: int, said: str
+) -> None:
+    orders()
+    assert said in shell.error("load", "shop.orders", "-", *arguments, input=text, code=code)
+    assert shell.table("shop.orders").snapshots() == ()
+
+
+def test_files_with_other_columns_are_refused(shell: Shell, orders: Callable[..., Table], tmp_path: Path) -> None:
+    orders()
+    (tmp_path / "a.csv").write_text(CSV)
+    (tmp_path / "b.csv").write_text("id,state\n1,new\n")
+    assert "b.csv has other columns" in shell.error(
+        "load", "shop.orders", str(tmp_path / "a.csv"), str(tmp_path / "b.csv")
+    )
+    assert shell.table("shop.orders").snapshots() == ()

@@ -1,0 +1,104 @@
+"""``lakehouse compact``, ``expire``, ``orphans``, ``analyze`` and ``doctor``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+from table_format import Table
+from tests.cli.conftest import Shell
+
+
+def test_a_full_compaction_leaves_one_file(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(2, 2, 2)
+    shown = shell("compact", "shop.orders", "--full")
+    assert shown == "1 buckets compacted, 0 dropped: 3 files became 1, snapshot 4.\n"
+    assert "no snapshot: nothing needed compaction" in shell("compact", "shop.orders")
+
+
+def test_progress_is_shown_on_a_terminal(
+    shell: Shell, orders: Callable[..., Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders(2, 2)
+    assert shell.run("compact", "shop.orders", "--full").stderr == ""
+    orders_again = shell.table("shop.orders")
+    assert orders_again.latest_snapshot() is not None
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    assert "1/1 buckets" in shell.run("compact", "shop.orders", "--full").stderr
+
+
+def test_an_append_table_is_sorted(shell: Shell) -> None:
+    shell("create", "shop.t", "--column", "a:INT", "--column", "b:INT")
+    shell("load", "shop.t", "-", "-f", "csv", input="a,b\n2,1\n1,2\n")
+    assert "Sorted shop.t: snapshot 2." in shell("compact", "shop.t", "--order-by", "a", "--order", "zorder")
+    assert shell("scan", "shop.t", "-f", "csv").splitlines() == ['"a","b"', "1,2", "2,1"]
+
+
+@pytest.mark.parametrize("arguments", [["--order", "zorder"], ["--order-by", "id", "--full"]])
+def test_ways_to_compact_exclude_each_other(shell: Shell, orders: Callable[..., Table], arguments: list[str]) -> None:
+    orders(1)
+    assert "--order-by" in shell.error("compact", "shop.orders", *arguments, code=2)
+
+
+EXPIRY = ["expire", "shop.orders", "--retain-max", "1", "--retain-min", "1", "--retain-floor", "0s"]
+
+
+def test_old_snapshots_expire(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(1, 1, 1)
+    shown = shell(*EXPIRY, "--dry-run")
+    assert shown.splitlines() == [
+        "2 snapshots (1 to 2) of shop.orders would be deleted.",
+        "Nothing was deleted (dry run).",
+    ]
+    assert len(shell.table("shop.orders").snapshots()) == 3
+    assert "add --yes" in shell.run(*EXPIRY).stderr
+    assert shell(*EXPIRY, "--yes").splitlines()[-1] == "2 snapshots (1 to 2) of shop.orders deleted."
+    assert len(shell.table("shop.orders").snapshots()) == 1
+    assert shell(*EXPIRY) == "No snapshots of shop.orders to delete.\n"
+
+
+def test_an_expiry_says_that_young_snapshots_stay(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(1, 1, 1)
+    assert shell("expire", "shop.orders", "--retain-max", "1", "--retain-min", "1").splitlines() == [
+        "More snapshots are kept than the maximum, 2: they are younger than the retain floor.",
+        "No snapshots of shop.orders to delete.",
+    ]
+
+
+def test_orphans_are_deleted(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(1)
+    assert shell("orphans", "shop.orders") == "Table shop.orders has no orphans.\n"
+    orphan = shell.warehouse / "shop.db/orders/bucket-0/data-00000000-0000-0000-0000-000000000000-0.parquet"
+    orphan.write_bytes(b"lost")
+    os.utime(orphan, (0, 0))
+    assert str(orphan) in shell("orphans", "shop.orders", "--dry-run")
+    assert orphan.exists()
+    assert shell("orphans", "shop.orders", "--yes").splitlines()[-1] == "1 file of 4 bytes deleted."
+    assert not orphan.exists()
+    assert "--nobody-else-writes" not in shell.error("orphans", "shop.orders", "--older-than", "1h")
+
+
+def test_statistics_are_shown(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders()
+    assert "nothing to count" in shell("analyze", "shop.orders")
+    shell("load", "shop.orders", "-", "-f", "jsonl", input='{"id": 1}\n')
+    assert "distinctCount" in shell("analyze", "shop.orders", "--columns", "id")
+
+
+def test_the_doctor_looks_at_all_tables(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(1)
+    shell("create", "shop.t", "--column", "a:INT")
+    lines = shell("doctor", "--depth", "rows").splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["shop.orders", "shop.t"]
+
+
+def test_a_damaged_table_is_an_error(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(1)
+    (file,) = shell.warehouse.glob("shop.db/orders/bucket-0/*.parquet")
+    file.unlink()
+    result = shell.run("doctor", "shop.orders")
+    assert result.exit_code == 1
+    assert f"of {file}" in result.stdout
+    assert result.stderr == ""

@@ -1,0 +1,74 @@
+"""Rows are written while they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from table_format.cli.output import PAGE_ROWS, Format, Limited, Target, show_first, write_batches
+
+SCHEMA = pa.schema([("n", pa.int64())])
+
+
+class Numbers:
+    """A reading of batches that counts how many were taken."""
+
+    schema = SCHEMA
+
+    def __init__(self, batches: int, rows: int = 10) -> None:
+        self.batches, self.rows, self.taken, self.closed = batches, rows, 0, False
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        try:
+            for _ in range(self.batches):
+                self.taken += 1
+                yield pa.RecordBatch.from_pydict({"n": list(range(self.rows))}, schema=SCHEMA)
+        finally:
+            self.closed = True
+
+
+@pytest.mark.parametrize("format", [Format.CSV, Format.JSONL])
+def test_rows_are_written_before_later_ones_are_read(
+    format: Format, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    sizes = []
+
+    def watched() -> Iterator[pa.RecordBatch]:
+        for batch in Numbers(3).to_batches():
+            sizes.append(len(capsysbinary.readouterr().out))
+            yield batch
+
+    assert write_batches(SCHEMA, watched(), Target(format)) == 30
+    assert sizes[1] > 0
+    assert sizes[2] > 0
+
+
+def test_a_long_table_is_laid_out_in_pages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert write_batches(SCHEMA, Numbers(3, rows=PAGE_ROWS).to_batches(), Target(Format.TABLE)) == 3 * PAGE_ROWS
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()].count("n") == 3
+
+
+def test_the_names_of_the_columns_are_shown_where_there_is_no_row(capsys: pytest.CaptureFixture[str]) -> None:
+    assert write_batches(SCHEMA, [], Target(Format.TABLE)) == 0
+    assert capsys.readouterr().out.strip() == "n"
+
+
+def test_what_is_not_shown_is_not_read(capsys: pytest.CaptureFixture[str]) -> None:
+    numbers = Numbers(100)
+    assert show_first(numbers, 20) == (20, False)
+    assert numbers.taken == 3
+    assert numbers.closed
+    assert len(capsys.readouterr().out.splitlines()) == 21
+
+
+@pytest.mark.parametrize(("limit", "taken"), [(0, 1), (10, 1), (15, 2), (None, 5)])
+def test_a_limit_ends_the_reading(limit: int | None, taken: int, tmp_path: Path) -> None:
+    numbers = Numbers(5)
+    target = Target(Format.CSV, tmp_path / "n.csv")
+    reading = Limited(numbers, limit)
+    assert write_batches(reading.schema, reading.to_batches(), target) == (50 if limit is None else limit)
+    assert numbers.taken == taken
+    assert numbers.closed

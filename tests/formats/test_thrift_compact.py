@@ -1,0 +1,63 @@
+"""Passing over values of Thrift's compact protocol."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from table_format.formats.thrift_compact import (
+    BINARY,
+    I64,
+    LIST,
+    STRUCT,
+    Field,
+    Items,
+    Struct,
+    ThriftCursor,
+    Value,
+    encode_struct,
+)
+
+NUMBERS = st.integers(-(2**62), 2**62)
+
+
+def a_struct(fields: list[tuple[int, tuple[int, Value]]]) -> Struct:
+    return Struct([Field(number, kind, value) for number, (kind, value) in fields])
+
+
+def structs(values: st.SearchStrategy[tuple[int, Value]]) -> st.SearchStrategy[Struct]:
+    """Structs whose fields have those values, and ids near and far from each other."""
+    fields = st.lists(st.tuples(st.integers(1, 300), values), max_size=5, unique_by=lambda field: field[0])
+    return fields.map(lambda found: a_struct(sorted(found, key=lambda field: field[0])))
+
+
+PLAIN = st.one_of(
+    st.tuples(st.just(I64), NUMBERS),
+    st.tuples(st.just(BINARY), st.binary(max_size=200)),
+    st.booleans().map(lambda value: (1 if value else 2, value)),
+    st.lists(NUMBERS, max_size=20).map(lambda items: (LIST, Items(LIST, I64, list(items)))),
+)
+
+
+def nested(values: st.SearchStrategy[tuple[int, Value]]) -> st.SearchStrategy[tuple[int, Value]]:
+    inner = structs(values)
+    lists = st.lists(inner, max_size=3).map(lambda items: (LIST, Items(LIST, STRUCT, list(items))))
+    return st.one_of(inner.map(lambda struct: (STRUCT, struct)), lists)
+
+
+@given(structs(st.recursive(PLAIN, nested, max_leaves=8)), st.data())
+def test_a_struct_is_passed_over_to_its_end_and_not_beyond_the_bytes(struct: Struct, data: st.DataObject) -> None:
+    encoded = encode_struct(struct)
+    cursor = ThriftCursor(encoded + b"more")
+    cursor.skip(STRUCT)
+    assert cursor.at == len(encoded)
+    cut = data.draw(st.integers(0, len(encoded) - 1))
+    with pytest.raises(IndexError):
+        ThriftCursor(encoded[:cut]).skip(STRUCT)
+
+
+@pytest.mark.parametrize("encoded", [b"\x1c" * 100, b"\x1d\x00", b"\x18" + b"\xff" * 12])
+def test_what_is_no_struct_is_refused(encoded: bytes) -> None:
+    with pytest.raises(ValueError, match="thrift"):
+        ThriftCursor(encoded).skip(STRUCT)

@@ -1,0 +1,71 @@
+"""Option values are stored in the form that readers in Java parse."""
+
+from __future__ import annotations
+
+import pytest
+
+from table_format.errors import InvalidOption
+from table_format.model.schema import TableSchema
+from table_format.model.types import DataField, IntType
+from table_format.options.check import check_creatable
+from table_format.options.stored_text import stored_options
+
+_FIELDS = (DataField(0, "k", IntType(nullable=False)), DataField(1, "v", IntType()))
+
+
+@pytest.mark.parametrize(
+    ("key", "written", "stored"),
+    [
+        ("bucket", " 4 ", "4"),
+        ("write-only", " TRUE", "TRUE"),
+        ("merge-engine", "partial_update", "partial-update"),
+        ("changelog-producer", "FULL_COMPACTION", "FULL-COMPACTION"),
+        ("tag.period-formatter", "without_dashes", "without_dashes"),
+        ("snapshot.time-retained", "P1D", "1 d"),
+        ("snapshot.time-retained", "PT1H", "1 h"),
+        ("snapshot.time-retained", " 90 s ", "90 s"),
+        ("target-file-size", "128mb", "128mb"),
+        ("sequence.field", "a, b", "a,b"),
+        ("fields.t.list-agg-delimiter", " ", " "),
+        ("file.format.per.level", "0: avro , 5:parquet", "0:avro,5:parquet"),
+        ("file.compression", "none", "uncompressed"),
+        ("file.compression", "Zstandard", "zstd"),
+        ("file.compression", "ZSTD", "ZSTD"),
+        ("manifest.compression", "none", "null"),
+        ("avro.codec", "uncompressed", "null"),
+        ("orc.compress", "uncompressed", "none"),
+        ("changelog-file.compression", "none", "uncompressed"),
+        ("file.compression.per.level", "0:none", "0:uncompressed"),
+        ("data-file.path-directory", "/data/", "data"),
+        ("bucket", "many", "many"),
+        ("of.others", " x ", " x "),
+    ],
+)
+def test_a_value_is_stored_in_the_strict_form(key: str, written: str, stored: str) -> None:
+    assert stored_options({key: written}) == {key: stored}
+    assert stored_options({key: stored}) == {key: stored}
+
+
+@pytest.mark.parametrize(
+    ("options", "stored"),
+    [
+        ({"file.format": "avro"}, "null"),
+        ({"file.format": "orc"}, "none"),
+        ({"file.format": "parquet"}, "uncompressed"),
+    ],
+)
+def test_no_compression_is_stored_in_the_word_of_the_file_format(options: dict[str, str], stored: str) -> None:
+    assert stored_options({**options, "file.compression": "none"})["file.compression"] == stored
+
+
+def test_a_change_of_the_format_changes_the_word_for_no_compression() -> None:
+    options = {"file.format": "avro", "file.compression": "uncompressed", "bucket": " 1 "}
+    assert stored_options(options, changed=("file.format",)) == {**options, "file.compression": "null"}
+
+
+def test_levels_of_two_formats_have_no_word_for_no_compression_in_common() -> None:
+    options = stored_options({"bucket": "1", "file.format.per.level": "0:avro", "file.compression": "none"})
+    with pytest.raises(InvalidOption, match=r"files of avro and parquet have different words for no compression"):
+        check_creatable(TableSchema(0, _FIELDS, 1, primary_keys=("k",), options=options))
+    levels = {"file.compression.per.level": "0:none", "file.format.per.level": "0:avro", "bucket": "1"}
+    assert stored_options(levels)["file.compression.per.level"] == "0:null"

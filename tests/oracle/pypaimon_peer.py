@@ -1,0 +1,30 @@
+"""pypaimon as a running peer, in an environment of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.oracle.install import PYPAIMON_DIRECTORY
+from tests.oracle.json_process import JsonProcess
+from tests.oracle.peer import DIRECTORY
+
+PYTHON = DIRECTORY / PYPAIMON_DIRECTORY / "bin" / "python"
+READY = DIRECTORY / PYPAIMON_DIRECTORY / "ready"
+_PROCESS = Path(__file__).parent / "pypaimon_process.py"
+
+
+class PyPaimonPeer(JsonProcess):
+    """``with PyPaimonPeer() as pypaimon: pypaimon.write(warehouse, "db.t", rows)``."""
+
+    def __init__(self) -> None:
+        super().__init__("the process of pypaimon", [PYTHON, _PROCESS])
+
+    def write(self, warehouse: Path, table: str, rows: list[list[Any]]) -> None:
+        """Commit rows, all of which are added; it compacts nothing."""
+        self._call("write", warehouse, table, rows=rows)
+
+    def read(self, warehouse: Path, table: str) -> list[list[Any]]:
+        """The rows of the latest snapshot."""
+        rows: list[list[Any]] = self._call("read", warehouse, table)["rows"]
+        return rows

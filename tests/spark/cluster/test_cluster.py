@@ -1,0 +1,91 @@
+"""A master and two workers as processes, which share nothing with the driver but the warehouse."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.spark.cluster.job import ROWS
+from tests.support.canaries import canary, leaks, leaks_in
+from tests.support.connect_process import needs_connect
+from tests.support.standalone_cluster import StandaloneCluster, bare_python, cleaned, empty_python
+
+ROOT = Path(__file__).resolve().parents[3]
+HUSH = canary("cluster")
+
+pytestmark = pytest.mark.spark
+
+
+def job(module: str, directory: Path, **environment: str) -> tuple[dict[str, Any], str]:
+    """What a driver finds on a cluster that runs a module, and all that it prints."""
+    for name in ("events", "warehouse"):
+        (directory / name).mkdir()
+    bare, empty = bare_python(directory / "bare"), empty_python(directory / "empty")
+    with StandaloneCluster(directory / "cluster", workers=2, python=bare) as cluster:
+        own = {
+            "PYTHONPATH": str(ROOT),
+            "PYSPARK_PYTHON": "python3",
+            "SHOP_SECRET_KEY": HUSH,
+            "EMPTY_PYTHON": str(empty),
+            "SPARK_LOCAL_DIRS": str(directory / "driver"),
+            **environment,
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", f"tests.spark.cluster.{module}", cluster.address, directory],
+            cwd=ROOT,
+            env=cleaned(dict(os.environ), bare) | own,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-6000:]
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("FACTS ")]
+    return json.loads(line[len("FACTS ") :]), said
+
+
+def check_places(facts: dict[str, Any]) -> None:
+    # The library came to both executors by itself: their Python does not have it.
+    assert {code.rpartition("/table_format/")[0].rpartition("/")[2] for code, _ in facts["places"]} == {
+        "table_format.zip"
+    }
+    assert len({executor for _, executor in facts["places"]}) == 2
+
+
+def test_a_cluster_that_shares_the_warehouse_alone_writes_reads_merges_and_compacts(tmp_path: Path) -> None:
+    facts, said = job("job", tmp_path)
+    check_places(facts)
+    assert facts["merged"] == [ROWS, sum(range(ROWS)) - 2 * sum(range(100))]
+    # The row of id 0 is deleted, 19 are changed, one is new.
+    changed = [ROWS, 19, ROWS]
+    assert facts["after merge"] == facts["at the end"] == changed
+    assert facts["compacted"] == ["COMPACT"]
+    assert 0 not in facts["levels"]
+    assert facts["marked"] == 900
+    assert facts["dynamic"] == [1500, 1000]
+    assert facts["source"] == 1500
+    assert "PYSPARK_PYTHON" in facts["without packages"]
+    assert "\n" not in facts["without packages"]
+    # Neither plans, nor the logs of master, workers and executors, nor the history of events show a credential.
+    assert not leaks(said + facts["plan"], HUSH)
+    assert any(path.stat().st_size for path in (tmp_path / "events").rglob("*") if path.is_file())
+    for name in ("events", "cluster", "warehouse"):
+        assert not leaks_in(tmp_path / name, HUSH)
+
+
+@needs_connect
+def test_a_client_of_connect_writes_reads_and_merges_on_a_cluster(tmp_path: Path) -> None:
+    # The server takes a free port instead of the one port, which another test may hold.
+    facts, _ = job("connect_job", tmp_path, SPARK_TESTING="1")
+    assert facts["session"].startswith("pyspark.sql.connect")
+    check_places(facts)
+    assert facts["read"] == [ROWS - 10, sum(range(10, ROWS))]
+    assert facts["merged"] == [5, 5]
+    assert facts["source"] == 10

@@ -1,0 +1,76 @@
+"""SQL through Spark Connect, in a process of its own: a process has one kind of session."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from table_format.errors import TableFormatError
+from table_format.spark import Lake, paimon
+from tests.support.spark_session import SETTINGS, prepare_environment
+
+STATEMENTS = (
+    "CREATE DATABASE s; USE s; CREATE TABLE t (k INT NOT NULL, v STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) "
+    "WITH ('bucket' = '2')",
+    "INSERT INTO t VALUES (1, 'a', 10), (2, '{b}', 20); INSERT INTO t (n, k) SELECT 30, 3",
+    "SELECT * FROM t",
+    "SELECT s.t.v FROM s.t WHERE t.k = :k",
+    "SELECT count(*) FROM t VERSION AS OF 1",
+    "SELECT k FROM t WHERE n IN (SELECT max(n) FROM t) OR EXISTS (SELECT 1 FROM t x WHERE x.k = t.k + 2)",
+    "WITH a AS (SELECT k FROM t) SELECT a.k FROM a JOIN t$snapshots s ON a.k = s.snapshot_id",
+    "SELECT k FROM paimon_incremental_query('t', 1, 2)",
+    "CREATE TEMPORARY VIEW w AS SELECT k * 100 AS h FROM t; SELECT h FROM w",
+    "CREATE TABLE c PARTITIONED BY (v) AS SELECT k, v FROM t WHERE v IS NOT NULL; SHOW PARTITIONS c",
+    "INSERT OVERWRITE c PARTITION (v = 'a') VALUES (9); SELECT * FROM c",
+    "CALL sys.create_tag('t', 'x'); SHOW TAGS t",
+    "CALL sys.compact('t', partitions => :none)",
+    "CALL sys.verify('t')",
+    "SHOW TABLES",
+    "DESCRIBE t",
+    "SELECT * FROM t TIMESTAMP AS OF '2000-01-01'",
+    "SELECT 1 + 1",
+    "SELECT __paimon_row_index AS i, *, __paimon_partition.v AS p FROM c WHERE k = 9",
+)
+
+
+class Recording(Lake):
+    """Shows with which filter tables are read."""
+
+    def table(self, name: str, **arguments: Any) -> Any:
+        print(name, arguments["filter"])
+        return super().table(name, **arguments)
+
+
+def main(warehouse: Path) -> None:
+    prepare_environment()
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.remote("local[2]")
+    for key, value in SETTINGS.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    lake = paimon(spark, {"warehouse": str(warehouse)})
+    for text in STATEMENTS:
+        try:
+            rows = lake.sql(text, k=2, none=None).collect()
+        except TableFormatError as error:
+            print(type(error).__name__)
+        else:
+            print(sorted(map(tuple, rows), key=repr))
+    print("n#" in lake.sql("SELECT v FROM t WHERE k > 0")._explain_string())
+    Recording(spark, lake.catalog, lake.sql_state).sql("SELECT k FROM c WHERE v = 'nothing' AND k > 3 AND k + 1 > 2")
+    lake.attach("s")
+    print(sorted(map(tuple, spark.sql("SELECT k FROM s.c").collect())))
+    try:
+        spark.sql("CREATE TABLE s.made (a INT) USING paimon")
+    except TableFormatError as error:
+        print(type(error).__name__)
+    lake.write_to(spark.sql("SELECT 1 AS a"), "s.n").create()
+    lake.write(spark.sql("SELECT 'x' AS b"), "s.n", options={"write.merge-schema": "true"})
+    print(sorted(map(tuple, spark.sql("SELECT * FROM s.n").collect()), key=repr))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

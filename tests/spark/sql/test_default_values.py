@@ -1,0 +1,99 @@
+"""DEFAULT of columns: in the place of a null that is written, and of a column that an INSERT leaves out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from table_format.errors import InvalidData, InvalidSchema, UnsupportedFeature
+from tests.spark.lakes import TestLake
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def lake_with_defaults(lake: TestLake) -> TestLake:
+    lake.lake.sql(
+        "USE s; CREATE TABLE t (k INT, v STRING DEFAULT 'my_value', n INT DEFAULT 5, r INT NOT NULL DEFAULT 7)"
+        " WITH ('bucket' = '-1')"
+    )
+    return lake
+
+
+def rows(lake: TestLake) -> list[tuple[Any, ...]]:
+    return sorted(map(tuple, lake.lake.sql("SELECT * FROM t").collect()), key=repr)
+
+
+def test_columns_that_are_left_out_nulls_and_the_word_default_give_the_default(lake_with_defaults: TestLake) -> None:
+    sql = lake_with_defaults.lake.sql
+    sql("INSERT INTO t (k) VALUES (1); INSERT INTO t VALUES (2, NULL, 0, 1), (3, 'x', DEFAULT, DEFAULT)")
+    sql("INSERT INTO t (r, k, v) VALUES (DEFAULT, 4, DEFAULT); INSERT INTO t BY NAME SELECT 5 AS k")
+    assert rows(lake_with_defaults) == [
+        (1, "my_value", 5, 7),
+        (2, "my_value", 0, 1),
+        (3, "x", 5, 7),
+        (4, "my_value", 5, 7),
+        (5, "my_value", 5, 7),
+    ]
+    with pytest.raises(InvalidData, match="column 'r'"):
+        sql("INSERT INTO t VALUES (1, 'a', 1, NULL)")
+
+
+def test_a_default_is_changed_for_later_rows_and_removed(lake_with_defaults: TestLake) -> None:
+    sql = lake_with_defaults.lake.sql
+    sql("INSERT INTO t (k) VALUES (1); ALTER TABLE t ALTER COLUMN n SET DEFAULT 3; INSERT INTO t (k) VALUES (2)")
+    sql("ALTER TABLE t ALTER COLUMN n DROP DEFAULT; INSERT INTO t (k) VALUES (3)")
+    assert [(row[0], row[2]) for row in rows(lake_with_defaults)] == [(1, 5), (2, 3), (3, None)]
+    assert "`v` STRING DEFAULT 'my_value'" in sql("SHOW CREATE TABLE t").collect()[0][0]
+    assert lake_with_defaults.table().schema.field("r").default_value == "7"
+    assert lake_with_defaults.table().schema.field("n").default_value is None
+
+
+def test_rows_of_one_process_and_of_frames_get_defaults_too(lake: TestLake) -> None:
+    lake.lake.sql("USE s; CREATE TABLE t (id INT PRIMARY KEY NOT ENFORCED, v STRING DEFAULT 'd') WITH ('bucket' = '1')")
+    lake.table().append(pa.table({"id": pa.array([1, 2], pa.int32()), "v": [None, "x"]}))
+    lake.write([(3, None)], "id int, v string")
+    assert rows(lake) == [(1, "d"), (2, "x"), (3, "d")]
+    lake.lake.sql("UPDATE t SET v = DEFAULT WHERE id = 2")
+    lake.lake.sql(
+        "MERGE INTO t USING (SELECT 9 AS id) s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"
+    )
+    assert rows(lake) == [(1, "d"), (2, "d"), (3, "d"), (9, "d")]
+
+
+def test_defaults_that_no_column_can_have_are_refused(lake_with_defaults: TestLake) -> None:
+    sql = lake_with_defaults.lake.sql
+    for text in ("CREATE TABLE u (a DATE DEFAULT current_date())", "ALTER TABLE t ALTER COLUMN n SET DEFAULT 'x'"):
+        with pytest.raises(InvalidSchema, match="unsupported default value"):
+            sql(text)
+    with pytest.raises(UnsupportedFeature, match="a default value of type ARRAY<INT>"):
+        sql("CREATE TABLE u (a ARRAY<INT> DEFAULT array(1))")
+    with pytest.raises(UnsupportedFeature, match="DEFAULT of a new column 'z'"):
+        sql("ALTER TABLE t ADD COLUMN z INT DEFAULT 5")
+    sql("CREATE TABLE u (a INT, dt STRING DEFAULT 'x') PARTITIONED BY (dt)")
+    with pytest.raises(UnsupportedFeature, match="partition column or a bucket key that admits nulls"):
+        sql("INSERT INTO u (a) VALUES (1)")
+    assert lake_with_defaults.lake.catalog.list_tables("s") == ("t", "u")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "'bucket' = '-1'",
+        "'bucket' = '-1', 'deletion-vectors.enabled' = 'true'",
+        "'bucket' = '1', 'primary-key' = 'k'",
+    ],
+)
+def test_an_update_and_a_merge_give_the_default_for_the_word_and_for_null(lake: TestLake, options: str) -> None:
+    # As the reference documents it for INSERT, UPDATE and MERGE; in Spark alone a NULL that is written stays one.
+    sql = lake.lake.sql
+    sql(f"USE s; CREATE TABLE t (k INT NOT NULL, v STRING, n INT) TBLPROPERTIES ({options})")
+    sql("INSERT INTO t VALUES (1, 'a', 0), (2, 'a', 0), (3, 'a', 0), (4, 'a', NULL), (5, NULL, 0)")
+    sql("ALTER TABLE t ALTER COLUMN v SET DEFAULT 'd'; ALTER TABLE t ALTER COLUMN n SET DEFAULT 5")
+    sql("UPDATE t SET v = DEFAULT WHERE k = 1; UPDATE t SET v = NULL WHERE k = 2")
+    sql("MERGE INTO t USING (SELECT 3 AS k) s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = NULL, n = DEFAULT")
+    lake.table().update({"v": "NULL"}, "k = 4")
+    # The whole of a row is written, and rows that no statement changes stay as they are.
+    assert rows(lake) == [(1, "d", 0), (2, "d", 0), (3, "d", 5), (4, "d", 5), (5, None, 0)]

@@ -1,0 +1,216 @@
+"""Queries of tables by SQL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+
+from table_format.errors import (
+    InvalidInputError,
+    InvalidSql,
+    SnapshotNotFound,
+    TableNotFound,
+    UnsupportedFeature,
+)
+from tests.spark.lakes import TestLake, plan_of
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def shop(lake: TestLake) -> TestLake:
+    """``t`` with three snapshots, ``u`` without key, both in the current database."""
+    lake.lake.sql(
+        "USE s; CREATE TABLE t (k INT NOT NULL, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '2');"
+        "INSERT INTO t VALUES (1, 'a'), (2, 'b'); INSERT INTO t VALUES (2, 'c'), (3, '{d}');"
+        "INSERT INTO t VALUES (4, 'e');"
+        "CREATE TABLE u (k INT, dt STRING) PARTITIONED BY (dt); INSERT INTO u VALUES (1, 'x'), (2, 'y'), (9, 'y')"
+    )
+    return lake
+
+
+def rows(lake: TestLake, text: str, **parameters: object) -> list[tuple[Any, ...]]:
+    return sorted(map(tuple, lake.lake.sql(text, **parameters).collect()), key=repr)
+
+
+ALL = [(1, "a"), (2, "c"), (3, "{d}"), (4, "e")]
+QUERIES: dict[str, list[tuple[Any, ...]]] = {
+    "SELECT * FROM t": ALL,
+    "SELECT * FROM s.t": ALL,
+    "SELECT * FROM paimon.s.t": ALL,
+    "(SELECT * FROM t)": ALL,
+    "SELECT s.t.v, t.k, '{x}' FROM s.t WHERE s.t.k = 3": [("{d}", 3, "{x}")],
+    "SELECT x.v FROM t AS x JOIN u ON x.k = u.k WHERE u.dt = 'y'": [("c",)],
+    "SELECT a.k FROM t a JOIN t b ON a.k = b.k + 1 WHERE b.v = 'a'": [(2,)],
+    "SELECT k FROM t WHERE k IN (SELECT k FROM u)": [(1,), (2,)],
+    "SELECT (SELECT max(k) FROM u) m, count(*) FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k)": [(9, 2)],
+    "SELECT k, (SELECT count(*) FROM u WHERE u.k <= t.k) n FROM t WHERE k > 2": [(3, 2), (4, 2)],
+    "WITH t AS (SELECT k + 100 AS k FROM t) SELECT max(k) FROM t": [(104,)],
+    "WITH a AS (SELECT k FROM t), b AS (SELECT * FROM a WHERE k > 1) SELECT a.k FROM a LEFT ANTI JOIN b USING (k)": [
+        (1,)
+    ],
+    "SELECT k FROM t UNION SELECT k FROM u": [(1,), (2,), (3,), (4,), (9,)],
+    "SELECT k FROM t EXCEPT SELECT k FROM u": [(3,), (4,)],
+    "FROM t |> WHERE k > 3 |> SELECT v": [("e",)],
+    "SELECT k, x FROM t LATERAL VIEW explode(array(k, k * 10)) AS x WHERE k = 1": [(1, 1), (1, 10)],
+    "SELECT count(*) FROM t TABLESAMPLE (100 PERCENT) WHERE t.k > 0": [(4,)],
+    "SELECT v FROM (SELECT v, row_number() OVER (ORDER BY k DESC) n FROM t) WHERE n = 1": [("e",)],
+    "SELECT /*+ BROADCAST(u) */ count(*) FROM t JOIN u USING (k)": [(2,)],
+    "SELECT 1": [(1,)],
+    "SELECT '{x}', a FROM (SELECT array(struct(1, 2)) q), UNNEST(q) AS u(a, b)": [("{x}", 1)],
+    "VALUES (1), (2)": [(1,), (2,)],
+    "SELECT * FROM range(2)": [(0,), (1,)],
+    "SELECT count(*) FROM t$snapshots": [(3,)],
+    "SELECT count(*) > 2 FROM `s`.`t$files` f JOIN t$snapshots n ON true WHERE n.snapshot_id = 1": [(True,)],
+    "SELECT sys.max_pt('u'), k FROM u WHERE dt = sys.max_pt('s.u')": [("y", 2), ("y", 9)],
+    # time travel
+    "SELECT * FROM t VERSION AS OF 1": [(1, "a"), (2, "b")],
+    "SELECT v FROM t FOR VERSION AS OF '2' AS x WHERE x.k = 2": [("c",)],
+    "SELECT a.k FROM t a LEFT ANTI JOIN t VERSION AS OF 1 b ON a.k = b.k": [(3,), (4,)],
+    "SELECT count(*) FROM t TIMESTAMP AS OF current_timestamp()": [(4,)],
+    "SELECT count(*) FROM t /*+ OPTIONS('scan.snapshot-id' = '1') */ x, t": [(8,)],
+    # changes
+    "SELECT * FROM paimon_incremental_query('t', 1, 3)": [(2, "c"), (3, "{d}"), (4, "e")],
+    "SELECT paimon_incremental_query.k FROM paimon_incremental_query('s.t', 2, 3)": [(4,)],
+    "SELECT count(*) FROM paimon_incremental_between_timestamp('t', '2000-01-01 00:00:00', '2100-01-01 00:00:00') q": [
+        (5,)
+    ],
+}
+
+
+@pytest.mark.parametrize("text", QUERIES)
+def test_a_query_gives_its_rows(shop: TestLake, text: str) -> None:
+    assert rows(shop, text) == QUERIES[text]
+
+
+def test_parameters_are_values_and_never_text(shop: TestLake) -> None:
+    found = rows(shop, "SELECT v, :x FROM t VERSION AS OF :version WHERE k = :k", k=2, x="' OR {t}", version=1)
+    assert found == [("b", "' OR {t}")]
+
+
+def test_a_time_is_one_of_the_time_zone_of_the_session(shop: TestLake) -> None:
+    millis = shop.table().snapshots()[0].time_millis
+    counted = "SELECT count(*) FROM t TIMESTAMP AS OF "
+    for zone in ("UTC", "Asia/Tokyo"):
+        shop.spark.conf.set("spark.sql.session.timeZone", zone)
+        try:
+            (text,) = shop.spark.sql(f"SELECT CAST(timestamp_millis({millis}) AS STRING)").first()
+            assert rows(shop, f"{counted}'{text}'") == [(2,)]
+        finally:
+            shop.spark.conf.set("spark.sql.session.timeZone", "UTC")
+    assert rows(shop, f"{counted}{millis // 1000 + 1000}") == [(4,)]
+
+
+def test_a_time_before_the_first_snapshot_is_an_error(shop: TestLake) -> None:
+    with pytest.raises(SnapshotNotFound, match="no snapshot at or before"):
+        shop.lake.sql("SELECT * FROM t TIMESTAMP AS OF '2000-01-01'")
+
+
+def test_what_is_no_time_is_an_error(shop: TestLake) -> None:
+    with pytest.raises(InvalidInputError, match="this is no time"):
+        shop.lake.sql("SELECT * FROM t TIMESTAMP AS OF :time", time=None)
+
+
+def test_a_version_is_the_tag_of_that_name_before_the_snapshot_of_that_id(shop: TestLake) -> None:
+    shop.lake.sql("CALL sys.create_tag('t', 'x', 3)")
+    # Other writers make tags whose names are numbers.
+    tags = Path(shop.table().store.paths.root) / "tag"
+    of_snapshot = rows(shop, "SELECT * FROM t VERSION AS OF 1")
+    (tags / "tag-x").rename(tags / "tag-1")
+    assert rows(shop, "SELECT * FROM t VERSION AS OF 1") == rows(shop, "SELECT * FROM t VERSION AS OF 3") != of_snapshot
+
+
+def test_an_expired_snapshot_is_read_by_its_tag(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CALL sys.create_tag('t', 'first', 1);"
+        "CALL sys.expire_snapshots(table => 't', retain_max => 1, retain_min => 1, retain_floor => '0 s')"
+    )
+    assert rows(shop, "SELECT * FROM t VERSION AS OF 'first'") == [(1, "a"), (2, "b")]
+    with pytest.raises(SnapshotNotFound):
+        shop.lake.sql("SELECT * FROM t VERSION AS OF 1")
+
+
+def test_what_the_query_needs_is_all_that_is_read(shop: TestLake) -> None:
+    assert "ReadSchema: struct<k:int>" in plan_of(shop.lake.sql("SELECT max(k) FROM u"))
+    assert "1 paths" in plan_of(shop.lake.sql("SELECT k FROM u WHERE dt = 'x'"))
+
+
+def test_a_view_shows_the_table_as_it_is_now(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TEMPORARY VIEW w (n, text) AS SELECT k + 10, v FROM t;"
+        "CREATE TEMP VIEW x AS SELECT * FROM w WHERE n > 13"
+    )
+    assert rows(shop, "SELECT x.n, w.text FROM x JOIN w USING (n)") == [(14, "e")]
+    shop.lake.sql("INSERT INTO t VALUES (5, 'f'); CREATE DATABASE other; USE other")
+    assert rows(shop, "SELECT q.text FROM x q WHERE n > 14") == [("f",)]
+    shop.lake.sql("DROP VIEW x; CREATE OR REPLACE TEMPORARY VIEW w AS SELECT 7 AS n FROM s.t LIMIT 1")
+    assert rows(shop, "SELECT * FROM w") == [(7,)]
+
+
+def test_tables_and_views_of_the_session_are_sparks(shop: TestLake) -> None:
+    shop.spark.range(3).createOrReplaceTempView("numbers")
+    assert rows(shop, "SELECT t.v FROM numbers JOIN t ON id = k") == [("a",), ("c",)]
+    shop.spark.catalog.dropTempView("numbers")
+
+
+def test_an_explanation_shows_the_plan_that_is_run(shop: TestLake) -> None:
+    ((text,),) = rows(shop, "EXPLAIN SELECT k FROM u WHERE dt = 'x'")
+    assert "FileScan parquet" in text
+    assert "1 paths" in text
+
+
+def test_a_script_gives_the_frames_of_all_its_statements(shop: TestLake) -> None:
+    frames = shop.lake.run_script("SELECT 1 AS a; INSERT INTO u VALUES (5, 'z'); SELECT max(k) FROM u WHERE dt = 'z'")
+    assert [[tuple(row) for row in frame.collect()] for frame in frames] == [[(1,)], [], [(5,)]]
+
+
+def test_no_statement_runs_if_one_cannot_be_read(shop: TestLake) -> None:
+    with pytest.raises(InvalidSql, match="line 2, column 14"):
+        shop.lake.sql("INSERT INTO u VALUES (5, 'z');\nDROP TABLE u v")
+    assert rows(shop, "SELECT max(k) FROM u") == [(9,)]
+
+
+def test_text_without_a_statement_is_an_error(lake: TestLake) -> None:
+    with pytest.raises(InvalidSql, match="there is no statement"):
+        lake.lake.sql("-- nothing")
+
+
+def test_a_table_that_does_not_exist_is_named(shop: TestLake) -> None:
+    with pytest.raises(TableNotFound, match=r"table 's\.nope' does not exist"):
+        shop.lake.sql("SELECT * FROM s.nope")
+    with pytest.raises(AnalysisException, match="nope"):
+        shop.lake.sql("SELECT * FROM nope")
+
+
+def test_a_query_that_cannot_be_read_is_sparks_unless_it_names_a_table(shop: TestLake) -> None:
+    with pytest.raises(InvalidSql, match="line 1, column "):
+        shop.lake.sql("SELECT * FROM t WHERE = 1")
+    with pytest.raises(AnalysisException):
+        shop.lake.sql("SELECT 1 WHERE = 1")
+
+
+def test_a_statement_of_spark_is_refused_for_a_table_of_the_catalog(shop: TestLake) -> None:
+    with pytest.raises(UnsupportedFeature, match="CACHE TABLE is not supported for 't', a table of the catalog"):
+        shop.lake.sql("CACHE TABLE t")
+    assert rows(shop, "SET spark.sql.shuffle.partitions = 2") == [("spark.sql.shuffle.partitions", "2")]
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT sys.max_pt('t')", "CREATE TABLE p (a INT, b INT) PARTITIONED BY (b); SELECT sys.max_pt('p')"]
+)
+def test_the_largest_partition_of_a_table_without_one_is_an_error(shop: TestLake, text: str) -> None:
+    with pytest.raises(InvalidInputError, match="max_pt: s"):
+        shop.lake.sql(text)
+
+
+def test_options_of_tables_in_the_settings_of_a_session_are_refused(lake: TestLake) -> None:
+    with pytest.raises(UnsupportedFeature, match="use a hint"):
+        lake.lake.sql("SET spark.paimon.scan.snapshot-id = 1")
+
+
+def test_an_error_of_spark_has_the_line_of_the_script(lake: TestLake) -> None:
+    with pytest.raises(AnalysisException, match="line 3"):
+        lake.lake.sql("SELECT 1;\n\nSELECT 1 FRM x y z")

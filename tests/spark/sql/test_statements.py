@@ -1,0 +1,453 @@
+"""Statements that make, change and show tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+
+from table_format.errors import (
+    AlreadyExistsError,
+    DatabaseNotFound,
+    InvalidData,
+    InvalidInputError,
+    InvalidOption,
+    InvalidSchema,
+    TableFormatError,
+    TableNotFound,
+    TagNotFound,
+    UnsupportedFeature,
+)
+from table_format.spark.sql.registry import STATEMENTS, StatementKind, register_statement
+from table_format.spark.sql.results import rows_of as frame_of_rows
+from table_format.spark.sql.session import SqlSession
+from table_format.sql.grammar import Grammar, openings
+from table_format.sql.reader import Reader
+from tests.spark.lakes import TestLake
+from tests.support.registries import forgotten_again
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def shop(lake: TestLake) -> TestLake:
+    lake.lake.sql("USE s")
+    return lake
+
+
+def rows(lake: TestLake, text: str, **parameters: object) -> list[tuple[Any, ...]]:
+    return sorted(map(tuple, lake.lake.sql(text, **parameters).collect()), key=repr)
+
+
+def test_databases_are_made_used_shown_and_dropped(lake: TestLake) -> None:
+    lake.lake.sql("CREATE DATABASE d; CREATE DATABASE IF NOT EXISTS d; USE d")
+    assert rows(lake, "SHOW CURRENT DATABASE") == [("paimon", "d")]
+    lake.lake.sql("CREATE TABLE t (a INT)")
+    assert rows(lake, "SHOW TABLES IN d LIKE 't*'") == [("d", "t", False)]
+    assert rows(lake, "SHOW DATABASES LIKE 'd|x*'") == [("d",)]
+    with pytest.raises(InvalidInputError, match="not empty"):
+        lake.lake.sql("DROP DATABASE d")
+    lake.lake.sql("DROP DATABASE d CASCADE; DROP DATABASE IF EXISTS d")
+    assert rows(lake, "SHOW CURRENT DATABASE") == [("paimon", "default")]
+    with pytest.raises(DatabaseNotFound, match="database 'd' does not exist"):
+        lake.lake.sql("USE d")
+
+
+def test_the_database_default_is_made_for_its_first_table(lake: TestLake) -> None:
+    lake.lake.sql("CREATE TABLE t (a INT)")
+    assert lake.lake.catalog.list_tables("default") == ("t",)
+
+
+def test_a_table_that_is_there_is_kept_unless_it_is_to_be_replaced(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t (a INT); INSERT INTO t VALUES (1); CREATE TABLE IF NOT EXISTS t (b INT)")
+    with pytest.raises(AlreadyExistsError, match="CREATE OR REPLACE TABLE"):
+        shop.lake.sql("CREATE TABLE t (a INT)")
+    assert rows(shop, "SELECT a FROM t") == [(1,)]
+    shop.lake.sql("CREATE OR REPLACE TABLE t (b STRING)")
+    assert shop.lake.sql("SELECT * FROM t").columns == ["b"]
+    with pytest.raises(TableNotFound, match="use CREATE OR REPLACE TABLE"):
+        shop.lake.sql("REPLACE TABLE u (b INT)")
+
+
+def test_a_table_of_a_query_has_its_columns_and_rows(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (k INT NOT NULL, v STRING, d DATE); INSERT INTO t VALUES (1, 'a', DATE '2026-01-01');"
+        "CREATE TABLE u PARTITIONED BY (d) TBLPROPERTIES ('primary-key' = 'k,d', 'bucket' = '1')"
+        " AS SELECT *, k * 2 AS w FROM t"
+    )
+    schema = shop.table("u").schema
+    assert (schema.primary_keys, schema.partition_keys, schema.field_names) == (
+        ("k", "d"),
+        ("d",),
+        ("k", "v", "d", "w"),
+    )
+    assert rows(shop, "SELECT k, w FROM u") == [(1, 2)]
+
+
+def test_a_table_can_be_replaced_by_a_query_of_itself(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t AS SELECT 1 AS a; CREATE OR REPLACE TABLE t AS SELECT a + 1 AS b FROM t")
+    assert rows(shop, "SELECT b FROM t") == [(2,)]
+    assert rows(shop, "SHOW TABLES IN s") == [("s", "t", False)]
+
+
+def test_a_table_of_a_query_that_fails_leaves_nothing(shop: TestLake) -> None:
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        shop.lake.sql("CREATE TABLE t AS SELECT id / (id - 2) AS a FROM range(4)")
+    assert rows(shop, "SHOW TABLES IN s") == []
+    shop.lake.sql("CREATE TABLE t AS SELECT 1 AS a")
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        shop.lake.sql("CREATE OR REPLACE TABLE t AS SELECT id / (id - 2) AS a FROM range(4)")
+    assert rows(shop, "SELECT a FROM t") == [(1,)]
+    assert rows(shop, "SHOW TABLES IN s") == [("s", "t", False)]
+
+
+def test_a_table_like_another_has_no_rows_of_it(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (k INT, v STRING COMMENT 'x', PRIMARY KEY (k) NOT ENFORCED) COMMENT 'c' WITH ('bucket' = '2');"
+        "INSERT INTO t VALUES (1, 'a'); CREATE TABLE u LIKE t"
+    )
+    old, new = shop.table("t").schema, shop.table("u").schema
+    assert (new.fields, new.primary_keys, new.options, new.comment) == (
+        old.fields,
+        old.primary_keys,
+        old.options,
+        old.comment,
+    )
+    assert rows(shop, "SELECT * FROM u") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("CREATE TABLE t (a INT) USING parquet", UnsupportedFeature),
+        ("CREATE TABLE t (a INT) WITH ('connector' = 'kafka')", UnsupportedFeature),
+        ("CREATE TABLE t (a INT) WITH ('connector' = 'paimon', 'path' = '/x')", InvalidOption),
+        ("CREATE TABLE t (a INT) TBLPROPERTIES ('no-such-option' = '1')", InvalidOption),
+        ("CREATE TABLE t (a INT DEFAULT f(3))", InvalidSchema),
+        ("CREATE TABLE hive.s.t (a INT)", InvalidInputError),
+        ("ALTER TABLE nope ADD COLUMN a INT", TableNotFound),
+        ("DROP TABLE nope", TableNotFound),
+    ],
+)
+def test_what_no_table_can_have_is_refused_and_leaves_nothing(
+    shop: TestLake, text: str, error: type[TableFormatError]
+) -> None:
+    with pytest.raises(error):
+        shop.lake.sql(text)
+    assert rows(shop, "SHOW TABLES IN s") == []
+
+
+def test_columns_are_added_changed_moved_and_dropped(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (k INT, s STRUCT<a: INT>, v STRING); INSERT INTO t VALUES (1, struct(2), 'x');"
+        "ALTER TABLE t ADD COLUMNS (w INT COMMENT 'new' AFTER k, z STRING FIRST); ALTER TABLE t ADD COLUMN s.b STRING;"
+        "ALTER TABLE t ALTER COLUMN k TYPE BIGINT; ALTER TABLE t RENAME COLUMN v TO text; ALTER TABLE t DROP COLUMN z;"
+        "ALTER TABLE t ALTER COLUMN text FIRST; ALTER TABLE t ALTER COLUMN k COMMENT 'key'"
+    )
+    assert rows(shop, "DESCRIBE t") == [
+        ("k", "bigint", "key"),
+        ("s", "struct<a:int,b:string>", None),
+        ("text", "string", None),
+        ("w", "int", "new"),
+    ]
+    assert rows(shop, "SELECT * FROM t") == [("x", 1, None, (2, None))]
+    with pytest.raises(InvalidInputError, match="text"):
+        shop.lake.sql("ALTER TABLE t ALTER COLUMN text TYPE ARRAY<INT>")
+
+
+def test_a_key_column_is_renamed_in_the_key_and_a_partition_column_is_not_renamed(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t (k INT, dt STRING, PRIMARY KEY (k, dt) NOT ENFORCED) PARTITIONED BY (dt)")
+    shop.lake.sql("ALTER TABLE t RENAME COLUMN k TO id")
+    assert shop.table().schema.primary_keys == ("id", "dt")
+    with pytest.raises(InvalidInputError, match="dt"):
+        shop.lake.sql("ALTER TABLE t RENAME COLUMN dt TO day")
+
+
+def test_the_merge_engine_of_a_table_with_rows_does_not_change(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t (k INT PRIMARY KEY NOT ENFORCED, v INT) WITH ('bucket' = '1')")
+    shop.lake.sql("INSERT INTO t VALUES (1, 2)")
+    with pytest.raises(InvalidInputError, match="merge-engine"):
+        shop.lake.sql("ALTER TABLE t SET ('merge-engine' = 'partial-update')")
+
+
+def test_options_and_the_comment_are_set_and_removed(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (a INT); ALTER TABLE t SET TBLPROPERTIES ('write-buffer-size' = '256 mb', 'comment' = 'c')"
+    )
+    assert rows(shop, "SHOW TBLPROPERTIES t ('write-buffer-size')") == [("write-buffer-size", "256 mb")]
+    assert shop.table().schema.comment == "c"
+    shop.lake.sql("ALTER TABLE t UNSET TBLPROPERTIES ('write-buffer-size', 'comment')")
+    assert (shop.table().schema.options.get("write-buffer-size"), shop.table().schema.comment) == (None, None)
+
+
+def test_a_table_gets_another_name(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t AS SELECT 1 AS a; ALTER TABLE t RENAME TO u; CREATE DATABASE d; ALTER TABLE s.u RENAME TO d.w"
+    )
+    assert rows(shop, "SELECT a FROM d.w") == [(1,)]
+    assert rows(shop, "SHOW TABLES IN s") == []
+
+
+def test_partitions_are_shown_dropped_and_truncated(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (a INT, dt STRING, hh INT) PARTITIONED BY (dt, hh);"
+        "INSERT INTO t VALUES (1, 'x', 1), (2, 'x', 2), (3, 'y', 1), (4, 'z', 1)"
+    )
+    assert rows(shop, "SHOW PARTITIONS t PARTITION (dt = 'x')") == [("dt=x/hh=1",), ("dt=x/hh=2",)]
+    shop.lake.sql("ALTER TABLE t DROP PARTITION (dt = 'x', hh = 1), PARTITION (dt = 'z', hh = 1)")
+    assert rows(shop, "SELECT a FROM t") == [(2,), (3,)]
+    shop.lake.sql("TRUNCATE TABLE t PARTITION (dt = 'y', hh = 1)")
+    assert rows(shop, "SELECT a FROM t") == [(2,)]
+    shop.lake.sql("TRUNCATE TABLE t")
+    assert rows(shop, "SELECT a FROM t") == []
+
+
+def test_tags_are_made_replaced_renamed_and_deleted(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t (a INT); INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)")
+    shop.lake.sql("ALTER TABLE t CREATE TAG a AS OF VERSION 1 RETAIN 7 DAYS; ALTER TABLE t CREATE TAG IF NOT EXISTS a")
+    assert rows(shop, "SELECT count(*) FROM t VERSION AS OF 'a'") == [(1,)]
+    shop.lake.sql("ALTER TABLE t REPLACE TAG a AS OF VERSION 2; ALTER TABLE t CREATE OR REPLACE TAG b")
+    assert rows(shop, "SELECT count(*) FROM t VERSION AS OF 'a'") == [(2,)]
+    shop.lake.sql("ALTER TABLE t RENAME TAG b TO c")
+    assert rows(shop, "SHOW TAGS t") == [("a",), ("c",)]
+    shop.lake.sql("ALTER TABLE t DELETE TAG `a,c`; ALTER TABLE t DELETE TAG IF EXISTS a")
+    assert rows(shop, "SHOW TAGS t") == []
+    with pytest.raises(TagNotFound):
+        shop.lake.sql("ALTER TABLE t REPLACE TAG a")
+
+
+def test_branches_are_made_written_and_deleted(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (a INT); INSERT INTO t VALUES (1); ALTER TABLE t CREATE TAG x;"
+        "ALTER TABLE t CREATE BRANCH b AS OF TAG x; INSERT INTO t$branch_b VALUES (2)"
+    )
+    assert rows(shop, "SELECT * FROM t$branch_b") == [(1,), (2,)]
+    assert rows(shop, "SELECT * FROM `t$branch_b$snapshots`") != []
+    assert rows(shop, "SELECT * FROM t") == [(1,)]
+    assert rows(shop, "SHOW BRANCHES t") == [("b",)]
+    shop.lake.sql("CALL sys.fast_forward('t', 'b')")
+    assert rows(shop, "SELECT * FROM t") == [(1,), (2,)]
+    shop.lake.sql("ALTER TABLE t RENAME BRANCH b TO c; ALTER TABLE t DELETE BRANCH c")
+    assert rows(shop, "SHOW BRANCHES t") == []
+
+
+def test_a_table_is_described(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t (k INT COMMENT 'key', dt STRING) PARTITIONED BY (dt) COMMENT 'c'")
+    found = [tuple(row) for row in shop.lake.sql("DESCRIBE EXTENDED t").collect()]
+    assert found[:5] == [
+        ("k", "int", "key"),
+        ("dt", "string", None),
+        ("# Partition Information", "", ""),
+        ("# col_name", "data_type", "comment"),
+        ("dt", "string", None),
+    ]
+    assert ("Comment", "c", "") in found
+    assert rows(shop, "SHOW COLUMNS IN t") == [("dt",), ("k",)]
+    assert rows(shop, "DESCRIBE t K") == [("col_name", "k"), ("comment", "key"), ("data_type", "int")]
+
+
+def test_a_column_that_spark_has_no_type_for_is_described(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t (a INT, b TIME(3))")
+    assert rows(shop, "DESCRIBE t") == [("a", "int", None), ("b", "time(3)", None)]
+
+
+def test_the_shown_create_table_makes_the_same_table(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (k BIGINT, s STRUCT<a: INT NOT NULL, b: ARRAY<STRING>> COMMENT 'it''s', n DECIMAL(10, 2),"
+        " dt DATE, PRIMARY KEY (k, dt) NOT ENFORCED) PARTITIONED BY (dt) COMMENT 'c' WITH ('bucket' = '2')"
+    )
+    ((text,),) = rows(shop, "SHOW CREATE TABLE t")
+    before = shop.table().schema
+    shop.lake.sql("DROP TABLE t;" + text)
+    after = shop.table().schema
+    assert (after.fields, after.primary_keys, after.partition_keys, after.options, after.comment) == (
+        before.fields,
+        before.primary_keys,
+        before.partition_keys,
+        before.options,
+        before.comment,
+    )
+
+
+def test_a_table_is_analyzed(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t AS SELECT id FROM range(5); ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS")
+    assert rows(shop, "SELECT mergedRecordCount FROM t$statistics") == [(5,)]
+
+
+# --- INSERT -----------------------------------------------------------------------------------------------------------
+
+
+def test_rows_are_inserted_by_position_by_names_and_with_columns_left_out(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t (a INT, b STRING, c DOUBLE)")
+    shop.lake.sql("INSERT INTO t VALUES (1, 'x', 2.5), (2, NULL, DEFAULT)")
+    shop.lake.sql("INSERT INTO t (C, a) SELECT 4, 3; INSERT INTO t BY NAME SELECT 'y' AS b, 5S AS A")
+    assert rows(shop, "SELECT * FROM t") == [(1, "x", 2.5), (2, None, None), (3, None, 4.0), (5, "y", None)]
+
+
+def test_values_are_cast_as_spark_casts_what_it_stores(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t (a TINYINT, s STRUCT<x: BIGINT, y: STRING>, d DATE)")
+    shop.lake.sql("INSERT INTO t SELECT 7, named_struct('p', 1, 'q', 'z'), TIMESTAMP '2026-01-02 03:04:05'")
+    assert [tuple(row.s) for row in shop.lake.sql("SELECT s FROM t").collect()] == [(1, "z")]
+    with pytest.raises(AnalysisException, match="`a`"):
+        shop.lake.sql("INSERT INTO t VALUES ('7', NULL, NULL)")
+    with pytest.raises(Exception, match="OVERFLOW"):
+        shop.lake.sql("INSERT INTO t VALUES (700, NULL, NULL)")
+    assert rows(shop, "SELECT count(*) FROM t") == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("INSERT INTO t VALUES (1)", r"expected 2 columns \(a, dt\), found 1"),
+        ("INSERT INTO t (a, nope) VALUES (1, 2)", "there is no column 'nope' to fill"),
+        ("INSERT INTO t (a, A) VALUES (1, 2)", "column 'a' is there twice"),
+        ("INSERT INTO t PARTITION (a = 1) VALUES ('x')", "'a' is not a partition column"),
+        ("INSERT INTO t BY NAME SELECT 1 AS b", "there is no column 'b' to fill"),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused(shop: TestLake, text: str, message: str) -> None:
+    shop.lake.sql("CREATE TABLE t (a INT, dt STRING) PARTITIONED BY (dt)")
+    with pytest.raises(InvalidInputError, match=message):
+        shop.lake.sql(text)
+
+
+def test_a_null_in_a_column_that_takes_none_is_refused(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t (a INT NOT NULL, b INT)")
+    with pytest.raises(InvalidData, match="column 'a' is INT NOT NULL"):
+        shop.lake.sql("INSERT INTO t (b) VALUES (1)")
+
+
+def test_an_overwrite_is_static_unless_the_session_says_dynamic(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t (id INT, pt STRING) PARTITIONED BY (pt)")
+    two, then_shown = "INSERT OVERWRITE t VALUES (1, 'p1'), (2, 'p2');", "; SELECT * FROM t"
+    assert rows(shop, "".join([two, "INSERT OVERWRITE t VALUES (3, 'p1')", then_shown])) == [(3, "p1")]
+    assert rows(shop, "".join([two, "INSERT OVERWRITE t PARTITION (pt) VALUES (3, 'p1')", then_shown])) == [(3, "p1")]
+    kept = [(2, "p2"), (3, "p1")]
+    assert rows(shop, "".join([two, "INSERT OVERWRITE t PARTITION (pt = 'p1') VALUES (3)", then_shown])) == kept
+    shop.lake.sql(two + "SET spark.sql.sources.partitionOverwriteMode = dynamic")
+    try:
+        assert rows(shop, "INSERT OVERWRITE t VALUES (3, 'p1'); SELECT * FROM t") == kept
+    finally:
+        shop.lake.sql("SET spark.sql.sources.partitionOverwriteMode = static")
+
+
+def test_a_partition_is_given_its_value_by_the_statement(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t (a INT, dt DATE, b STRING, hh INT) PARTITIONED BY (dt, hh)")
+    shop.lake.sql("INSERT INTO t PARTITION (dt = '2026-01-01', hh) SELECT 1, 'x', 7")
+    shop.lake.sql("INSERT INTO t PARTITION (hh = :hh, dt = DATE '2026-01-02') VALUES (2, 'y')", hh=8)
+    assert rows(shop, "SELECT a, b, CAST(dt AS STRING), hh FROM t") == [
+        (1, "x", "2026-01-01", 7),
+        (2, "y", "2026-01-02", 8),
+    ]
+
+
+def test_an_overwrite_may_read_what_it_replaces(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t AS SELECT id FROM range(3); INSERT OVERWRITE t SELECT id * 10 FROM t WHERE id > 0")
+    assert rows(shop, "SELECT * FROM t") == [(10,), (20,)]
+
+
+def test_a_hint_of_options_holds_for_one_insert(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (a INT); INSERT INTO t /*+ OPTIONS('file.format' = 'orc') */ VALUES (1);"
+        "INSERT INTO t VALUES (2)"
+    )
+    assert rows(shop, "SELECT DISTINCT file_format FROM t$files") == [("orc",), ("parquet",)]
+
+
+# --- the rest ---------------------------------------------------------------------------------------------------------
+
+
+def test_procedures_take_arguments_by_position_and_by_name_and_give_rows(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (k INT PRIMARY KEY NOT ENFORCED) WITH ('bucket' = '1');"
+        "INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)"
+    )
+    assert rows(shop, "CALL sys.create_tag('t', 'x', 1)") == [(True,)]
+    assert rows(shop, "CALL paimon.sys.rollback(table => 's.t', version => :v)", v="x") == [(2, 1)]
+    assert rows(shop, "CALL sys.verify(`table` => 't')") == []
+    with pytest.raises(InvalidInputError, match="argument 'table' is given twice"):
+        shop.lake.sql("CALL sys.compact('t', table => 't')")
+    with pytest.raises(UnsupportedFeature, match="procedures are called as CALL sys"):
+        shop.lake.sql("CALL compact('t')")
+
+
+def test_a_rollback_drops_later_tags(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t (a INT); INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)")
+    shop.lake.sql("CALL sys.create_tag('t', 'late', 2); CALL sys.rollback('t', '1')")
+    assert rows(shop, "SHOW TAGS t") == []
+
+
+def test_retain_max_below_the_minimum_of_the_table_needs_retain_min(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t (a INT); INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)")
+    with pytest.raises(InvalidInputError, match="retain"):
+        shop.lake.sql("CALL sys.expire_snapshots(table => 't', retain_max => 1)")
+
+
+def test_help_lists_procedures_with_their_arguments(shop: TestLake) -> None:
+    everything = rows(shop, "CALL sys.help")
+    assert {row[0] for row in everything} >= {"compact", "expire_snapshots", "rollback", "verify"}
+    of_one = [tuple(row)[:4] for row in shop.lake.sql("CALL sys.help('rollback')").collect()]
+    assert of_one[1] == ("rollback", "table", "a text that is not blank", True)
+
+
+KEYED = "CREATE TABLE t (k INT NOT NULL, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')"
+APPEND = "CREATE TABLE t (k INT, v STRING)"
+
+
+@pytest.mark.parametrize("table", [KEYED, APPEND])
+def test_rows_are_updated_deleted_and_merged(shop: TestLake, table: str) -> None:
+    shop.lake.sql(table)
+    shop.lake.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, NULL)")
+    shop.lake.sql("UPDATE t AS x SET v = concat(x.v, :more) WHERE k = :key", more="{!}", key=1)
+    shop.lake.sql("DELETE FROM t WHERE v <> 'b' AND k > 2")
+    assert rows(shop, "SELECT * FROM t") == [(1, "a{!}"), (2, "b"), (4, None)]
+    shop.lake.sql("""
+        CREATE TABLE news (k INT, v STRING, op STRING);
+        INSERT INTO news VALUES (1, NULL, 'D'), (2, 'bb', 'U'), (9, 'new', 'I');
+        MERGE INTO t USING news AS n ON t.k = n.k
+        WHEN MATCHED AND n.op = 'D' THEN DELETE
+        WHEN MATCHED THEN UPDATE SET t.v = n.v
+        WHEN NOT MATCHED THEN INSERT (k, v) VALUES (n.k, n.v)
+        WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = 'old'
+    """)
+    assert rows(shop, "SELECT * FROM t") == [(2, "bb"), (4, "old"), (9, "new")]
+    shop.lake.sql("MERGE INTO t USING (SELECT 4 AS k, 'four' AS v) s ON s.k = t.k WHEN MATCHED THEN UPDATE SET *")
+    assert rows(shop, "SELECT v FROM t WHERE k = 4") == [("four",)]
+
+
+def test_subqueries_of_changes_read_tables_of_the_catalog(shop: TestLake) -> None:
+    shop.lake.sql(APPEND)
+    shop.lake.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    shop.lake.sql("CREATE TABLE gone (k INT); INSERT INTO gone VALUES (1); INSERT INTO gone VALUES (2)")
+    shop.lake.sql("DELETE FROM t WHERE k IN (SELECT k FROM s.gone VERSION AS OF 1)")
+    assert rows(shop, "SELECT k FROM t") == [(2,), (3,)]
+    shop.lake.sql("UPDATE t SET v = 'gone' WHERE EXISTS (SELECT 1 FROM gone g WHERE g.k = t.k)")
+    assert rows(shop, "SELECT * FROM t") == [(2, "gone"), (3, "c")]
+    assert not [view for view in shop.spark.catalog.listTables() if view.name.startswith("__paimon")]
+
+
+def test_a_column_that_is_given_two_values_is_refused(shop: TestLake) -> None:
+    shop.lake.sql(APPEND)
+    shop.lake.sql("INSERT INTO t VALUES (1, 'a')")
+    with pytest.raises(InvalidInputError, match="column 'v' is given two values"):
+        shop.lake.sql("UPDATE t SET v = 'x', t.v = 'y'")
+    with pytest.raises(UnsupportedFeature, match="a parameter of type list in UPDATE, DELETE and MERGE"):
+        shop.lake.sql("DELETE FROM t WHERE k = :keys", keys=[1])
+    assert len(shop.lake.catalog.load_table("s.t").snapshots()) == 1  # type: ignore[union-attr]  # a data table
+
+
+def test_a_program_adds_a_statement_of_its_own(shop: TestLake) -> None:
+    def read(reader: Reader) -> None:
+        reader.expect("COUNT", "TABLES")
+        reader.end()
+
+    def count(session: SqlSession, _: None) -> Any:
+        return frame_of_rows(session.spark, "n int", [(len(session.catalog.list_tables("s")),)])
+
+    kind = StatementKind("count", Grammar(openings("COUNT TABLES"), read), count)
+    with forgotten_again(STATEMENTS):
+        register_statement(kind)
+        assert rows(shop, "CREATE TABLE t (a INT); COUNT TABLES") == [(1,)]
+        with pytest.raises(AlreadyExistsError, match="SQL statement 'count' exists already"):
+            register_statement(kind)

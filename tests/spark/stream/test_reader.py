@@ -1,0 +1,389 @@
+"""The source: where queries begin, what a micro-batch takes, and what makes a query stop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.datasource import CaseInsensitiveDict
+from pyspark.sql.types import StructType
+
+from table_format import Table
+from table_format.errors import (
+    InvalidInputError,
+    InvalidOption,
+    SchemaChanged,
+    SnapshotExpired,
+    SnapshotNotFound,
+    TableReplaced,
+    UnsupportedFeature,
+)
+from table_format.metastore.references.consumers import next_snapshot
+from table_format.model.schema_change import AddColumn, DropColumn, SetOption
+from table_format.model.types import IntType
+from table_format.spark.source.data_source import PaimonDataSource
+from tests.spark.stream.micro_batches import Checkpoint, Run, source_of
+from tests.support.tables import Warehouse, keyed
+
+KEEP_ALL = {"snapshot.num-retained.min": "100", "snapshot.num-retained.max": "100"}
+SMALL_SPLITS = {"source.split.target-size": "1 b", "source.split.open-file-cost": "1 b"}
+
+
+def three_commits(warehouse: Warehouse, *, compacted_before: int | None = None, **options: str) -> Table:
+    """Three snapshots of a key each; the later ones replace the row of key 0 too."""
+    given = {"write-only": "true", "bucket": "1", **KEEP_ALL, **{k.replace("_", "-"): v for k, v in options.items()}}
+    table = warehouse.table(primary_keys=["id"], options=given)
+    for number in (1, 2, 3):
+        if number == compacted_before:
+            table.compact(full=True)
+        table.append(keyed([(0, "a", number), (number, "a", number)]))
+    return table
+
+
+def expire_all(table: Table) -> None:
+    """Expire what no consumer keeps, but for the latest snapshot."""
+    table.expire_snapshots(retain_max=1, retain_min=1, older_than_ms=1 << 60, retain_floor_ms=0)
+
+
+def run(table: Table, checkpoint: Checkpoint, options: dict[str, str] | None = None) -> list[list[tuple[Any, ...]]]:
+    """The rows of every micro-batch there is now, by a new process."""
+    return [sorted(rows) for _, rows in Run(source_of(table, options), checkpoint).available_now().batches]
+
+
+STATE_OF_3 = [(0, "a", 3), (1, "a", 1), (2, "a", 2), (3, "a", 3)]
+CHANGES_OF_2, CHANGES_OF_3 = [(0, "a", 2), (2, "a", 2)], [(0, "a", 3), (3, "a", 3)]
+CHANGES_OF_4 = [(0, "a", 4), (4, "a", 4)]
+MODES: dict[str, tuple[dict[str, str], list[list[tuple[Any, ...]]]]] = {
+    "default": ({}, [STATE_OF_3]),
+    "latest-full": ({"scan.mode": "latest-full"}, [STATE_OF_3]),
+    "latest": ({"scan.mode": "latest"}, []),
+    "from-snapshot": ({"scan.snapshot-id": "2"}, [sorted(CHANGES_OF_2 + CHANGES_OF_3)]),
+    "from-snapshot-full": (
+        {"scan.mode": "from-snapshot-full", "scan.snapshot-id": "2"},
+        [sorted([(0, "a", 2), (1, "a", 1), (2, "a", 2), *CHANGES_OF_3])],
+    ),
+    "from-timestamp": (
+        {"scan.timestamp-millis": "1"},
+        [sorted([(0, "a", 1), (1, "a", 1), *CHANGES_OF_2, *CHANGES_OF_3])],
+    ),
+    "compacted-full": ({"scan.mode": "compacted-full"}, [[(0, "a", 2), (1, "a", 1), (2, "a", 2)], CHANGES_OF_3]),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_query_begins_where_the_scan_mode_says_and_goes_on_with_changes(
+    mode: str, warehouse: Warehouse, checkpoint: Checkpoint
+) -> None:
+    options, expected = MODES[mode]
+    if mode == "compacted-full":
+        # The third commit comes after the compaction.
+        options = {**options, "read.stream.maxFilesPerTrigger": "1"}
+        table = three_commits(warehouse, compacted_before=3)
+    else:
+        table = three_commits(warehouse)
+    source = source_of(table, options)
+    begun = Run(source, checkpoint).available_now()
+    assert [sorted(rows) for _, rows in begun.batches] == expected
+    table.append(keyed([(0, "a", 4), (4, "a", 4)]))
+    going_on = Run(source, checkpoint) if mode == "latest" else Run(source_of(table, options), checkpoint)
+    assert [sorted(rows) for _, rows in going_on.available_now().batches] == [CHANGES_OF_4]
+    assert run(table, checkpoint, options) == []
+
+
+def test_a_query_of_an_empty_table_waits_for_its_first_snapshot(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
+    table = warehouse.table(primary_keys=["id"])
+    source = source_of(table)
+    query = Run(source, checkpoint)
+    assert not query.trigger()
+    table.append(keyed([(1, "a", 1)]))
+    assert query.trigger()
+    assert not query.trigger()
+    assert query.batches[0][1] == [(1, "a", 1)]
+
+
+def test_row_kinds_are_shown_with_read_changelog_and_taken_back_rows_left_out_without(
+    warehouse: Warehouse, checkpoint: Checkpoint, tmp_path: Path
+) -> None:
+    table = three_commits(warehouse, changelog_producer="input")
+    table.delete("id = 2")
+    from_4 = {"scan.snapshot-id": "4"}
+    source = source_of(table, {**from_4, "read.changelog": "true"})
+    assert Run(source, checkpoint).available_now().batches[0][1] == [("-D", 2, "a", 2)]
+    # There is something to read, and none of it is shown.
+    assert run(table, Checkpoint(tmp_path / "other"), from_4) == [[]]
+
+
+@pytest.mark.parametrize("engine", ["partial-update", "aggregation", "first-row"])
+def test_a_merge_engine_whose_rows_come_from_several_commits_is_refused_without_a_changelog(
+    engine: str, warehouse: Warehouse
+) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"merge-engine": engine})
+    with pytest.raises(UnsupportedFeature, match=f"merge-engine = {engine} and no changelog-producer"):
+        source_of(table)
+    source_of(
+        warehouse.table("u", primary_keys=["id"], options={"merge-engine": engine, "changelog-producer": "lookup"})
+    )
+
+
+# --- how much a micro-batch takes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", ["maxFilesPerTrigger", "maxRowsPerTrigger", "maxBytesPerTrigger"])
+def test_a_state_and_a_snapshot_are_cut_into_micro_batches_by_splits(
+    limit: str, warehouse: Warehouse, checkpoint: Checkpoint
+) -> None:
+    table = warehouse.table(options={**SMALL_SPLITS, **KEEP_ALL})
+    for n in range(3):
+        table.append(keyed([(n, "a", n)]))
+    found = []
+    for _ in range(3):
+        query = Run(source_of(table, {f"read.stream.{limit}": "1"}), checkpoint)
+        query.trigger()
+        found += query.batches
+    assert [(end["snapshot"], end["read"], end["splits"]) for end, _ in found] == [(3, 1, 3), (3, 2, 3), (3, 3, 3)]
+    assert sorted(row for _, rows in found for row in rows) == [(n, "a", n) for n in range(3)]
+    assert run(table, checkpoint) == []
+
+
+def test_trigger_once_ignores_the_limits(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
+    table = three_commits(warehouse)
+    query = Run(source_of(table, {"scan.snapshot-id": "1", "read.stream.maxFilesPerTrigger": "1"}), checkpoint)
+    query.trigger(unlimited=True)
+    assert query.batches[0][0]["snapshot"] == 3
+
+
+def test_available_now_ends_with_the_snapshot_that_was_the_latest_at_its_start(
+    warehouse: Warehouse, checkpoint: Checkpoint
+) -> None:
+    table = three_commits(warehouse)
+    query = Run(source_of(table, {"scan.snapshot-id": "1", "read.stream.maxFilesPerTrigger": "1"}), checkpoint)
+    query.step = lambda name: table.append(keyed([(9, "a", 9)])) and None if "before the batch" in name else None
+    query.available_now()
+    assert [end["snapshot"] for end, _ in query.batches] == [1, 2, 3]
+
+
+def test_few_rows_wait_for_others_until_the_delay_is_over(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
+    table = three_commits(warehouse)
+    waiting = {"read.stream.minRowsPerTrigger": "3", "read.stream.maxTriggerDelayMs": "3600000"}
+    query = Run(source_of(table, waiting), checkpoint)
+    assert query.trigger()
+    table.append(keyed([(0, "a", 4), (4, "a", 4)]))
+    assert not query.trigger()
+    table.append(keyed([(5, "a", 5)]))
+    assert query.trigger()
+    assert sorted(query.batches[-1][1]) == [(0, "a", 4), (4, "a", 4), (5, "a", 5)]
+    # A query that ends with what is there does not wait.
+    table.append(keyed([(6, "a", 6)]))
+    assert run(table, checkpoint, waiting) == [[(6, "a", 6)]]
+
+
+def test_there_is_no_micro_batch_when_only_a_compaction_happened(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
+    table = three_commits(warehouse)
+    query = Run(source_of(table), checkpoint)
+    assert query.trigger()
+    assert table.compact(full=True)
+    assert not query.trigger()
+    assert run(table, checkpoint) == []
+
+
+# --- restarts ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_micro_batch_is_repeated_as_it_was_though_a_new_query_would_begin_elsewhere(
+    warehouse: Warehouse, checkpoint: Checkpoint
+) -> None:
+    table = three_commits(warehouse)
+
+    def stop(name: str) -> None:
+        if name == "after the offset is logged":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Run(source_of(table), checkpoint, step=stop).trigger()
+    table.append(keyed([(0, "a", 4), (4, "a", 4)]))
+    assert run(table, checkpoint) == [STATE_OF_3, CHANGES_OF_4]
+
+
+def test_a_query_goes_on_within_a_state_whose_splits_are_the_same_and_stops_when_they_are_others(
+    warehouse: Warehouse, checkpoint: Checkpoint
+) -> None:
+    table = warehouse.table(options={**SMALL_SPLITS, **KEEP_ALL})
+    for n in range(3):
+        table.append(keyed([(n, "a", n)]))
+    options = {"read.stream.maxFilesPerTrigger": "1"}
+    Run(source_of(table, options), checkpoint).trigger()
+    with pytest.raises(InvalidOption, match=r"has read 1 of 3 splits of snapshot 3, and its files make other splits"):
+        run(table, checkpoint, {"source.split.target-size": "1 gb"})
+    assert len(run(table, checkpoint, options)) == 2
+
+
+def test_a_checkpoint_with_which_another_table_was_read_is_refused(
+    warehouse: Warehouse, checkpoint: Checkpoint
+) -> None:
+    run(three_commits(warehouse), checkpoint)
+    other = warehouse.table("other", primary_keys=["id"])
+    with pytest.raises(TableReplaced, match=r"belongs to another table.*new checkpoint"):
+        run(other, checkpoint)
+
+
+# --- what makes a query stop ------------------------------------------------------------------------------------------
+
+
+def begun(warehouse: Warehouse, checkpoint: Checkpoint, **options: str) -> tuple[Table, Run]:
+    """A table with three snapshots, and a running query that has read them."""
+    table = three_commits(warehouse, **options)
+    query = Run(source_of(table), checkpoint)
+    assert query.trigger()
+    return table, query
+
+
+def test_a_query_whose_next_snapshot_was_expired_stops(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
+    table, query = begun(warehouse, checkpoint)
+    for number in (4, 5, 6):
+        table.append(keyed([(number, "a", number)]))
+    expire_all(table)
+    for again in (query, Run(source_of(table), checkpoint)):
+        with pytest.raises(SnapshotExpired, match=r"snapshot 4 (were )?expired.*new checkpoint"):
+            again.trigger()
+
+
+def test_a_consumer_keeps_what_a_query_has_still_to_read(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
+    table = three_commits(warehouse)
+    options = {"consumer-id": "query"}
+    query = Run(source_of(table, options), checkpoint)
+    query.trigger()
+    assert next_snapshot(table.store, "query") is None
+    assert not query.trigger()
+    assert next_snapshot(table.store, "query") == 4
+    for number in (4, 5, 6):
+        table.append(keyed([(number, "a", number)]))
+    expire_all(table)
+    assert [s.id for s in table.snapshots()] == [4, 5, 6]
+    assert run(table, checkpoint, options) == [[(4, "a", 4), (5, "a", 5), (6, "a", 6)]]
+
+
+def test_the_progress_of_a_consumer_stays_at_a_snapshot_that_is_half_read(
+    warehouse: Warehouse, checkpoint: Checkpoint, tmp_path: Path
+) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"write-only": "true", **SMALL_SPLITS, **KEEP_ALL})
+    options = {"consumer-id": "query", "scan.mode": "from-snapshot", "scan.snapshot-id": "1"}
+    table.append(keyed([(n, "a", n) for n in range(9)]))
+    query = Run(source_of(table, {**options, "read.stream.maxFilesPerTrigger": "1"}), checkpoint)
+    progress = []
+    while query.trigger():
+        progress.append(next_snapshot(table.store, "query"))
+    assert [end["read"] for end, _ in query.batches] == [1, 2]
+    assert [*progress, next_snapshot(table.store, "query")] == [None, 1, 2]
+    table.append(keyed([(10, "a", 10)]))
+    # A new query of the consumer goes on there.
+    assert run(table, Checkpoint(tmp_path / "new"), options) == [[(10, "a", 10)]]
+
+
+def test_a_consumer_makes_no_progress_before_all_of_the_state_is_read(
+    warehouse: Warehouse, checkpoint: Checkpoint
+) -> None:
+    table = warehouse.table(primary_keys=["id"])
+    table.append(keyed([(n, "a", n) for n in range(9)]))
+    options = {"consumer-id": "query", "read.stream.maxFilesPerTrigger": "1"}
+    query, progress = Run(source_of(table, options), checkpoint), []
+    while query.trigger():
+        progress.append(next_snapshot(table.store, "query"))
+    # Spark tells that a micro-batch is finished when it plans the next one.
+    assert [*progress, next_snapshot(table.store, "query")] == [None, None, 2]
+
+
+@pytest.mark.parametrize("commits", [0, 3])
+def test_a_query_of_a_table_that_was_rolled_back_stops(
+    commits: int, warehouse: Warehouse, checkpoint: Checkpoint
+) -> None:
+    table, query = begun(warehouse, checkpoint)
+    table.rollback_to(1)
+    for number in range(commits):
+        table.append(keyed([(number, "b", number)]))
+    for again in (query, Run(source_of(table), checkpoint)):
+        with pytest.raises(SnapshotNotFound, match=r"rolled back.*new checkpoint"):
+            again.trigger()
+
+
+def test_a_query_of_a_table_that_was_created_again_stops(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
+    _, query = begun(warehouse, checkpoint)
+    warehouse.catalog.drop_table("db.t")
+    table = three_commits(warehouse)
+    with pytest.raises(TableReplaced, match="new checkpoint"):
+        query.trigger()
+    with pytest.raises(TableReplaced, match="belongs to another table"):
+        run(table, checkpoint)
+
+
+@pytest.mark.parametrize(
+    "change", [AddColumn("n", IntType()), DropColumn("v"), SetOption("changelog-producer", "input")]
+)
+def test_a_query_stops_at_the_first_snapshot_of_another_schema_and_goes_on_after_a_restart(
+    change: Any, warehouse: Warehouse, checkpoint: Checkpoint
+) -> None:
+    table, query = begun(warehouse, checkpoint)
+    table.append(keyed([(4, "a", 4)]))
+    warehouse.catalog.alter_table("db.t", [change])
+    changed = warehouse.reopened(table)
+    changed.append(pa.Table.from_pylist([{"id": 5, "dt": "a"}], schema=changed.arrow_schema))
+    assert query.trigger()
+    assert query.batches[-1][1] == [(4, "a", 4)]
+    with pytest.raises(SchemaChanged, match=r"start the .*query again, with the same checkpoint"):
+        query.trigger()
+    assert [row[:2] for (row,) in run(changed, checkpoint)] == [(5, "a")]
+
+
+def test_a_change_of_the_schema_that_readers_do_not_see_stops_nothing(
+    warehouse: Warehouse, checkpoint: Checkpoint
+) -> None:
+    table, query = begun(warehouse, checkpoint)
+    warehouse.catalog.alter_table("db.t", [SetOption("target-file-size", "1 mb")])
+    warehouse.reopened(table).append(keyed([(4, "a", 4)]))
+    assert query.trigger()
+    assert query.batches[-1][1] == [(4, "a", 4)]
+
+
+# --- what is refused before a query starts ----------------------------------------------------------------------------
+
+
+def test_an_option_that_is_not_declared_is_refused(warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["id"])
+    with pytest.raises(InvalidOption, match=r"maxfiles.*is not known"):
+        source_of(table, {"read.stream.maxFiles": "1"})
+    with pytest.raises(InvalidOption, match="maxFilesPerTrigger"):
+        source_of(table, {"read.stream.maxFilesPerTrigger": "0"})
+
+
+def test_row_kinds_are_for_streaming_queries(warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["id"])
+    source = PaimonDataSource(CaseInsensitiveDict({"path": table.store.paths.root, "read.changelog": "true"}))
+    with pytest.raises(UnsupportedFeature, match=r"read\.changelog of a batch read .*; read 'db\.t\$audit_log'"):
+        source.reader(source.schema())
+
+
+def test_a_query_may_show_some_columns_and_none_that_the_table_does_not_have(
+    warehouse: Warehouse, checkpoint: Checkpoint
+) -> None:
+    table = three_commits(warehouse)
+    source = PaimonDataSource(CaseInsensitiveDict({"path": table.store.paths.root, "read.changelog": "true"}))
+    reader = source.streamReader(StructType().add("v", "long").add("rowkind", "string"))
+    query = Run(reader, checkpoint).available_now()
+    assert sorted(query.batches[0][1]) == [(1, "+I"), (2, "+I"), (3, "+I"), (3, "+I")]
+    with pytest.raises(InvalidInputError, match="column 'w'"):
+        source.streamReader(StructType().add("rowkind", "string").add("w", "long"))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        (StructType().add("id", "long"), r"'rowkind', which the schema lacks; add 'rowkind STRING'"),
+        (StructType().add("rowkind", "binary"), "column 'rowkind' the type binary"),
+    ],
+)
+def test_changes_are_not_shown_without_their_kinds(wanted: StructType, words: str, warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"changelog-producer": "input"})
+    source = PaimonDataSource(CaseInsensitiveDict({"path": table.store.paths.root, "read.changelog": "true"}))
+    with pytest.raises(InvalidInputError, match=words):
+        source.streamReader(wanted)

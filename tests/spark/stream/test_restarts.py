@@ -1,0 +1,14 @@
+"""A bounded part of the search of ``restarts.py``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.spark.stream.restarts import search
+
+
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_what_a_query_wrote_that_died_and_was_restarted_is_what_the_table_holds(seed: int, tmp_path: Path) -> None:
+    assert search(seed, 4, tmp_path).total() >= 4

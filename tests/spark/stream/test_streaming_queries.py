@@ -1,0 +1,113 @@
+"""Queries as Spark runs them: the page docs/streaming.md, a restart that repeats a batch, and an error."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import StreamingQueryException
+
+from table_format import Insert, Update
+from table_format.errors import InvalidInputError
+from table_format.model.schema_change import AddColumn
+from table_format.model.types import IntType
+from table_format.spark import paimon
+from tests.spark.lakes import TestLake, rows_of
+
+pytestmark = pytest.mark.spark
+
+PAGE = Path(__file__).parent.parent.parent.parent / "docs" / "streaming.md"
+
+
+def finished(query: Any) -> list[dict[str, Any]]:
+    """The progress of a query that has ended."""
+    query.awaitTermination()
+    return list(query.recentProgress)
+
+
+def test_the_code_of_the_page_runs(spark: Any, tmp_path: Path) -> None:
+    page = PAGE.read_text().replace('"/warehouse"', f'"{tmp_path}/warehouse"').replace('"/checkpoints', f'"{tmp_path}')
+    names: dict[str, Any] = {"spark": spark, "paimon": paimon, "Update": Update, "Insert": Insert}
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(block, names)  # noqa: S102
+    lake = names["lake"]
+    assert rows_of(lake.table("shop.copy")) == [(1, "Ann", 10), (2, "Bob", 20)]
+    # Once by the query, and once by foreachBatch.
+    assert rows_of(lake.table("shop.totals")) == [("Ann", 20), ("Bob", 40)]
+    commits = lake.table("shop.totals$snapshots").select("commit_user", "commit_identifier").collect()
+    assert [(user[:6], number) for user, number in commits] == [("spark-", 0), ("orders", 0)]
+    with pytest.raises(InvalidInputError, match="modes are append, update, complete"):
+        lake.write_stream(names["rows"], "shop.copy", checkpoint=str(tmp_path), output_mode="some")
+
+
+def test_a_batch_that_spark_repeats_is_written_once_and_the_query_goes_on(lake: TestLake, tmp_path: Path) -> None:
+    lake.create("s")
+    lake.create("d")
+    checkpoint = tmp_path / "checkpoint"
+    read = {"read.stream.maxFilesPerTrigger": "1", "scan.mode": "from-snapshot", "scan.snapshot-id": "1"}
+
+    def run() -> list[dict[str, Any]]:
+        frame = lake.spark.readStream.format("paimon").options(**read).load(lake.table("s").store.paths.root)
+        writer = frame.writeStream.format("paimon").option("checkpointLocation", str(checkpoint))
+        return finished(writer.trigger(availableNow=True).start(lake.table("d").store.paths.root))
+
+    for number in range(2):
+        lake.table("s").append(lake.frame([(number, "a")], "id long, v string").toArrow())
+    assert [(p["batchId"], p["numInputRows"]) for p in run()] == [(0, 1), (1, 1)]
+    # As a process leaves it that dies between the commit and Spark's note of it.
+    for noted in (checkpoint / "commits").glob("*1*"):
+        noted.unlink()
+    lake.table("s").append(lake.frame([(2, "a")], "id long, v string").toArrow())
+    progress = run()
+    assert [p["batchId"] for p in progress] == [1, 2]
+    assert '"snapshot": 3' in progress[-1]["sources"][0]["endOffset"]
+    assert lake.rows("d") == [(0, "a"), (1, "a"), (2, "a")]
+    assert [s.commit_identifier for s in lake.table("d").snapshots()] == [0, 1, 2]
+
+
+def test_the_error_of_a_query_says_why_it_stopped_and_what_to_do(lake: TestLake, tmp_path: Path) -> None:
+    lake.create("s")
+    lake.write([(1, "a")], name="s")
+    query = lake.lake.read_stream("s.s").writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c"))
+    running = query.start()
+    running.processAllAvailable()
+    lake.lake.catalog.alter_table("s.s", [AddColumn("n", IntType())])
+    lake.write([(2, "a", 1)], "id long, v string, n int", name="s")
+    with pytest.raises(StreamingQueryException, match="start the query again, with the same checkpoint"):
+        running.awaitTermination(120)
+
+
+def test_complete_output_replaces_the_table_and_update_needs_the_lake(lake: TestLake, tmp_path: Path) -> None:
+    lake.create("s")
+    table = lake.create("d")
+    lake.write([(1, "a"), (2, "a")], name="s")
+    counted = lake.lake.read_stream("s.s", columns=["v"]).groupBy("v").count().selectExpr("count AS id", "v")
+    path = table.store.paths.root
+    for rows in ([(2, "a")], [(3, "a")]):
+        writer = counted.writeStream.outputMode("complete").format("paimon")
+        finished(writer.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True).start(path))
+        assert lake.rows("d") == rows
+        lake.write([(3, "a")], name="s")
+    update = counted.writeStream.outputMode("update").format("paimon")
+    with pytest.raises(StreamingQueryException, match="does not support Update mode"):
+        finished(update.option("checkpointLocation", str(tmp_path / "u")).start(path))
+
+
+def test_a_micro_batch_that_one_task_reads_is_written_by_that_task(lake: TestLake, tmp_path: Path) -> None:
+    for name in ("s", "d"):
+        lake.create(name)
+    lake.write([(1, "a")], name="s")
+    ways: list[str] = []
+
+    def explain(batch: Any, _: int) -> None:
+        # Spark knows nothing about the size of either.
+        ways.extend(lake.lake.explain_write(rows, "s.d").splitlines()[0] for rows in (batch, batch.repartition(2)))
+
+    query = lake.lake.read_stream("s.s").writeStream.foreachBatch(explain)
+    finished(query.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True).start())
+    assert ways == [
+        "exchange: shuffle, 1 writing task (one task produces all rows)",
+        "exchange: storage, 2 writing tasks (the table lies in a file system)",
+    ]

@@ -1,0 +1,145 @@
+"""The sink: one commit for each micro-batch, whatever is repeated and whatever fails."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.types import StructType
+
+from table_format import Table
+from table_format.errors import BadEncoding, ConflictError, InvalidData, InvalidInputError, UnsupportedFeature
+from table_format.spark.source.data_source import PaimonDataSource
+from table_format.spark.stream.commit_users import CHECKPOINT, user_of_checkpoint
+from tests.spark.stream.micro_batches import Checkpoint, Sink, in_task
+from tests.support.tables import Warehouse, keyed, rows_of
+
+COLUMNS = StructType().add("id", "long", nullable=False).add("dt", "string").add("v", "integer")
+
+
+@pytest.fixture
+def table(warehouse: Warehouse) -> Table:
+    return warehouse.table(primary_keys=["id"])
+
+
+def batches(*rows: tuple[int, str, int | None]) -> list[pa.RecordBatch]:
+    found: list[pa.RecordBatch] = keyed(rows).to_batches()
+    return found
+
+
+def data_files(warehouse: Warehouse, table: Table) -> list[str]:
+    return [path for path in warehouse.files(table) if "/data-" in path]
+
+
+def test_a_micro_batch_that_is_committed_again_makes_no_snapshot_and_leaves_no_file(
+    warehouse: Warehouse, table: Table, checkpoint: Checkpoint
+) -> None:
+    sink = Sink(table, checkpoint, with_kinds=False)
+    for number in (0, 1):
+        sink.writer().commit([sink.write(batches((number, "a", 1)))], number)
+    files = data_files(warehouse, table)
+    for number in (1, 0):
+        sink.writer().commit([sink.write(batches((number, "b", 2)))], number)
+    assert [(s.id, s.commit_identifier) for s in table.snapshots()] == [(1, 0), (2, 1)]
+    assert data_files(warehouse, table) == files
+    assert rows_of(table) == [(0, "a", 1), (1, "a", 1)]
+
+
+def test_another_query_with_a_new_checkpoint_at_the_same_place_is_another_commit_user(
+    table: Table, checkpoint: Checkpoint
+) -> None:
+    sink = Sink(table, checkpoint, with_kinds=False)
+    sink.writer().commit([sink.write(batches((1, "a", 1)))], 0)
+    sink = Sink(table, Checkpoint(checkpoint.place), with_kinds=False)
+    sink.writer().commit([sink.write(batches((2, "a", 2)))], 0)
+    assert rows_of(table) == [(1, "a", 1), (2, "a", 2)]
+    assert len({s.commit_user for s in table.snapshots()}) == 2
+
+
+def test_nothing_of_a_micro_batch_stays_when_a_task_fails(
+    warehouse: Warehouse, table: Table, checkpoint: Checkpoint
+) -> None:
+    sink = Sink(table, checkpoint, with_kinds=False)
+    wrong = pa.record_batch({"id": pa.array([None], pa.int64()), "dt": ["a"], "v": pa.array([1], pa.int32())})
+    messages = [sink.write(batches((1, "a", 1))), sink.write([wrong]), None]
+    writer = sink.writer()
+    with pytest.raises(InvalidData, match="'id' is BIGINT NOT NULL"):
+        writer.commit(messages, 0)
+    writer.abort(messages, 0)
+    assert (table.snapshots(), data_files(warehouse, table)) == ((), [])
+
+
+def test_nothing_of_a_micro_batch_stays_when_its_commit_meets_a_conflict(
+    warehouse: Warehouse, checkpoint: Checkpoint
+) -> None:
+    table = warehouse.table(primary_keys=["id"])
+    sink = Sink(table, checkpoint, with_kinds=False)
+    messages = [sink.write(batches((1, "a", 1)))]
+    table.append(keyed([(2, "a", 2)]))
+    warehouse.reopened(table).rescale(4)
+    files = data_files(warehouse, table)
+    with pytest.raises(ConflictError):
+        sink.writer().commit(messages, 0)
+    sink.writer().abort(messages, 0)
+    left = set(data_files(warehouse, table))
+    assert left < set(files)
+
+
+def test_an_abort_behind_the_commit_deletes_nothing(table: Table, checkpoint: Checkpoint) -> None:
+    sink = Sink(table, checkpoint, with_kinds=False)
+    messages = [sink.write(batches((1, "a", 1)))]
+    sink.writer().commit(messages, 0)
+    sink.writer().abort(messages, 0)
+    assert rows_of(table) == [(1, "a", 1)]
+
+
+def test_the_row_of_the_later_task_wins(table: Table, checkpoint: Checkpoint) -> None:
+    sink = Sink(table, checkpoint, with_kinds=False)
+    messages = {}
+    for task in (1, 0):  # in whatever order they run
+        with in_task(task):
+            others = [(id, "a", 0) for id in range(2, 9)] if task == 0 else []
+            messages[task] = sink.write(batches(*others, (1, "a", task)))
+    sink.writer().commit([messages[0], messages[1]], 0)
+    assert rows_of(table)[0] == (1, "a", 1)
+
+
+@pytest.mark.parametrize("keys", [["id"], []])
+def test_complete_output_replaces_all_rows_and_all_partitions_though_it_has_none(
+    keys: list[str], warehouse: Warehouse, checkpoint: Checkpoint
+) -> None:
+    keyed_by = ["dt", *keys] if keys else []
+    table = warehouse.table("p", primary_keys=keyed_by, partition_keys=["dt"])
+    sink = Sink(table, checkpoint, with_kinds=False, replacing=True)
+    for number, rows in enumerate(([(1, "a", 1), (2, "b", 2)], [(2, "b", 3)], [])):
+        sink.writer().commit([sink.write(batches(*rows))], number)
+        assert rows_of(table) == rows
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({}, InvalidInputError, f"needs the option '{CHECKPOINT}'"),
+        ({CHECKPOINT: "s3a://bucket/c"}, UnsupportedFeature, "a checkpoint in the store 's3a'.*Lake.write_stream"),
+        ({CHECKPOINT: "/nowhere"}, BadEncoding, "/nowhere/metadata: the checkpoint does not say which query"),
+    ],
+)
+def test_a_query_that_cannot_be_told_from_others_is_refused(
+    options: dict[str, str], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        user_of_checkpoint(options)
+
+
+def test_a_checkpoint_may_be_named_as_a_path_or_as_a_uri(checkpoint: Checkpoint) -> None:
+    query_id = json.loads((checkpoint.place / "metadata").read_text())["id"]
+    for place in (f"{checkpoint.place}/", f"file://{checkpoint.place}", f"file:{checkpoint.place}"):
+        assert user_of_checkpoint({CHECKPOINT: place}) == f"spark-{query_id}"
+
+
+def test_a_table_whose_buckets_are_dynamic_is_refused(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
+    table = warehouse.table("d", primary_keys=["id"], options={"bucket": "-1"})
+    options = {"path": table.store.paths.root, CHECKPOINT.lower(): str(checkpoint.place)}
+    with pytest.raises(UnsupportedFeature, match="dynamic buckets"):
+        PaimonDataSource(options).streamWriter(COLUMNS, False)

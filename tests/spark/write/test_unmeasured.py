@@ -1,0 +1,156 @@
+"""Batches for Python tasks that Spark bounds by rows alone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DecimalType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from table_format.spark.write.unmeasured import (
+    MAX_BYTES,
+    MAX_ROWS,
+    ROWS_WITH_STRINGS,
+    UNMEASURED,
+    bound_of,
+    in_unmeasured_batches,
+)
+from tests.spark.lakes import TestLake
+
+NUMBERS = StructType([StructField("id", LongType()), StructField("d", DecimalType(12, 2))])
+STRINGS = StructType([*NUMBERS.fields, StructField("s", StringType())])
+
+
+def test_rows_of_fixed_width_keep_the_session_s_number_of_rows() -> None:
+    bound = bound_of(NUMBERS, {})
+    assert bound is not None
+    assert (bound.rows, bound.strings) == (None, ())
+
+
+def test_strings_may_be_as_wide_as_a_batch_of_them_allows() -> None:
+    bound = bound_of(STRINGS, {})
+    assert bound is not None
+    assert (bound.rows, bound.strings) == (ROWS_WITH_STRINGS, ("s",))
+    given = bound_of(STRINGS, {MAX_ROWS: "20000"})
+    assert given is not None
+    assert given.rows is None
+    assert given.width < bound.width
+
+
+@pytest.mark.parametrize(
+    "settings", [{MAX_BYTES: "67108864"}, {MAX_BYTES: UNMEASURED}, {MAX_ROWS: "0"}, {MAX_ROWS: "1000000"}]
+)
+def test_a_bound_of_the_user_stays(settings: dict[str, str]) -> None:
+    assert bound_of(STRINGS, settings) is None
+
+
+@pytest.mark.parametrize("kind", [BinaryType(), ArrayType(IntegerType()), StructType([StructField("a", LongType())])])
+def test_rows_that_may_be_wide_for_more_than_strings_are_measured(kind: Any) -> None:
+    assert bound_of(StructType([*NUMBERS.fields, StructField("x", kind)]), {}) is None
+
+
+def _row_counts(frame: Any) -> list[int]:
+    def counts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.record_batch([pa.array([batch.num_rows])], names=["n"])
+
+    return [row.n for row in frame.mapInArrow(counts, "n long").collect()]
+
+
+@pytest.mark.spark
+def test_batches_are_bounded_by_rows_and_other_threads_do_not_see_it(spark: Any) -> None:
+    frame = spark.range(0, 5000, 1, 1).selectExpr("id", "repeat('x', 10) AS s")
+    seen: list[object] = []
+
+    def work(rows: Any) -> list[int]:
+        assert spark.sparkContext.getLocalProperty(MAX_BYTES) == UNMEASURED
+        other = threading.Thread(target=lambda: seen.append(spark.sparkContext.getLocalProperty(MAX_BYTES)))
+        other.start()
+        other.join()
+        return _row_counts(rows)
+
+    assert in_unmeasured_batches(frame, work) == [2000, 2000, 1000]
+    assert seen == [None]
+    assert spark.sparkContext.getLocalProperty(MAX_BYTES) is None
+    assert MAX_BYTES not in spark.conf.getAll
+    assert _row_counts(frame) == [5000]
+
+
+@pytest.mark.spark
+def test_a_bound_that_the_user_sets_meanwhile_wins(spark: Any) -> None:
+    frame = spark.range(0, 2000, 1, 1).selectExpr("id", "repeat('x', 1000) AS s")
+
+    def work(rows: Any) -> list[int]:
+        spark.conf.set(MAX_BYTES, "100000")
+        try:
+            return _row_counts(rows)
+        finally:
+            spark.conf.unset(MAX_BYTES)
+
+    assert max(in_unmeasured_batches(frame, work)) < 110
+
+
+@pytest.mark.spark
+def test_the_property_is_restored_when_the_work_fails(spark: Any) -> None:
+    def work(rows: Any) -> None:
+        raise KeyError(rows.columns)
+
+    with pytest.raises(KeyError):
+        in_unmeasured_batches(spark.range(1), work)
+    assert spark.sparkContext.getLocalProperty(MAX_BYTES) is None
+
+
+@pytest.mark.spark
+def test_a_wide_row_has_the_work_done_again_with_measured_batches(spark: Any) -> None:
+    wide = spark.range(0, 30, 1, 1).selectExpr("id", "repeat('x', 300000) AS s")
+    seen: list[object] = []
+
+    def work(rows: Any) -> int:
+        seen.append(spark.sparkContext.getLocalProperty(MAX_BYTES))
+        return sum(_row_counts(rows))
+
+    assert in_unmeasured_batches(wide, work) == 30
+    assert seen == [UNMEASURED, None]
+
+
+@pytest.mark.spark
+def test_functions_of_the_user_get_measured_batches(spark: Any) -> None:
+    frame = spark.range(3).mapInArrow(lambda batches: batches, "id long")
+    found = in_unmeasured_batches(frame, lambda _: spark.sparkContext.getLocalProperty(MAX_BYTES))
+    assert found is None
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("buckets", ["2", "-1"])
+def test_rows_of_300_kilobytes_are_loaded(lake: TestLake, buckets: str) -> None:
+    lake.create(bucket=buckets)
+    wide = lake.spark.range(0, 40, 1, 2).selectExpr("id", "repeat(cast(id % 10 AS string), 300000) AS v")
+    assert len(lake.lake.write(wide, "s.t", parallelism=2)) == 1
+    assert [(row[0], row[1][:2], len(row[1])) for row in sorted(lake.rows())] == [
+        (number, str(number % 10) * 2, 300000) for number in range(40)
+    ]
+
+
+@pytest.mark.spark
+def test_a_table_is_copied_in_unmeasured_batches(lake: TestLake) -> None:
+    lake.create("a")
+    lake.create("b")
+    lake.write([(number, "x") for number in range(50)], name="a")
+    lake.write([(number, "y") for number in range(25)], name="a")
+    copied = lake.lake.table("s.a")
+    found = in_unmeasured_batches(copied, lambda _: lake.spark.sparkContext.getLocalProperty(MAX_BYTES))
+    assert found == UNMEASURED
+    lake.lake.write(copied, "s.b")
+    assert lake.rows("b") == lake.rows("a")

@@ -1,0 +1,95 @@
+"""UPDATE, DELETE and MERGE as they are read."""
+
+from __future__ import annotations
+
+import pytest
+
+from table_format.errors import InvalidSql, UnsupportedFeature
+from table_format.sql.changes import (
+    DeleteStatement,
+    MergeStatement,
+    UpdateStatement,
+    WhenMatched,
+    WhenNotMatched,
+    WhenNotMatchedBySource,
+    read_change_statement,
+)
+from table_format.sql.reader import Reader, SqlName
+
+T = SqlName(("d", "t"))
+
+
+def read(text: str) -> object:
+    return read_change_statement(Reader.of(text))
+
+
+def test_an_update_keeps_the_expressions_as_they_are_written() -> None:
+    found = read("UPDATE d.t AS x SET a = CASE WHEN b = 1 THEN 2 END, s.c = f(1, 2) WHERE k IN (SELECT 1, 2)")
+    assert found == UpdateStatement(
+        T,
+        ((("a",), "CASE WHEN b = 1 THEN 2 END"), (("s", "c"), "f(1, 2)")),
+        "k IN (SELECT 1, 2)",
+        "x",
+    )
+
+
+def test_a_delete_with_and_without_a_condition() -> None:
+    assert read("DELETE FROM d.t") == DeleteStatement(T)
+    assert read("DELETE FROM d.t x WHERE k > 1 AND v <> 'WHERE'") == DeleteStatement(T, "k > 1 AND v <> 'WHERE'", "x")
+
+
+def test_a_merge_with_all_clauses() -> None:
+    found = read(
+        "MERGE INTO d.t AS t USING (SELECT * FROM s) s ON t.k = s.k "
+        "WHEN MATCHED AND CASE WHEN s.x THEN true END THEN UPDATE SET v = s.v, w = 1 WHEN MATCHED THEN DELETE "
+        "WHEN NOT MATCHED AND s.k > 1 THEN INSERT (k, v) VALUES (s.k, f(s.v, 2)) "
+        "WHEN NOT MATCHED BY TARGET THEN INSERT * "
+        "WHEN NOT MATCHED BY SOURCE AND t.k = 0 THEN UPDATE SET v = 'old' WHEN NOT MATCHED BY SOURCE THEN DELETE"
+    )
+    assert found == MergeStatement(
+        T,
+        "SELECT * FROM s",
+        "t.k = s.k",
+        (
+            WhenMatched("CASE WHEN s.x THEN true END", ((("v",), "s.v"), (("w",), "1"))),
+            WhenMatched(deletes=True),
+            WhenNotMatched("s.k > 1", ((("k",), "s.k"), (("v",), "f(s.v, 2)"))),
+            WhenNotMatched(),
+            WhenNotMatchedBySource("t.k = 0", ((("v",), "'old'"),)),
+            WhenNotMatchedBySource(deletes=True),
+        ),
+        "t",
+        "s",
+    )
+
+
+def test_a_merge_of_a_table_sets_all_columns_by_a_star() -> None:
+    found = read("MERGE INTO d.t USING d.s ON t.k = s.k WHEN MATCHED THEN UPDATE SET *")
+    assert found == MergeStatement(T, SqlName(("d", "s")), "t.k = s.k", (WhenMatched(),))
+
+
+@pytest.mark.parametrize("text", ["DELETE FROM t USING s"])
+def test_what_is_not_supported_is_refused(text: str) -> None:
+    with pytest.raises(UnsupportedFeature, match="is not supported"):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("UPDATE t SET a =", 17),
+        ("DELETE t", 8),
+        ("MERGE INTO t USING s ON a = b", 30),
+        ("MERGE INTO t USING s ON a WHEN NOT MATCHED THEN DELETE", 49),
+        ("MERGE INTO t USING s ON a WHEN MATCHED THEN DELETE WHEN MATCHED AND b THEN DELETE", 52),
+        ("MERGE INTO t USING s ON a WHEN NOT MATCHED THEN INSERT (a, b) VALUES (1)", 56),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_with_its_place(text: str, column: int) -> None:
+    with pytest.raises(InvalidSql, match=f"line 1, column {column}:"):
+        read(text)
+
+
+def test_a_merge_may_change_the_schema() -> None:
+    found = read("MERGE WITH SCHEMA EVOLUTION INTO d.t USING d.s ON t.k = s.k WHEN NOT MATCHED THEN INSERT *")
+    assert found == MergeStatement(T, SqlName(("d", "s")), "t.k = s.k", (WhenNotMatched(),), evolves=True)

@@ -1,0 +1,139 @@
+"""The tables that a query names."""
+
+from __future__ import annotations
+
+import pytest
+
+from table_format.errors import InvalidSql, UnsupportedFeature
+from table_format.sql.references import TableUse, names_in, tables_of
+from table_format.sql.splices import edited
+
+
+def names(text: str) -> list[str]:
+    return [str(use.name) for use in tables_of(text).tables]
+
+
+def the_table(text: str, **parameters: object) -> TableUse:
+    (use,) = tables_of(text, parameters).tables
+    return use
+
+
+NAMES = {
+    "SELECT * FROM a JOIN d.b USING (id) LEFT JOIN c.d.e x ON true": ["a", "d.b", "c.d.e"],
+    "SELECT (SELECT max(k) FROM a) FROM b WHERE k IN (SELECT k FROM c) AND EXISTS (SELECT 1 FROM d)": list("abcd"),
+    "WITH a AS (SELECT 1), b AS (SELECT * FROM a, c) SELECT * FROM b, d.a": ["c", "d.a"],
+    "WITH t AS (SELECT * FROM t) SELECT * FROM t": ["t"],
+    "WITH RECURSIVE t AS (SELECT 1 UNION ALL SELECT * FROM t) SELECT * FROM t": [],
+    "SELECT * FROM q, (WITH q AS (SELECT 1) SELECT * FROM q) x": ["q"],
+    "FROM d.t |> WHERE k > 1 |> SELECT k": ["d.t"],
+    "SELECT * FROM t, LATERAL explode(t.a) e LATERAL VIEW explode(b) l AS x": ["t"],
+    "SELECT a FROM x UNION ALL (SELECT b FROM y EXCEPT SELECT c FROM z)": ["x", "y", "z"],
+    "SELECT t:a.b::int FROM d.t": ["d.t"],
+    "VALUES (1)": [],
+    "SELECT * FROM my_table$snapshots s, `d`.`t$files`, d.t$branch_b$files": [
+        "my_table$snapshots",
+        "d.t$files",
+        "d.t$branch_b$files",
+    ],
+    "SELECT CAST(NULL AS ARRAY<ROW<a BIGINT>>), ARRAY[ROW(a)] FROM t, UNNEST(x) AS u(y)": ["t"],
+    "SELECT '{' || \"FROM x\" /* FROM y */ FROM t -- FROM z": ["t"],
+}
+
+
+@pytest.mark.parametrize("text", NAMES)
+def test_names_of_tables_are_found_and_names_of_ctes_are_not(text: str) -> None:
+    assert names(text) == NAMES[text]
+
+
+TRAVELS = {
+    "VERSION AS OF 3": (True, 3),
+    "FOR VERSION AS OF 'my-tag'": (True, "my-tag"),
+    "VERSION AS OF :v": (True, 7),
+    "FOR SYSTEM_VERSION AS OF 3": (True, 3),
+    "TIMESTAMP AS OF '2026-01-01'": (False, "'2026-01-01'"),
+    "TIMESTAMP AS OF 1678883047": (False, "1678883047"),
+    "FOR SYSTEM_TIME AS OF TIMESTAMP '2026-01-01'": (False, "TIMESTAMP '2026-01-01'"),
+    "TIMESTAMP AS OF date_sub(current_date(), 1)": (False, "date_sub(current_date(), 1)"),
+    "TIMESTAMP AS OF current_timestamp() - INTERVAL '1' DAY": (False, "current_timestamp() - INTERVAL '1' DAY"),
+}
+
+
+@pytest.mark.parametrize("text", TRAVELS)
+@pytest.mark.parametrize("behind", ["", " AS x", " WHERE k = 1", " JOIN u USING (k)"])
+def test_time_travel_belongs_to_the_place_of_the_table(text: str, behind: str) -> None:
+    query = " ".join(["SELECT * FROM d.t", text]) + behind
+    use = tables_of(query, {"v": 7}).tables[0]
+    is_version, expected = TRAVELS[text]
+    assert use.travel is not None
+    assert use.travel.is_version is is_version
+    assert (use.travel.value if is_version else use.travel.text) == expected
+    assert query[use.end :] == behind
+
+
+def test_a_hint_of_options_belongs_to_the_table_before_it() -> None:
+    query = "SELECT * FROM a /*+ OPTIONS('x' = '1', y = 2) */ AS q JOIN b VERSION AS OF 1 /*+ options('z'='3')*/"
+    first, second = tables_of(query).tables
+    assert first.options == {"x": "1", "y": "2"}
+    assert query[first.end :].startswith(" AS q")
+    assert second.options == {"z": "3"}
+    assert second.end == len(query)
+
+
+def test_hints_of_spark_are_left_alone() -> None:
+    assert the_table("SELECT /*+ BROADCAST(t) */ * FROM d.t").options == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT 1 /*+ OPTIONS('a'='b') */ FROM t", "SELECT * FROM t WHERE x /*+ OPTIONS() */"]
+)
+def test_a_hint_of_options_that_belongs_to_no_table_is_an_error(text: str) -> None:
+    with pytest.raises(InvalidSql, match="this hint of options follows no name of a table"):
+        tables_of(text)
+
+
+def test_a_hint_that_cannot_be_read_is_an_error_with_its_place() -> None:
+    with pytest.raises(InvalidSql, match="line 2, column 23: expected a literal"):
+        tables_of("SELECT *\nFROM t /*+ OPTIONS('a') */")
+
+
+def test_an_alias_is_put_behind_a_sample() -> None:
+    query = "SELECT * FROM d.t TABLESAMPLE (10 PERCENT) REPEATABLE (3) WHERE k = 1"
+    use = the_table(query)
+    assert query[use.alias_at :] == " WHERE k = 1"
+    assert not use.has_alias
+
+
+def test_columns_that_are_called_by_database_and_table_lose_the_database() -> None:
+    query = "SELECT d.t.a, t.b, x.t.c FROM d.t WHERE D.T.k = 1"
+    assert edited(query, tables_of(query).edits) == "SELECT t.a, t.b, x.t.c FROM d.t WHERE T.k = 1"
+
+
+def test_functions_of_changes_and_the_largest_partition() -> None:
+    query = "SELECT sys.max_pt('d.t') FROM paimon_incremental_query('d.t', 1, 'x') q"
+    first, second = tables_of(query).functions
+    assert (first.function, first.arguments) == ("max_pt", ("d.t",))
+    assert query[first.start : first.end] == "sys.max_pt('d.t')"
+    assert (second.function, second.arguments, second.has_alias) == ("paimon_incremental_query", ("d.t", 1, "x"), True)
+
+
+def test_a_function_that_is_not_supported_is_refused() -> None:
+    with pytest.raises(UnsupportedFeature, match="paimon_incremental_to_auto_tag is not supported"):
+        tables_of("SELECT * FROM paimon_incremental_to_auto_tag('t', 'x')")
+
+
+UNREADABLE = {
+    "SELECT a FROM t WHERE\n  x = = 1": (2, 7),
+    "SELECT * FROM t VERSION AS OF current_date()": (1, 31),
+    "SELECT * FROM paimon_incremental_query('t', 1)": (1, 15),
+}
+
+
+@pytest.mark.parametrize("text", UNREADABLE)
+def test_a_query_that_cannot_be_read_is_an_error_with_its_place(text: str) -> None:
+    with pytest.raises(InvalidSql) as raised:
+        tables_of(text)
+    assert (raised.value.line, raised.value.column) == UNREADABLE[text]
+
+
+def test_names_in_a_text_that_cannot_be_read() -> None:
+    assert [str(name) for name in names_in("COPY INTO t FROM 'x', u WHERE a = d.v AND b")] == ["t", "u", "d.v"]

@@ -1,0 +1,130 @@
+"""Which family a statement belongs to, and what the smaller families read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from table_format.errors import InvalidSql, UnsupportedFeature
+from table_format.sql import alter, calls, changes, databases, insert, queries, show, tables, views
+from table_format.sql.calls import CallProcedure
+from table_format.sql.databases import CreateDatabase, DescribeDatabase, DropDatabase, UseDatabase
+from table_format.sql.grammar import grammar_of
+from table_format.sql.insert import OF_QUERY, Insert
+from table_format.sql.queries import Explain, OfEngine, Query
+from table_format.sql.reader import Reader, SqlName
+from table_format.sql.show import (
+    DescribeTable,
+    ShowCurrentDatabase,
+    ShowDatabases,
+    ShowOfTable,
+    ShowOptions,
+    ShowTables,
+)
+from table_format.sql.values import without_defaults
+from table_format.sql.views import CreateView, DropView
+
+FAMILIES = (alter, calls, changes, databases, insert, queries, show, tables, views)
+D, T, DT = SqlName(("d",)), SqlName(("t",)), SqlName(("d", "t"))
+
+
+def read(text: str, **parameters: object) -> Any:
+    reader = Reader.of(text, parameters)
+    grammar = grammar_of(reader, [family.GRAMMAR for family in FAMILIES])
+    assert grammar is not None
+    return grammar.read(reader)
+
+
+STATEMENTS: dict[str, object] = {
+    "CREATE DATABASE IF NOT EXISTS d": CreateDatabase(D, if_not_exists=True),
+    "CREATE SCHEMA d": CreateDatabase(D),
+    "DROP DATABASE IF EXISTS d CASCADE": DropDatabase(D, if_exists=True, cascade=True),
+    "USE d": UseDatabase(D),
+    "USE DATABASE d": UseDatabase(D),
+    "DESCRIBE DATABASE d": DescribeDatabase(D),
+    "SHOW DATABASES LIKE 'a*'": ShowDatabases("a*"),
+    "SHOW CURRENT DATABASE": ShowCurrentDatabase(),
+    "SHOW TABLES": ShowTables(),
+    "SHOW TABLES IN d LIKE 'x|y'": ShowTables(D, "x|y"),
+    "SHOW PARTITIONS d.t PARTITION (dt = 'x')": ShowOfTable("PARTITIONS", DT, {"dt": "x"}),
+    "SHOW TAGS d.t": ShowOfTable("TAGS", DT),
+    "SHOW BRANCHES d.t": ShowOfTable("BRANCHES", DT),
+    "SHOW CREATE TABLE d.t": ShowOfTable("CREATE TABLE", DT),
+    "SHOW COLUMNS IN t FROM d": ShowOfTable("COLUMNS", DT),
+    "SHOW TBLPROPERTIES d.t ('bucket')": ShowOptions(DT, "bucket"),
+    "DESC d.t": DescribeTable(DT),
+    "DESCRIBE TABLE EXTENDED d.t": DescribeTable(DT, extended=True),
+    "DESCRIBE d.t c": DescribeTable(DT, column="c"),
+    "CALL sys.compact('d.t', order_by => 'a', x => -3)": CallProcedure(
+        SqlName(("sys", "compact")), ("d.t",), {"order_by": "a", "x": -3}
+    ),
+    "CALL sys.help": CallProcedure(SqlName(("sys", "help"))),
+    "EXPLAIN EXTENDED SELECT 1": Explain("EXTENDED", "                 SELECT 1"),
+    "SELECT 1": Query("SELECT 1"),
+    "SET a.b = c": OfEngine("SET a.b = c"),
+    "SHOW FUNCTIONS": OfEngine("SHOW FUNCTIONS"),
+    "DROP VIEW v": DropView(SqlName(("v",)), text="DROP VIEW v"),
+    "INSERT INTO TABLE d.t (a, b) VALUES (1, 2)": Insert(
+        DT, "                             VALUES (1, 2)", columns=("a", "b")
+    ),
+    "INSERT OVERWRITE d.t PARTITION (a = 1, b) SELECT 2": Insert(
+        DT, "                                          SELECT 2", overwrites=True, partition={"a": 1, "b": OF_QUERY}
+    ),
+    "INSERT INTO t BY NAME SELECT 1 AS a": Insert(T, "                      SELECT 1 AS a", by_name=True),
+    "INSERT INTO t /*+ OPTIONS('a'='b') */ (SELECT 1)": Insert(
+        T, "                                      (SELECT 1)", options={"a": "b"}
+    ),
+}
+
+
+@pytest.mark.parametrize("text", STATEMENTS)
+def test_a_statement_is_read(text: str) -> None:
+    assert read(text) == STATEMENTS[text]
+
+
+def test_a_view_keeps_its_query() -> None:
+    found = read("CREATE OR REPLACE TEMPORARY VIEW v (a, b) AS SELECT 1, 2")
+    assert isinstance(found, CreateView)
+    assert (found.name, found.columns, found.or_replace) == (SqlName(("v",)), ("a", "b"), True)
+    assert found.query.strip() == "SELECT 1, 2"
+
+
+def test_parameters_are_values() -> None:
+    assert read("CALL sys.rollback(:t, snapshot => :id)", t="d.t", id=3).named == {"snapshot": 3}
+
+
+def test_default_in_a_list_of_values_is_null_and_elsewhere_a_name() -> None:
+    assert without_defaults("VALUES (1, DEFAULT), (default, 'DEFAULT')") == "VALUES (1, NULL), (NULL, 'DEFAULT')"
+    assert without_defaults("SELECT default, a FROM t") == "SELECT default, a FROM t"
+
+
+REFUSED = {
+    "CREATE DATABASE d LOCATION '/x'": "CREATE DATABASE ... LOCATION",
+    "USE CATALOG c": "USE CATALOG",
+    "CREATE CATALOG c WITH ('type' = 'paimon')": "CREATE CATALOG",
+    "ALTER DATABASE d SET LOCATION '/x'": "ALTER DATABASE",
+    "SHOW TABLE EXTENDED LIKE 'x'": "SHOW TABLE EXTENDED",
+    "CREATE VIEW v AS SELECT 1": "CREATE VIEW",
+    "CREATE GLOBAL TEMPORARY VIEW v AS SELECT 1": "CREATE GLOBAL TEMPORARY VIEW",
+    "INSERT INTO t REPLACE WHERE a = 1 SELECT 1": "INSERT INTO ... REPLACE",
+    "INSERT OVERWRITE DIRECTORY '/x' SELECT 1": "INSERT OVERWRITE DIRECTORY",
+    "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a": "INSERT behind WITH or FROM",
+    "EXPLAIN INSERT INTO t SELECT 1": "EXPLAIN of other statements than queries",
+    "DESCRIBE t PARTITION (a = 1)": "DESCRIBE ... PARTITION",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_a_clause_that_is_not_supported_is_named(text: str) -> None:
+    with pytest.raises(UnsupportedFeature, match=r"^line 1, column \d+: .* is not supported; \w") as raised:
+        read(text)
+    assert raised.value.feature == REFUSED[text]
+
+
+@pytest.mark.parametrize(
+    "text", ["CALL sys.x(a => 1, 2)", "CALL sys.x(a => 1, a => 2)", "CALL sys.x(1", "INSERT INTO t", "SHOW PARTITIONS"]
+)
+def test_what_cannot_be_read_is_an_error(text: str) -> None:
+    with pytest.raises(InvalidSql, match=r"^line 1, column \d+: "):
+        read(text)

@@ -1,0 +1,116 @@
+"""Queries of tables by DuckDB, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pytest
+
+from table_format import Table
+from table_format.duckdb_sql import query
+from table_format.errors import InvalidInputError, PackageMissing, SnapshotNotFound, UnsupportedFeature
+from table_format.table.read import scan_dataset
+from tests.support.tables import KEYED, Warehouse, memory_warehouse
+
+
+@pytest.fixture
+def warehouse() -> Warehouse:
+    made = memory_warehouse()
+    table = made.table(primary_keys=["id"])
+    table.append(rows([1, 2], ["a", "b"], [1, 2]))
+    table.append(rows([2, 3], ["c", None], [9, 3]))
+    return made
+
+
+def rows(ids: Sequence[int], days: Sequence[str | None], values: Sequence[int]) -> pa.Table:
+    return pa.table({"id": ids, "dt": days, "v": values}, schema=KEYED)
+
+
+RESULTS = {
+    "SELECT id, v FROM db.t ORDER BY id": [(1, 1), (2, 9), (3, 3)],
+    "FROM t SELECT max(v)": [(9,)],
+    "SELECT t.id FROM paimon.db.t WHERE db.t.dt IN ('a', 'c') ORDER BY ALL": [(1,), (2,)],
+    "SELECT now.v - old.v FROM t now JOIN t VERSION AS OF 1 old USING (id) ORDER BY 1": [(0,), (7,)],
+    "SELECT t.v FROM t FOR VERSION AS OF 'first' WHERE t.id = 2": [(2,)],
+    "WITH t AS (SELECT 1 AS one) SELECT * FROM t": [(1,)],
+    'SELECT count(*) FROM "t$snapshots"': [(2,)],
+    "SELECT count(*) FROM t TIMESTAMP AS OF '2999-01-01'": [(3,)],
+    "SELECT count(*) FROM range(3), t WHERE v IN (SELECT v FROM db.t WHERE id < 3)": [(6,)],
+}
+
+
+@pytest.mark.parametrize("text", RESULTS)
+def test_a_query_has_the_rows_of_the_tables(warehouse: Warehouse, text: str) -> None:
+    opened = warehouse.catalog.load_table("db.t")
+    assert isinstance(opened, Table)
+    opened.create_tag("first", 1)
+    assert query(warehouse.catalog, text, database="db").fetchall() == RESULTS[text]
+
+
+def test_columns_and_conditions_are_pushed_into_the_reading(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plans = []
+    planned = scan_dataset.state_plan
+
+    def noted(*arguments: object, **named: object) -> object:
+        plans.append((arguments[2], str(arguments[3])))
+        return planned(*arguments, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(scan_dataset, "state_plan", noted)
+    text = "SELECT v FROM (SELECT * FROM db.t) x WHERE x.id = $id AND length(x.dt) > 0"
+    assert query(warehouse.catalog, text, {"id": 2}).fetchall() == [(9,)]
+    [(columns, condition)] = plans
+    assert set(columns) == {"id", "dt", "v"}
+    assert "'id'" in condition
+    plans.clear()
+    assert query(warehouse.catalog, "SELECT count(*) FROM db.t").fetchall() == [(3,)]
+    assert [columns for columns, _ in plans] == [("id",)]
+
+
+WRITES = {
+    "INSERT INTO db.t VALUES (1)": "INSERT",
+    "DELETE FROM db.t": "DELETE",
+    "UPDATE db.t SET v = 1": "UPDATE",
+    "CREATE TABLE db.u AS SELECT 1": "CREATE",
+    "DROP TABLE db.t": "DROP",
+    "COPY db.t TO '/tmp/x.csv'": "COPY",
+    "ATTACH '/tmp/x.db' AS other": "ATTACH",
+    "MERGE INTO db.t USING db.t s ON t.id = s.id WHEN MATCHED THEN DELETE": "MERGE",
+}
+
+
+@pytest.mark.parametrize("text", WRITES)
+def test_a_statement_that_is_no_query_is_refused_by_name(warehouse: Warehouse, text: str) -> None:
+    with pytest.raises(UnsupportedFeature, match=f"{WRITES[text]}.* is not supported: DuckDB only reads"):
+        query(warehouse.catalog, text, database="db")
+
+
+def test_what_cannot_be_asked_is_refused(warehouse: Warehouse) -> None:
+    with pytest.raises(InvalidInputError, match="found 2 statements"):
+        query(warehouse.catalog, "SELECT 1; SELECT 2")
+    with pytest.raises(InvalidInputError, match="expected a time"):
+        query(warehouse.catalog, "SELECT * FROM db.t TIMESTAMP AS OF 'yesterday'")
+    with pytest.raises(InvalidInputError, match=r"no table 'db\.nope'"):
+        query(warehouse.catalog, "SELECT * FROM db.nope VERSION AS OF 1")
+    with pytest.raises(SnapshotNotFound):
+        query(warehouse.catalog, "SELECT * FROM db.t VERSION AS OF 99")
+
+
+def test_a_missing_package_is_named(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "duckdb", None)
+    monkeypatch.setitem(__import__("sys").modules, "polars", None)
+    table = warehouse.catalog.load_table("db.t")
+    assert isinstance(table, Table)
+    calls = [
+        lambda: query(warehouse.catalog, "SELECT 1"),
+        table.scan().to_duckdb,
+        table.scan().to_polars,
+        table.scan().to_polars_lazy,
+    ]
+    for call, name in zip(calls, ("duckdb", "duckdb", "polars", "polars"), strict=True):
+        with pytest.raises(
+            PackageMissing, match=rf"^{name} is not installed: pip install 'paimon-lakehouse\[{name}\]'$"
+        ):
+            call()
