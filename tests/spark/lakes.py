@@ -97,6 +97,8 @@ def jobs_of(spark: Any, work: Callable[[], object]) -> list[list[int]]:
         work()
     finally:
         context.setLocalProperty("spark.jobGroup.id", None)
+    # Spark notes its jobs in a thread of its own, which may lag behind.
+    context._jsc.sc().listenerBus().waitUntilEmpty()
     tracker = context.statusTracker()
     jobs = [tracker.getJobInfo(job) for job in sorted(tracker.getJobIdsForGroup(group))]
     # Spark keeps the stages of a job as a hash set: only their numbers tell the order.

@@ -23,6 +23,9 @@ SETTINGS = {
     "spark.default.parallelism": "2",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
+    # Tests count the stages of jobs. Of a thousand stages Spark forgets the skipped ones first, even if they are new.
+    "spark.ui.retainedJobs": "100000",
+    "spark.ui.retainedStages": "100000",
     # A test looks at the error of a task, not at its repetitions.
     "spark.task.maxFailures": "1",
 }

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from table_format.spark.read.file_listing import listing_in_driver
-from tests.spark.lakes import DATED, TestLake
+from tests.spark.lakes import DATED, TestLake, jobs_of
 
 pytestmark = pytest.mark.spark
 
@@ -18,13 +18,9 @@ THRESHOLD = "spark.sql.sources.parallelPartitionDiscovery.threshold"
 def test_a_frame_of_many_files_is_made_without_a_job(lake: TestLake) -> None:
     lake.create(schema=DATED, primary_keys=(), partition_keys=("dt",))
     lake.table().append(pa_rows(40))
-    context = lake.spark.sparkContext
-    context.setJobGroup("listing", "a frame of forty files")
-    try:
-        assert len(lake.lake.table("s.t").inputFiles()) == 40
-        assert list(context.statusTracker().getJobIdsForGroup("listing")) == []
-    finally:
-        context.setLocalProperty("spark.jobGroup.id", None)
+    found: list[str] = []
+    assert jobs_of(lake.spark, lambda: found.extend(lake.lake.table("s.t").inputFiles())) == []
+    assert len(found) == 40
     assert len(lake.rows()) == 40
 
 
