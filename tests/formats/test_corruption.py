@@ -121,7 +121,7 @@ def test_a_file_of_another_size_is_not_even_opened() -> None:
 
 
 def test_a_file_that_is_no_parquet_file_is_named() -> None:
-    with pytest.raises(BadEncoding, match=r"/f\.parquet: not a sound Parquet file"):
+    with pytest.raises(BadEncoding, match=r"/f\.parquet: not a valid Parquet file"):
         read_parquet(b"PAR1" + b"x" * 100 + b"PAR1", FIELDS)
     with pytest.raises(BadEncoding):
         read_parquet(b"", FIELDS)

@@ -125,7 +125,7 @@ def test_a_format_is_registered_once_and_under_its_own_name() -> None:
     register_format(Feather(), FACTS)
     with pytest.raises(AlreadyExistsError, match="file format 'feather' exists already"):
         register_format(Feather(), FACTS)
-    with pytest.raises(InvalidInputError, match="expected facts of that name, found those of 'avro'"):
+    with pytest.raises(InvalidInputError, match="expected facts of this name, found those of 'avro'"):
         register_format(Feather(), FILE_FORMATS["avro"])
 
 
