@@ -304,10 +304,10 @@ def test_records_of_a_file_are_counted_before_they_are_made():
     data = container(schema, [(4000, bytes(4000))] * 40)
     wanted = ContainerSchema.of(schema)
     assert len(list(read_container(data, wanted, path="f"))) == 160_000
-    with pytest.raises(LimitExceeded, match="expected 100000 entries at most, found 104000"):
+    with pytest.raises(LimitExceeded, match="expected at most 100000 entries, found 104000"):
         list(read_container(data, wanted, path="f", max_records=100_000))
     tiny = container(schema, [(4000, compress("zstandard", bytes(4000)))] * 40, codec="zstandard")
-    with pytest.raises(LimitExceeded, match="entries at most"):
+    with pytest.raises(LimitExceeded, match=r"expected at most .* entries"):
         list(read_container(tiny, wanted, path="f"))
 
 

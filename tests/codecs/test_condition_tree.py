@@ -155,7 +155,7 @@ def test_a_floating_column_is_compared_with_nan():
         (col("timestamp") == datetime(2026, 1, 1, tzinfo=UTC), "without a time zone"),
         (col("id").like("7%"), "LIKE needs a column of type STRING"),
         (col("date").starts_with("2026"), "starts_with needs a column of type STRING or BYTES"),
-        (~col("id"), "a condition is expected, 'id' has type BIGINT"),
+        (~col("id"), "expected a condition, but 'id' has type BIGINT"),
     ],
     ids=repr,
 )

@@ -140,7 +140,7 @@ def test_a_vector_must_fit_its_range_and_its_data_file() -> None:
     assert decoded(data, replace(stored, cardinality=None), 10).cardinality == 2
     with pytest.raises(BadEncoding, match="expected 3 deleted rows, found 2"):
         decoded(data, replace(stored, cardinality=3))
-    with pytest.raises(BadEncoding, match="row 9 is deleted and the data file has 9 rows"):
+    with pytest.raises(BadEncoding, match="row 9 is deleted, but the data file has only 9 rows"):
         decoded(data, stored, 9)
     with pytest.raises(BadEncoding, match="expected 25 bytes, found 24"):
         decoded(data, replace(stored, length=25))
@@ -151,7 +151,7 @@ def test_a_range_that_no_vector_can_fill_is_refused_before_it_is_read() -> None:
         every_other = DeletionVector.of(range(0, rows, 2))
         _, (stored,) = encode_index_file({FILE: every_other})
         check_length(stored, rows, path=PATH)
-        with pytest.raises(LimitExceeded, match=r"is stated to take 200000000 bytes; for \d+ rows at most"):
+        with pytest.raises(LimitExceeded, match=r"has a stated length of 200000000 bytes; the maximum for \d+ rows"):
             check_length(replace(stored, length=200_000_000), rows, path=PATH)
 
 

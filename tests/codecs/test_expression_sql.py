@@ -100,7 +100,7 @@ def test_values_are_those_of_sql(text: str, expected: list[Any]) -> None:
     [
         ("i", InvalidExpression, "in target and source; qualify it, as in source.i"),
         ("nope", ColumnNotFound, "'nope'.* target: i, d"),
-        ("u.i", InvalidExpression, "'u.i': rows are named target and source"),
+        ("u.i", InvalidExpression, "'u.i': unknown relation; expected target and source"),
         ("a.b.i", InvalidExpression, "Column is not supported"),
         ("t.i % 2", InvalidExpression, "Mod is not supported"),
         ("s LIKE 'a%'", InvalidExpression, "Like is not supported"),
@@ -112,7 +112,7 @@ def test_values_are_those_of_sql(text: str, expected: list[Any]) -> None:
         ("(SELECT 1)", InvalidExpression, "Subquery is not supported"),
         ("t.i IN (SELECT 1)", InvalidExpression, "In is not supported"),
         ("CAST(s AS ARRAY<INT>)", InvalidExpression, "a cast to ARRAY<INT> is not supported"),
-        ("CAST(s AS DECIMAL(40, 2))", InvalidExpression, "precision is 1 to 38"),
+        ("CAST(s AS DECIMAL(40, 2))", InvalidExpression, "precision must be 1 to 38"),
         ("CAST(f AS STRING)", InvalidExpression, "from Arrow double to STRING"),
         ("CAST(s AS INT)", InvalidExpression, "Failed to parse string: ''"),
         ("DATE '2024-02-30'", InvalidExpression, "a date of the calendar"),

@@ -148,7 +148,7 @@ def test_an_index_that_has_bytes_is_not_said_to_be_empty() -> None:
 
 def test_a_column_that_is_there_twice_is_refused() -> None:
     assert TWO.count(b"\0\1b") == 1
-    with pytest.raises(BadEncoding, match="'a' is there twice"):
+    with pytest.raises(BadEncoding, match="'a' occurs twice"):
         opened(TWO.replace(b"\0\1b", b"\0\1a"))
 
 

@@ -121,5 +121,5 @@ def test_a_member_one_bit_away_from_a_known_one_is_found_among_many():
     many = {f"member{number}": 1 for number in range(50_000)}
     JsonMembers("f", many).refuse_damaged_names(known)
     for damaged in ("indexManiFest", "indexLanifest", "md", "\u4069d"):
-        with pytest.raises(BadEncoding, match="to stand under its name"):
+        with pytest.raises(BadEncoding, match="to be stored under its name"):
             JsonMembers("f", many | {damaged: 1}).refuse_damaged_names(known)

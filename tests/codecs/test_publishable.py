@@ -211,13 +211,13 @@ def test_json_above_the_limit_of_readers_is_not_published(monkeypatch: pytest.Mo
     size = len(snapshot_bytes(SNAPSHOT, path="/t/snapshot-1"))
     monkeypatch.setattr(pretty_json, "MAX_JSON_BYTES", size)
     snapshot_bytes(SNAPSHOT, path="/t/snapshot-1")
-    with pytest.raises(InvalidInputError, match=f"{size + 1} bytes of JSON; at most {size}"):
+    with pytest.raises(InvalidInputError, match=f"{size + 1} bytes of JSON; the maximum is {size}"):
         snapshot_bytes(replace(SNAPSHOT, commit_user="uu"), path="/t/snapshot-1")
 
 
 def test_a_file_name_that_does_not_fit_while_it_is_written_is_refused():
     tag_bytes(Tag(SNAPSHOT), path="/t/tag/tag-" + "a" * 209)
-    with pytest.raises(InvalidIdentifier, match="214 bytes; at most 213 fit"):
+    with pytest.raises(InvalidIdentifier, match="214 bytes; the maximum is 213"):
         tag_bytes(Tag(SNAPSHOT), path="/t/tag/tag-" + "a" * 210)
 
 

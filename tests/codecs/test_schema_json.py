@@ -136,7 +136,7 @@ def test_a_decoded_schema_travels_between_processes_and_does_not_change():
         ({"fields": [{"id": 0, "name": "k", "type": "INTT"}]}, "'INTT' is no type"),
         ({"fields": [SMALL["fields"][0]] * 2}, "expected different column names, found 'k' twice"),
         ({"fields": [SMALL["fields"][0], {"id": 0, "name": "v", "type": "INT"}]}, "column ids, found 0 twice"),
-        ({"primaryKeys": ["x"]}, "primaryKeys names 'x', which is no column"),
+        ({"primaryKeys": ["x"]}, "primaryKeys names 'x', which is not a column"),
         ({"primaryKeys": ["k", "k"]}, "different primaryKeys"),
         ({"partitionKeys": [1]}, "member 'partitionKeys': expected a list of texts"),
         ({"options": []}, "member 'options': expected an object of texts"),
