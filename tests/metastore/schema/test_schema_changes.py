@@ -355,12 +355,12 @@ def test_fields_inside_arrays_and_maps_are_reached_by_element_and_value():
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (DropColumn(("a", "city")), r"column 'a' is ARRAY<.*> and has no 'city'; what it holds is its 'element'"),
+        (DropColumn(("a", "city")), r"column 'a' is ARRAY<.*> and has no 'city'; use 'element'"),
         (DropColumn(("a", "element")), r"column 'a' is ARRAY<.*> and only the type of its 'element' can change"),
         (RenameColumn(("m", "value"), "v"), r"column 'm' is MAP<.*> and only the type of its 'value' can change"),
         (
             AlterColumnType(("m", "key"), IntType()),
-            r"column 'm' is MAP<.*> and has no 'key'; what it holds is its 'value'",
+            r"column 'm' is MAP<.*> and has no 'key'; use 'value'",
         ),
         (AddColumn(("m", "value", "value", "x"), IntType()), "column 'm.value.value' is INT and has no field 'x'"),
         (AlterColumnType(("m", "value"), BigIntType()), "cannot change from MAP<INT, INT> to BIGINT"),
