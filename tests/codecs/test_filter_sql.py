@@ -1,4 +1,4 @@
-"""Filter texts become predicates with literals of the column's type, or a message that says what is wrong where."""
+"""Filter texts become predicates with literals of the column's type, or an error with the problem and its position."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def known(column, answer):
         ("a = 1 -- a remark", Compare("a", EQ, 1)),
     ],
 )
-def test_a_text_means_a_predicate(text, predicate):
+def test_a_text_is_parsed_to_a_predicate(text, predicate):
     assert parse_filter(text, FIELDS) == predicate
 
 
@@ -208,7 +208,7 @@ def test_special_numbers_are_written_as_casts():
         ("(" * 2000 + "a = 1" + ")" * 2000, "nested too deeply"),
     ],
 )
-def test_what_is_wrong_is_told(text, told):
+def test_an_invalid_filter_is_refused_with_its_position_and_problem(text, told):
     with pytest.raises(InvalidFilter, match=told):
         parse_filter(text, FIELDS)
 

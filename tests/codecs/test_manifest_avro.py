@@ -260,7 +260,7 @@ def test_values_that_no_manifest_has_are_refused(field, value, message):
         decode_manifest(data, path="f")
 
 
-def test_a_null_record_where_none_may_be_is_refused():
+def test_a_null_record_is_refused():
     def make_null(schema: dict, records: list[dict]) -> None:
         for field in schema["fields"]:
             if field["name"] == "_FILE":
@@ -288,7 +288,7 @@ def test_a_field_of_another_type_is_refused(name, avro_type, message):
         decode_manifest(rewritten(UNCOMPRESSED, retype), path="f")
 
 
-def test_a_missing_field_and_one_with_a_damaged_name_are_refused():
+def test_a_missing_field_and_a_damaged_field_name_are_refused():
     def drop(schema: dict, _: list[dict]) -> None:
         del file_fields(schema)[9]
 
@@ -299,7 +299,7 @@ def test_a_missing_field_and_one_with_a_damaged_name_are_refused():
         decode_manifest(damaged, path="f")
 
 
-def test_any_flipped_bit_in_our_manifest_is_noticed_or_harmless():
+def test_any_flipped_bit_in_our_manifest_is_detected_or_harmless():
     data = encode_manifest([ENTRY] * 3)
     for at in range(len(data)):
         damaged = bytearray(data)
@@ -317,7 +317,7 @@ def test_damaged_columnar_manifests_are_refused(data):
         decode_manifest(data, path="f")
 
 
-def test_a_parquet_file_that_is_no_manifest_is_refused():
+def test_a_parquet_file_that_is_not_a_manifest_is_refused():
     out = io.BytesIO()
     pyarrow.parquet.write_table(pa.table({"_VERSION": pa.array([2], pa.int32())}), out)
     with pytest.raises(BadEncoding, match="the columns are not those of a manifest"):

@@ -1,4 +1,4 @@
-"""ORC files are those Java Paimon writes: same schema, same values, also where Arrow's own reader gives up."""
+"""ORC files are the same as those of Java Paimon: same schema and values, also where Arrow's own reader fails."""
 
 from __future__ import annotations
 

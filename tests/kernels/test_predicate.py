@@ -1,4 +1,4 @@
-"""Predicates on columns against a row-by-row model."""
+"""Predicates on columns, compared with a row-by-row model."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def facts(base: str, delta: str, *, kind=COMPACT, keyed=True, index=(), new_inde
         ("+a0*-1", "+b0*1", APPEND, None),
     ],
 )
-def test_a_commit_fits_on_its_base_or_says_why_not(base, delta, kind, expected):
+def test_a_commit_is_accepted_on_its_base_or_refused_with_a_reason(base, delta, kind, expected):
     found = find_conflict(facts(base, delta, kind=kind))
     assert type(found) is (expected or type(None)), found
 
