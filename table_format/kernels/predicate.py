@@ -322,7 +322,7 @@ def _check_literal(column: str, data_type: DataType, value: InternalValue) -> No
         raise InvalidFilter(message)
     is_number_for_boolean = isinstance(value, bool) and bool not in expected
     if not isinstance(value, expected) or is_number_for_boolean:
-        message = f"column '{column}' has type {data_type}; {value!r} is no value of it"
+        message = f"column '{column}' has type {data_type}; {value!r} is not a value of the type"
         raise InvalidFilter(message)
 
 

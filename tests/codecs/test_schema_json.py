@@ -133,7 +133,7 @@ def test_a_decoded_schema_can_be_pickled_and_does_not_change():
         ({"id": 1 << 63}, "member 'id'"),
         ({"fields": {}}, "member 'fields': expected a list"),
         ({"fields": [5]}, "expected a field object"),
-        ({"fields": [{"id": 0, "name": "k", "type": "INTT"}]}, "'INTT' is no type"),
+        ({"fields": [{"id": 0, "name": "k", "type": "INTT"}]}, "'INTT' is not a type"),
         ({"fields": [SMALL["fields"][0]] * 2}, "expected different column names, found 'k' twice"),
         ({"fields": [SMALL["fields"][0], {"id": 0, "name": "v", "type": "INT"}]}, "column ids, found 0 twice"),
         ({"primaryKeys": ["x"]}, "primaryKeys names 'x', which is not a column"),

@@ -132,6 +132,6 @@ def _of_overlap(left: ManifestEntry, right: ManifestEntry, facts: CommitFacts) -
 
 def _message(headline: str, facts: CommitFacts, what: str) -> str:
     return (
-        f"{headline} Give up committing. {what}. The commit of user '{facts.commit_user}' ({facts.kind.value}) found "
-        f"snapshot {facts.base_id} of user '{facts.base_user}'. {_ADVICE}."
+        f"{headline} Give up committing. {what}. The commit of user '{facts.commit_user}' ({facts.kind.value}) "
+        f"conflicts with snapshot {facts.base_id} of user '{facts.base_user}'. {_ADVICE}."
     )
